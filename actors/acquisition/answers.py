@@ -3,8 +3,9 @@
 A field without a question of its own gets one that is made of its label. The label is English. It is a noun phrase
 (`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
 
-A correction is a value that a person tells a run without being asked, `FIELD=VALUE`, also after its end. Its message is
-`{"kind": "value", "field": PATH, "text": TEXT}`. The program that posts it makes the same check.
+A correction is a value that a person tells a run without being asked, as `FIELD=VALUE`. A finished run accepts
+corrections too. The message of a correction is `{"kind": "value", "field": PATH, "text": TEXT}`. The program that posts
+the message makes the same check as the run.
 """
 
 import json
@@ -61,7 +62,7 @@ def field_question(schema: Schema, path: str) -> str:
 
 
 def make_label_question(spec: FieldSpec, *, counted: bool = True) -> str:
-    """Return a question that is made of a field's label. `counted` tells that the field's number counts things."""
+    """Make a question of a field's label. `counted` tells whether the field's number counts things."""
     label = one_line(spec.label, LABEL_MAX).rstrip(" .:")
     first = label.split(" ", 1)[0].casefold()
     if label.endswith("?"):
@@ -108,7 +109,7 @@ def _is_plural(noun: str) -> bool:
 
 
 def _is_counted(schema: Schema, path: str) -> bool:
-    """Tell whether a field's number counts things: its unit is empty, or begins with a unit that has no conversion."""
+    """Tell whether a field's number counts things: its unit is empty, or begins with a unit that does not convert."""
     unit = schema.unit(path)
     if unit is None:
         return False  # It is money, in a currency that is not known yet.
@@ -119,7 +120,7 @@ def _is_counted(schema: Schema, path: str) -> bool:
 TEXT_MAX = 500
 """The most characters of a text field's value."""
 BLOCKED = "The calculation is blocked:"
-"""The beginning of a question's first line where that line says what blocks the calculation."""
+"""How the first line of a question begins if it says what blocks the calculation."""
 _CURRENCY = re.compile(r"[A-Za-z]{3}")
 
 
@@ -151,7 +152,7 @@ def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]
 
 
 def read_answer(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
-    """Return the value of a field in a person's text, or why there is none."""
+    """Return the value that a person's text gives a field, or why it gives none."""
     spec = schema.fields[path]
     if spec.type == "number":
         unit = schema.unit(path)
@@ -199,7 +200,7 @@ def check_bounds(spec: FieldSpec, read: Quantity) -> str:
 
 
 def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm:
-    """Return the question of a decision in the form that people see."""
+    """Return the question that a decision asks, in the form that people see."""
     path = decision.target_field
     return add_consequences(
         _inquiry(schema, decision),
@@ -210,7 +211,10 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 
 
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
-    """Return the question about a field, or the words of the model or the profile as a question."""
+    """Return the question about a field.
+
+    It quotes the words if they are the model's, or if the profile's words are no question.
+    """
     path = decision.target_field
     blocked, asked = _split_question(decision.question)
     own, wanted = field_question(schema, path), answer_schema(schema, path)
@@ -236,7 +240,7 @@ _TAKEN = "The value is taken as answered."
 
 
 def _about(schema: Schema, path: str) -> str:
-    """Return sentences about the asked value, and about the results that depend on it."""
+    """Return one sentence that names the value, and says which results depend on it."""
     spec = schema.fields[path]
     label = f"It is about the value '{one_line(spec.label, 200)}' ({path})"
     if path in schema.profile.bootstrap:
@@ -274,7 +278,10 @@ _CORRECTION = re.compile(r"(?P<field>[a-z][a-z0-9_]*(?:\.[a-z0-9_]+){0,4})[ \t]*
 
 
 def make_correction(state: State, text: str) -> Mapping[str, Any] | None:
-    """Return the message for a text `FIELD=VALUE`; None for another text. Raises `UsageProblem` for a wrong value."""
+    """Return the message for a text `FIELD=VALUE`; None for a text of another form.
+
+    Raises `UsageProblem` if the run cannot accept the value.
+    """
     match = _CORRECTION.fullmatch(text.strip())
     if match is None:
         return None
@@ -283,7 +290,7 @@ def make_correction(state: State, text: str) -> Mapping[str, Any] | None:
 
 
 def read_told_value(state: State, path: str, text: str) -> FieldValue:
-    """Return the value of a field in a correction. Raises `UsageProblem` if there is none."""
+    """Return the value that a correction gives a field. Raises `UsageProblem` if the run cannot accept it."""
     end = state.run.finished
     if end is not None and end.outcome in (Outcome.CANCELLED, Outcome.FAILED):
         raise UsageProblem(f"the run has finished ({end.outcome})", place=path, hint="start a new run with --set")
@@ -317,7 +324,7 @@ def _units_depend_on(schema: Schema, path: str) -> bool:
 
 
 def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefused | None:
-    """Return the event of a message with a correction; None for another message."""
+    """Return the event for a message that is a correction: accepted or refused. None for any other message."""
     try:
         body = json.loads(message.body)
     except (ValueError, RecursionError):

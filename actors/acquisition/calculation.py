@@ -25,7 +25,7 @@ class Known(NamedTuple):
 
 
 def known_numbers(schema: Schema) -> dict[str, Known]:
-    """Return the known numbers of fields, by path."""
+    """Return the numbers that fields have, by path."""
     found = {}
     for path, spec in schema.fields.items():
         value = schema.value(path)
@@ -38,7 +38,7 @@ def known_numbers(schema: Schema) -> dict[str, Known]:
 
 
 def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bool | None:
-    """Tell whether a check holds for the chosen values; None if nobody can tell, such as without a value."""
+    """Tell whether a check holds for the chosen values; None if that is unknown, such as if a value is missing."""
     values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
         case "yes":
@@ -58,7 +58,7 @@ def names_of(check: FormulaCheck) -> tuple[str, ...]:
 
 
 HASH_LENGTH = 32
-"""Hexadecimal digits of the hash of a calculation's inputs."""
+"""How many hexadecimal digits the hash of a calculation's inputs has."""
 _CODES: Mapping[BlockCode, str] = {
     BlockCode.MISSING_INPUT: "missing",
     BlockCode.DIVISION_BY_ZERO: "division_by_zero",
@@ -71,9 +71,9 @@ _CODES: Mapping[BlockCode, str] = {
 
 
 def evaluate_formula(schema: Schema, formula: str, unit: str | None, known: Mapping[str, Known]) -> Known | Blocked:
-    """Return the value of a formula in a unit, or why there is none.
+    """Return the value of a formula in a unit, or why it has none.
 
-    The unit is None while its currency is not known.
+    `unit` is None while its currency is not known.
     """
     names = names_in(formula)
     missing = tuple(name for name in names if name not in known)
@@ -102,7 +102,7 @@ def hash_inputs(schema: Schema) -> str:
 
 
 def calculate_results(schema: Schema, count: int) -> LatestCalculation:
-    """Calculate all results from the current values. `count` is the number of this calculation in its round."""
+    """Calculate all results from the current values. `count` is the number of this calculation in its round, from 1."""
     calculator_spec = schema.profile.calculator
     assert calculator_spec is not None, "the profile has a calculator"
     known = known_numbers(schema)
@@ -143,14 +143,14 @@ def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
-    """Return the error of a result. It names the missing fields, or else all fields of the formula."""
+    """Return the error of a result. It names the missing fields, or all fields of the formula if none is missing."""
     about = blocked.missing or names_in(formula)
     fields = tuple(dict.fromkeys(path for item in about for path in _fields_behind(schema, item)))
     return CalculationError(code=_CODES[blocked.code], result=name, fields=fields, message=blocked.message)
 
 
 def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
-    """Yield the field with a name in a formula. For the name of a result, yield the fields behind it."""
+    """Yield the field that a name in a formula means. For the name of a result, yield the fields that it depends on."""
     if name in schema.fields:
         yield name
     elif schema.profile.calculator is not None and name in schema.profile.calculator.results:
@@ -159,7 +159,7 @@ def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
 
 
 def _precondition_error(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> CalculationError | None:
-    """Return the error of a precondition that is false; None if it is true, or its numbers are missing."""
+    """Return the error of a false precondition; None if the precondition is true, or if its numbers are missing."""
     if is_check_true(schema, check, known) is not False:
         return None
     fields = tuple(dict.fromkeys(path for name in names_of(check) for path in _fields_behind(schema, name)))

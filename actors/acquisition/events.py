@@ -18,7 +18,7 @@ OBSERVE = "observe"
 DECOMPOSE = "decompose"
 REFLECT = "reflect"
 PURPOSES = (PLAN, OBSERVE, DECOMPOSE, REFLECT)
-"""The purposes of calls: the part of a call's name before the slash, and the keys of the prompts file."""
+"""The purposes of calls. A purpose is the part of a call's name before the slash, and a key of the prompts file."""
 
 
 class DecisionRequested(CallRequested):
@@ -57,11 +57,11 @@ class RequestReissued(CallReissued):
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: AcquisitionCall
-    """The request that takes its place, with the next try number."""
+    """The request that replaces it, with the next try number."""
 
 
 class ReplyReceived(Replied):
-    """A model replied to a call; the node of the graph that asked reads the reply."""
+    """A model replied to a call. The node that requested the call reads the reply."""
 
     kind: Literal["reply_received"] = "reply_received"
 
@@ -76,7 +76,7 @@ class AcquisitionStarted(Started):
     texts: ClassVar[tuple[str, ...]] = ("goal", "pinned")
     kind: Literal["acquisition_started"] = "acquisition_started"
     goal: StorableText
-    """The text of the user's goal."""
+    """The user's goal, as text."""
     pinned: str
     """The configuration (`RunConfig`) as JSON."""
     given: dict[str, FieldValue] = Field(default_factory=dict)
@@ -108,9 +108,9 @@ class Routed(Event):
     reason: str
     """The reason, in one line for people."""
     decision_origin: Origin
-    """The author of the current decision."""
+    """What made the current decision."""
     writes: Writes = NOTHING
-    """The changes of the planner's state by the node."""
+    """The changes that the node makes to the planner's state."""
 
 
 AcquisitionEvent = (

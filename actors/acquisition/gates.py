@@ -1,4 +1,4 @@
-"""The gates of the nodes: functions that choose an outcome, and changes of the planner's state. Pure."""
+"""The gates of the nodes: functions that choose an outcome and the changes to the planner's state. Pure."""
 
 from collections.abc import Mapping
 
@@ -58,11 +58,11 @@ from actors.values.question_form import one_line
 from runtime.core.copies import changed
 
 ROUNDS_MAX = 5
-"""The most levels of fields that are made of others."""
+"""The most passes over computed fields: one for each level of fields that are made of others."""
 
 
 def compose_values(state: State, schema: Schema) -> Mapping[str, Values]:
-    """Return the computed and default values that change now, by path."""
+    """Return the computed and default values that have changed, by path. An empty tuple removes the old values."""
     changes: dict[str, Values] = {}
     for path, spec in schema.fields.items():
         if not schema.is_made(path):
@@ -84,12 +84,16 @@ def _note(changes: dict[str, Values], schema: Schema, path: str, value: FieldVal
 
 
 def _follows(schema: Schema, path: str) -> Values:
-    """Return the computed and default values that a field has."""
+    """Return those values of a field that are computed or a default."""
     return tuple(value for value in schema.planner.values.get(path, ()) if value.via in ("computed", "default"))
 
 
 def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
-    """Return a field's default if it has no other value, and no search or question is left; otherwise None."""
+    """Return a field's default if it has no other value and no attempt is left; otherwise None.
+
+    An attempt is a question for a field of source `user`, and a search for any other. A default that was assumed in an
+    earlier round is kept.
+    """
     others = [value for value in schema.planner.values.get(path, ()) if value.via != "default"]
     if spec.default is None or others:
         return None
@@ -127,7 +131,7 @@ def _confidence(schema: Schema, path: str) -> float:
 
 
 def search(state: State) -> Hop | None:
-    """Continue with the passages of a search, or note that it found none (S49, S50)."""
+    """Store the passages of a search, or note that it found none (S49, S50). None while the search runs."""
     ended, decision = state.tool, state.planner.decision
     if ended is None or decision is None:
         return None
@@ -145,7 +149,10 @@ def search(state: State) -> Hop | None:
 
 
 def observe(state: State) -> Hop | None:
-    """Take the values that the model reads in the passages, if their quotes state them."""
+    """Accept the values that the model reads in the passages, if their quotes state them.
+
+    None while the run waits for a reply.
+    """
     given = replies_for(state, OBSERVE)
     if not given:
         return None
@@ -165,7 +172,7 @@ def observe(state: State) -> Hop | None:
 
 
 def ask_user(state: State) -> Hop | None:
-    """Wait until the question is answered, declined or expired. Only this node asks a person (S51)."""
+    """Wait until the question is answered or declined, or has expired. Only this node asks a person (S51)."""
     question, decision = state.run.questions.get(state.question), state.planner.decision
     if question is None or question.open or decision is None:
         return None
@@ -174,7 +181,7 @@ def ask_user(state: State) -> Hop | None:
 
 
 def observe_user(state: State) -> Hop:
-    """Take the value from the user's answer, or note that there is none."""
+    """Accept the value in the user's answer, or note that there is none."""
     question, decision = state.run.questions[state.question], state.planner.decision
     assert decision is not None, "a decision comes before this node"
     path = decision.target_field
@@ -188,7 +195,7 @@ def observe_user(state: State) -> Hop:
 
 
 def calculate(state: State) -> Hop:
-    """Calculate all results from the current values, count the calculation, and keep the hash of its inputs."""
+    """Calculate all results from the current values. Count the calculation, and store the hash of its inputs."""
     calculation = calculate_results(schema_of(state), state.planner.calculation.count + 1)
     writes = Writes(calculation=calculation)
     if calculation.status == "succeeded":
@@ -197,7 +204,7 @@ def calculate(state: State) -> Hop:
 
 
 def reflect(state: State) -> Hop | None:
-    """Take the model's review: the proposed next field, or the proposal to finish, and the caveats."""
+    """Store the model's review: its caveats, and its proposal to finish or to acquire a certain field next."""
     given = replies_for(state, REFLECT)
     if not given:
         return None
@@ -214,7 +221,7 @@ def reflect(state: State) -> Hop | None:
 
 
 def enter_iteration(state: State) -> Hop:
-    """Count a pass, and end the run if it is aborted or has made all of its passes (S52 to S56)."""
+    """Count a pass. End the run if it is aborted or has made all of its passes (S52 to S56)."""
     number = state.planner.iterations + 1
     writes = Writes(iterations=number)
     if state.planner.status == "aborted":
@@ -231,7 +238,7 @@ def finish(state: State) -> Hop:
 
 
 def require_node(path: str) -> str:
-    """Return the name of the node that asks for a bootstrap field, by the last part of its path."""
+    """Return the name of the node that asks for a bootstrap field; it ends with the last part of the field's path."""
     return f"require_{path.rpartition('.')[2]}"
 
 
@@ -243,7 +250,8 @@ def missing_outcome(path: str) -> str:
 def prepare_schema(state: State) -> Hop | None:
     """Update the schema, and end the run or continue (S57 to S61). None while the run waits for a decomposition.
 
-    It checks in this order: the cap of calculations, a current calculation, a stop condition, the bootstrap fields.
+    The gate checks in this order: the cap of calculations, a current calculation, a stop condition, the bootstrap
+    fields.
     """
     writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
@@ -279,7 +287,7 @@ def _stop_condition(schema: Schema) -> str:
 
 
 def require_field(path: str) -> Gate:
-    """Return the gate that asks the user for a bootstrap field, or aborts if no question is left (S62, S63)."""
+    """Return the gate that asks the user for a bootstrap field, or aborts the run if no question is left (S62, S63)."""
 
     def gate(state: State) -> Hop:
         if questions_left(state, path):
@@ -330,9 +338,9 @@ def _finish(reason: str) -> Hop:
 
 
 def plan(state: State) -> Hop | None:
-    """Take the model's decision, or finish if no reply can be used (S68, S69). None while the run waits for a reply.
+    """Accept the model's decision, or finish if no reply can be used (S68, S69). None while the run waits for a reply.
 
-    Caps, bootstrap fields and the calculator do not matter here: later gates correct a decision.
+    This gate ignores caps, bootstrap fields and the calculator, because later gates correct a decision.
     """
     given = replies_for(state, PLAN)
     if not given:
@@ -402,7 +410,7 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
 
 
 def _errors(calculation: LatestCalculation, path: str) -> str:
-    """Return the messages of a blocked calculation about a field; if there are none, its first three messages."""
+    """Return the error messages of a blocked calculation that are about a field; if there are none, its first three."""
     about = [error.message for error in calculation.errors if path in error.fields]
     return "; ".join(about or [error.message for error in calculation.errors][:3])
 
@@ -414,7 +422,11 @@ def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDeci
 
 
 def retry_gate(state: State) -> Hop:
-    """Limit the attempts for a field (S75 to S77): search, then ask, then review. End the run if nobody answers."""
+    """Limit the attempts for a field (S75 to S77).
+
+    A search without attempts left is replaced by a question, or by a review if no question is left. The run ends if no
+    question about the field is left.
+    """
     decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"
     path = decision.target_field
@@ -431,7 +443,7 @@ def retry_gate(state: State) -> Hop:
 
 
 def _replace_search(state: State, path: str, why: str) -> Hop:
-    """Replace a search by a question about the field or another component, or by a review if no question is left."""
+    """Replace a search by a question about the field or an open component, or by a review if no question is left."""
     schema = schema_of(state)
     askable = [
         component
@@ -447,7 +459,10 @@ def _replace_search(state: State, path: str, why: str) -> Hop:
 
 
 def maybe_calculate(state: State) -> Hop:
-    """Route a decision. A decision to finish becomes a calculation or a review if that may help (S78 to S80)."""
+    """Choose the next node by the decision. Replace a decision to finish by a calculation or a review if that may help.
+
+    Rules: S78 to S80.
+    """
     planner, decision = state.planner, state.planner.decision
     assert decision is not None, "a decision comes before this node"
     if decision.action not in ("finish", "calculate"):

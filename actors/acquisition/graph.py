@@ -21,18 +21,20 @@ END = "END"
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The answer of a gate: the outcome by which the run leaves its node."""
+    """The answer of a gate: the outcome by which the run leaves the gate's node."""
 
     outcome: str
     """One of the node's outcomes in the table."""
     reason: str
     """The reason in one line for people, tests and events; no decision depends on it."""
     writes: Writes = NOTHING
-    """Changes of the planner's state, only to fields that the node owns."""
+    """Changes to the planner's state, only to fields that the node owns."""
 
 
 Gate = Callable[["State"], Hop | None]
-"""The function of a node. Pure: the same state gives the same answer."""
+"""The function of a node. Pure: the same state gives the same answer. It returns None while the run waits at the
+node.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,9 @@ class GraphNode:
     edges: Mapping[str, str]
     """The next node by outcome."""
     owns: frozenset[str] = frozenset()
-    """The fields of the planner's state that it may write."""
+    """The fields of the planner's state that the node may write."""
     waits_for: str = ""
-    """The thing that the run may wait for here, in a few words; empty for a gate that always decides at once."""
+    """What the run may wait for here, in a few words; empty if the gate always decides at once."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,10 @@ class AcquisitionGraph:
         return frozenset((name, after) for name, _, after in self.edges())
 
     def with_node(self, node: GraphNode, *, between: tuple[str, str]) -> "AcquisitionGraph":
-        """Return the graph with one more node, inserted into the edges from the first of two nodes to the second."""
+        """Return the graph with one more node.
+
+        Every edge from the first to the second node of `between` then leads through it.
+        """
         before, after = between
         edges = {outcome: node.name if to == after else to for outcome, to in self.nodes[before].edges.items()}
         assert edges != self.nodes[before].edges, f"no edge leads from {before} to {after}"
@@ -86,7 +91,7 @@ class AcquisitionGraph:
 
 
 def problems(graph: AcquisitionGraph) -> Iterator[str]:
-    """Yield the errors of a table: an edge to no node, or a node without an edge to it or from it."""
+    """Yield the errors of a table: an edge to an unknown node, and a node that no edge enters or no edge leaves."""
     known = {*graph.nodes, END}
     reached = {graph.first}
     for name, outcome, after in graph.edges():

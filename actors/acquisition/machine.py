@@ -1,6 +1,6 @@
 """The machine of acquisition runs: how their own events change the state. Pure.
 
-It never decides and never acts, and never fails on an event that was once emitted. A run is read by applying its
+The machine does not decide or act. It never fails on an event that was once emitted. A run is read by applying its
 events, so the modules that decide and ask are imported only when a run is driven.
 """
 
@@ -48,7 +48,10 @@ FIRST = "enter_iteration"
 
 
 def apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
-    """Return the state after an event. `run` is the common part after it; `common` applies events of all kinds."""
+    """Return the state after an event.
+
+    `run` is the common part of the state after the event. `common` applies events of all kinds.
+    """
     match event:
         case AcquisitionStarted():
             return state
@@ -75,9 +78,9 @@ def apply_event(common: Common, state: State, run: RunState[AcquisitionCall], ev
 
 
 def _correct_value(state: State, event: ValueTold) -> State:
-    """Return the state after a correction. The calculation and the reviews that lack the value are dropped.
+    """Return the state after a correction. It drops the calculation and the reviews, which did not know the new value.
 
-    Searches and questions stay, so that nobody is asked again.
+    It keeps the searches and questions of the round, so that nobody is asked again.
     """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
@@ -100,7 +103,7 @@ def make_start_state(event: AcquisitionStarted) -> State:
 
 
 def _enter_node(state: State, node: str) -> State:
-    """Return the state after the run has come to a node."""
+    """Return the state after the run has entered a node."""
     visits = {**state.visits, node: state.visits.get(node, 0) + 1}
     question = "" if node == "ask_user" else state.question
     return changed(state, node=node, visits=visits, replies=(), tool=None, question=question)
@@ -128,7 +131,7 @@ def _record_reply(state: State, after: State, event: ReplyReceived) -> State:
 
 
 def _new_round(state: State) -> State:
-    """Return the state after a requirement: the values stay, and all attempts are allowed again."""
+    """Return the state after a new requirement. The values stay, and all attempts are allowed again."""
     planner = changed(
         state.planner,
         iterations=0,
@@ -148,7 +151,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
     reissued = RequestReissued
 
     def __init__(self, table: "Table | None" = None) -> None:
-        """Use a table of nodes; None for the planner's own (`actors.acquisition.table`)."""
+        """Use a table of nodes; None uses the planner's own (`actors.acquisition.table`)."""
         self._nodes = table
 
     @cached_property
@@ -180,7 +183,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
         return make_call_prompt(state, request.step, subject_of(request))
 
     def reply_event(self, state: State, request: AcquisitionCall, fields: ReplyFields) -> ReplyReceived:
-        """Return the event of a reply, which the node that asked reads."""
+        """Return the event of a reply."""
         del state, request
         return ReplyReceived(**fields)
 

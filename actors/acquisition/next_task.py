@@ -1,4 +1,4 @@
-"""Chooses the next value to acquire without a model, and counts the attempts that are left for a field. Pure."""
+"""Chooses the next value to acquire without a model, and tells whether a field has attempts left. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,9 +19,9 @@ def questions_left(state: State, path: str) -> bool:
 
 
 def decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the next decision about a field: a search, or else a question; None if neither is left.
+    """Return the next decision about a field: a search, or a question if no search is left. None if neither is left.
 
-    There is no question about an optional field, or about a field with a default that documents may state.
+    No question is asked about an optional field, or about a field with a default that documents may state.
     """
     spec = schema.fields[path]
     if spec.source != "user" and searches_left(state, path):
@@ -36,10 +36,10 @@ def decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | N
 
 
 def query_for(state: State, schema: Schema, path: str) -> str:
-    """Return the first query for a field that was not tried in this round; empty if none is left.
+    """Return the first query for a field that was not made in this round; empty if none is left.
 
-    The field's own `query` comes first. The others consist of one of its words, or its label, and the values of the
-    bootstrap fields of type `text`, such as the region.
+    The field's own `query` comes first. Each other query is one of the field's words, or its label, followed by the
+    values of the bootstrap fields of type `text`, such as the region.
     """
     spec = schema.fields[path]
     place = " ".join(schema.text(name) for name in schema.profile.bootstrap if schema.fields[name].type == "text")
@@ -52,7 +52,7 @@ def query_for(state: State, schema: Schema, path: str) -> str:
 
 
 def was_query_made(state: State, path: str, query: str) -> bool:
-    """Tell whether a query was made for a field in this round; case and white space do not count."""
+    """Tell whether a query was made for a field in this round. Case and white space are ignored."""
     words = fold_query(query)
     return any(search.path == path and fold_query(search.query) == words for search in state.planner.searches)
 
@@ -63,14 +63,14 @@ def fold_query(query: str) -> str:
 
 
 def missing_fields(schema: Schema) -> Iterator[str]:
-    """Yield the required fields without a value that are acquired directly, in the profile's order."""
+    """Yield the required, directly acquired fields that have no value, in the profile's order."""
     for path, spec in schema.profile.fields.items():
         if spec.required and schema.is_direct(path) and schema.value(path) is None:
             yield path
 
 
 def open_components(schema: Schema) -> Iterator[str]:
-    """Yield the components without a value that required composed fields without a value need.
+    """Yield the components without a value, of required composed fields that have no value either.
 
     They come in the profile's order, each once.
     """
@@ -92,9 +92,9 @@ def optional_fields(schema: Schema) -> Iterator[str]:
 
 
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
-    """Yield the required fields whose values come only from searches for other fields.
+    """Yield the required fields that were not searched for, because searches for other fields found their values.
 
-    Documents may state more values than the one that another search has found by chance.
+    Documents may state more values than the one that was found by chance.
     """
     components = [
         component
@@ -112,7 +112,7 @@ def chance_finds(state: State, schema: Schema) -> Iterator[str]:
 
 
 def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDecision | None:
-    """Return the decision for the first of some fields that still has an attempt left; None if none has."""
+    """Return the decision for the first of the fields that has an attempt left; None if none has."""
     for path in paths:
         decision = decision_for(state, schema, path)
         if decision is not None:
@@ -121,7 +121,7 @@ def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDec
 
 
 def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the decision for the next component without a value of a field; None if none is left."""
+    """Return the decision for the next component of a field that has no value; None if no attempt is left."""
     return first_task(
         state, schema, (component for component in schema.components(path) if schema.value(component) is None)
     )
@@ -130,7 +130,8 @@ def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecis
 def next_acquisition_task(state: State) -> PlannerDecision | None:
     """Return the next decision; None if nothing is left to acquire.
 
-    The fields in the errors of a blocked calculation come first. They are acquired again even if they have values.
+    If the calculation is blocked, the field that a review proposed comes first, then the fields in the errors. They are
+    acquired again even if they have values.
     """
     schema = schema_of(state)
     calculation = state.planner.calculation
@@ -143,7 +144,7 @@ def next_acquisition_task(state: State) -> PlannerDecision | None:
 
 
 def _direct(schema: Schema, path: str) -> Iterator[str]:
-    """Yield the fields that are acquired for a field: itself, or its components."""
+    """Yield the fields to acquire for a field: the field itself, or its components if it is made of others."""
     if path not in schema.fields:
         return
     if schema.is_made(path):

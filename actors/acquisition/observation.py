@@ -1,4 +1,4 @@
-"""Reads the values that a model has found in passages, and takes those with evidence. Pure."""
+"""Reads the values that a model has found in passages, and accepts those with evidence. Pure."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from runtime.core.hooks import make_total
 QUOTE_MAX = 600
 """The most characters of a quote in a reply; a value with a longer one is rejected."""
 PLACES_MAX = 20
-"""The most places of one passage at which a quote is searched."""
+"""The most places of a quote that are found in one passage."""
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 
@@ -32,12 +32,12 @@ def fold_quote(text: str) -> str:
 
 
 def compose_characters(text: str) -> str:
-    """Return a text with composed characters, in which quotes are found and numbers are read."""
+    """Return a text with composed characters. Offsets of quotes and numbers count in this form."""
     return unicodedata.normalize("NFC", text)
 
 
 def _fold_with_places(text: str) -> tuple[str, list[int]]:
-    """Return the text of `fold_quote`, and for each of its characters the offset in the original text."""
+    """Return a composed text as `fold_quote` does, and the offset in the composed text of each returned character."""
     characters: list[str] = []
     places: list[int] = []
     for position, character in enumerate(text):
@@ -56,7 +56,7 @@ def _fold_with_places(text: str) -> tuple[str, list[int]]:
 
 
 def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
-    """Return the offsets (begin, end) of a quote at each of its places in a composed text."""
+    """Return the offsets (begin, end) of each occurrence of a quote in a composed text; at most `PLACES_MAX`."""
     words = fold_quote(quote)
     if not words:
         return ()
@@ -70,7 +70,10 @@ def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 
 
 def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
-    """Return the passage with a quote, from the named source if there is one; None if no passage has it."""
+    """Return the passage that contains a quote; None if none does.
+
+    If any passage is from the named source, only passages from that source count.
+    """
     words = fold_quote(quote)
     if not words or len(quote) > QUOTE_MAX:
         return None
@@ -82,7 +85,7 @@ def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> F
 def read_stated_quantity(
     passage: FoundPassage, quote: str, value: str, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> Found | Refusal:
-    """Return the quantity that a quote and a value name in a passage, in the wanted unit, or why there is none.
+    """Return the quantity that a quote and a value name in a passage, in the unit `wanted`; or why there is none.
 
     The value only says which number of the quote is meant. The number, its unit and its rates are read from the passage
     around the quote. `units` are those of the profile.
@@ -96,7 +99,7 @@ def read_stated_quantity(
 
 
 def widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
-    """Return the quote on one line, widened until it holds the whole quantity.
+    """Return the quote on one line, widened so that it contains the whole quantity.
 
     If the quote does not overlap the quantity, the result is the whole line of the quantity.
     """
@@ -120,7 +123,10 @@ ROWS_MAX = 60
 def read_other_rows(
     passage: FoundPassage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> tuple[Found, ...]:
-    """Return the quantities of the other rows that differ from a quantity's row only in years and numbers."""
+    """Return quantities of other rows in the table.
+
+    These rows differ from that of `found` only in years and numbers.
+    """
     text = compose_characters(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
     cells = _cells(text, start)
@@ -146,7 +152,7 @@ def read_other_rows(
 
 
 def _cells(text: str, start: int) -> list[tuple[int, int]]:
-    """Return the offsets of the cells of the line at an offset; none if it is no row of a table."""
+    """Return the offsets of the cells in the line that begins at `start`; none if the line is no row of a table."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     cells, begin = [], start
@@ -157,14 +163,14 @@ def _cells(text: str, start: int) -> list[tuple[int, int]]:
 
 
 def _words(text: str, cells: list[tuple[int, int]]) -> list[str]:
-    """Return the texts of a row's cells without digits, blanks and marks, to compare the subjects of rows."""
+    """Return the text of each cell without digits, spaces, points and commas, to compare what rows are about."""
     return [
         "".join(item for item in text[begin:end] if not item.isdigit() and item not in " .,") for begin, end in cells
     ]
 
 
 def _year(text: str, cells: list[tuple[int, int]]) -> bool:
-    """Tell whether a row names its year."""
+    """Tell whether a row names one year."""
     begin, end = cells[0][0], cells[-1][1]
     row = text[begin:end]
     return any(last_year(period_of(row, place, place)) for place in (0, len(row)))
@@ -173,7 +179,7 @@ def _year(text: str, cells: list[tuple[int, int]]) -> bool:
 VALUES_MAX = 30
 """The most values of one reply that are read."""
 QUOTE_KEPT = 600
-"""The most characters of a quote in a rejection."""
+"""The most characters of a quote, a source or a message in a rejection."""
 _CODES = {
     RefusalCode.VALUE_NOT_IN_QUOTE: "missing_evidence",
     RefusalCode.QUOTE_MISSING: "missing_evidence",
@@ -190,12 +196,12 @@ VALUE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The values of fields in a reply."""
+    """What was read from a reply about the values of fields."""
 
     values: tuple[tuple[str, FieldValue], ...] = ()
     """The values with evidence, with the paths of their fields."""
     rejections: tuple[Rejection, ...] = ()
-    """The other values, with the reasons."""
+    """The values without evidence, with the reasons."""
 
 
 @make_total("the values", Unusable)
@@ -222,7 +228,7 @@ def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
 
 
 def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tuple[FieldValue, ...] | Rejection:
-    """Return a value of a reply, with the values of the other rows of its table, or why it is rejected."""
+    """Return a value of a reply with the values in other rows of its table, or why the value is rejected."""
     path, quote, source = (text_of(given.get(key)) for key in ("field", "quote", "source"))
 
     def rejected(code: str, message: str) -> Rejection:
@@ -267,7 +273,7 @@ def _confidence(value: object) -> float:
 def _numbers(
     schema: Schema, path: str, passage: FoundPassage, given: Mapping[str, Any]
 ) -> tuple[FieldValue, ...] | Rejection:
-    """Return the number in a reply, and the numbers for other years in the other rows of its table."""
+    """Return the number of a reply and the numbers for other years in its table, or why the number is rejected."""
     spec, wanted = schema.fields[path], schema.unit(path)
     if wanted is None:
         return Rejection(path=path, code="wrong_unit", message="the unit of the field is not known yet")
@@ -286,7 +292,7 @@ def _numbers(
 
 
 def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
-    """Return a quantity of a passage as a value, with a quote that holds the whole quantity."""
+    """Return a quantity of a passage as a value. Its quote contains the whole quantity."""
     words = widen_quote(passage, found, quote)
     period = period_of(compose_characters(passage.text), found.start, found.end, passage.title)
     value = make_number_value(found.quantity, via="search", source="", quote=words)

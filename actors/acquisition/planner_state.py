@@ -18,7 +18,7 @@ from runtime.core.events import Value
 Action = Literal["search", "ask_user", "reflect", "calculate", "finish"]
 """The actions of decisions; each of them is a node of the graph."""
 Origin = Literal["deterministic", "llm", "llm_error"]
-"""The author of a decision: a gate, a model, or a gate instead of a model whose reply could not be used."""
+"""What made a decision: a gate, a model, or a gate because the model's reply could not be used."""
 Status = Literal["active", "aborted"]
 """Whether the run may still acquire values; `aborted` once a required value cannot be acquired."""
 
@@ -52,10 +52,12 @@ class FoundPassage(Value):
     language: str = ""
     """The language of the document as a code; empty if it is not clear."""
     places: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=operator.not_)
-    """The offset in the text at which each place of the document begins; empty if the search states none."""
+    """Pairs of an offset in the text and the place of the document that begins there; empty if the search states
+    none.
+    """
 
     def place_at(self, position: int) -> str:
-        """Return the place of the document at an offset in the text with composed characters; empty for none."""
+        """Return the place of the document at an offset in the composed text; empty if the place is not known."""
         return next((place for start, place in reversed(self.places) if start <= position), "")
 
 
@@ -71,7 +73,7 @@ class SearchMade(Value):
 
 
 class Rejection(Value):
-    """A value in a reply that was not taken."""
+    """A value in a reply that was not accepted."""
 
     path: str
     """The path of the field; empty if the reply names none."""
@@ -130,7 +132,7 @@ class LatestCalculation(Value):
     steps: tuple[CalculatedValue, ...] = ()
     """The results that could be calculated, in the order of their dependencies."""
     errors: tuple[CalculationError, ...] = ()
-    """The errors of the other results, in the same order, then those of false preconditions."""
+    """The errors of the results that could not be calculated, in the same order; then the false preconditions."""
 
 
 class Reflection(Value):
@@ -148,7 +150,7 @@ class Reflection(Value):
 
 @dataclass(frozen=True)
 class PlannerState:
-    """The state of the graph. Every field has a default, so that records of a release without it can be read."""
+    """The state of the graph. Every field has a default, so that records of releases without the field can be read."""
 
     iterations: int = 0
     """The number of passes through the graph in this round."""
@@ -159,24 +161,26 @@ class PlannerState:
     values: Mapping[str, Values] = field(default_factory=dict)
     """The values of fields, by path."""
     decompositions: Mapping[str, Decomposition | None] = field(default_factory=dict)
-    """The decompositions that a model has proposed, by path of the composed field; None if none could be used."""
+    """The decompositions that models have proposed, by the path of the composed field; None if no proposal could be
+    used.
+    """
     searches: tuple[SearchMade, ...] = ()
     """The searches that were made in this round, oldest first."""
     asked: tuple[str, ...] = ()
-    """The paths of the fields in the questions of this round, oldest first."""
+    """The paths of the fields about which this round has asked the user, oldest first, with repetitions."""
     refused: tuple[str, ...] = ()
-    """The paths of the fields whose questions the user has declined in this round."""
+    """The paths of the fields about which the user has declined a question in this round."""
     last_observation: tuple[FoundPassage, ...] = ()
     """The passages of the latest search."""
     rejections: tuple[Rejection, ...] = ()
-    """The values in replies that were not taken, oldest first, each once with its count."""
+    """The values that were not accepted, oldest first. A repeated one is listed once, with its count."""
     calculation: LatestCalculation = field(default_factory=LatestCalculation)
     reflections: tuple[Reflection, ...] = ()
     """The reviews of this round, oldest first."""
 
     @property
     def llm_failed(self) -> bool:
-        """Whether the current decision replaces a model's reply that could not be used."""
+        """Whether a gate made the current decision because the model's reply could not be used."""
         return self.decision_origin == "llm_error"
 
     def searches_for(self, path: str) -> int:
@@ -189,16 +193,18 @@ class PlannerState:
 
 
 class Writes(Value):
-    """Changes of the planner's state, by the names of its fields. A field that is None or empty changes nothing."""
+    """Changes to the fields of the planner's state, by name. A change that is None or empty changes nothing."""
 
     iterations: int | None = None
     status: Status | None = None
     decision: PlannerDecision | None = None
     decision_origin: Origin | None = None
     values: Mapping[str, tuple[FieldValue, ...]] = {}
-    """Values by path that are added to the values of the fields."""
+    """The values to add to each field, by path."""
     composed: Mapping[str, tuple[FieldValue, ...]] = {}
-    """Values by path that replace the computed and default values; empty to remove these."""
+    """The new computed or default values of each field, by path. They replace the old ones; an empty tuple removes
+    these.
+    """
     decompositions: Mapping[str, Decomposition | None] = {}
     searches: tuple[SearchMade, ...] = ()
     asked: tuple[str, ...] = ()
@@ -212,20 +218,20 @@ NOTHING = Writes()
 """No change."""
 
 STATE_FIELD: Mapping[str, str] = {"composed": "values"}
-"""The fields of the state by the fields of `Writes` that change them under another name."""
+"""The field of the state that a field of `Writes` changes, if the two have different names."""
 
 REJECTIONS_MAX = 200
 """The most rejections that are kept; older ones are only in the journal."""
 
 
 def names_of_writes(writes: Writes) -> frozenset[str]:
-    """Return the names of the fields of the state that some writes change."""
+    """Return the names of the state's fields that `writes` changes."""
     names = (name for name in type(writes).model_fields if getattr(writes, name) != getattr(NOTHING, name))
     return frozenset(STATE_FIELD.get(name, name) for name in names)
 
 
 def apply(planner: PlannerState, writes: Writes) -> PlannerState:
-    """Return the state after the writes."""
+    """Return the planner's state after the changes."""
     changes: dict[str, object] = {
         name: value
         for name in ("iterations", "status", "decision", "decision_origin", "calculation")
@@ -244,7 +250,7 @@ def apply(planner: PlannerState, writes: Writes) -> PlannerState:
 
 
 def _with_rejections(kept: tuple[Rejection, ...], more: tuple[Rejection, ...]) -> tuple[Rejection, ...]:
-    """Return the rejections with others added. A repeated rejection is only counted."""
+    """Return the rejections with more added. A repeated rejection only increases its count."""
     counts: dict[Rejection, int] = {}
     for item in (*kept, *more):
         same = item.model_copy(update={"count": 1})
@@ -266,20 +272,20 @@ def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, V
 
 
 PASSAGES_MAX = 8
-"""The most passages of one search that are kept; they come best first."""
+"""The most passages of one search that are kept. The best come first."""
 PASSAGE_CHARACTERS_MAX = 4_000
-"""Characters of one passage that are kept."""
+"""The most characters of one passage that are kept."""
 NAME_CHARACTERS_MAX = 1_000
-"""Characters of a source and of a title that are kept."""
+"""The most characters of a source or a title that are kept."""
 
 LINE_MOST = 10**9
-"""The highest number of a line; a higher one counts as 1."""
+"""The largest line number that is accepted; a passage with a larger one gets the number 1."""
 PLACES_MAX = 400
-"""Places of one passage that are kept."""
+"""The most places of one passage that are kept."""
 PLACE_CHARACTERS_MAX = 120
-"""Characters of a place that are kept."""
+"""The most characters of a place that are kept."""
 LANGUAGE_CHARACTERS_MAX = 20
-"""Characters of a language's code that are kept."""
+"""The most characters of a language's code that are kept."""
 
 
 def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
@@ -321,7 +327,7 @@ def _passage(value: Any) -> FoundPassage | None:
 
 
 def _places(value: Any) -> tuple[tuple[int, str], ...]:
-    """Return the places of a passage in the order of their offsets; none if they have another form."""
+    """Return the places of a passage in the order of their offsets; none if the value has another form."""
     if not isinstance(value, list):
         return ()
     found: list[tuple[int, str]] = []

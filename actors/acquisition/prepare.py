@@ -22,11 +22,11 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
 GOAL_BYTES_MAX = 64 * 1024
-"""The largest goal, in bytes: it stands in every prompt."""
+"""The most bytes of a goal. Every prompt contains the goal."""
 CALLS = 60
-"""The limit of model calls if the user states none."""
+"""The most model calls if the user states no limit."""
 OUTPUT_TOKENS = 2_048
-"""The limit of tokens of a reply if the user states none."""
+"""The most tokens of a reply if the user states no limit."""
 SEARCH_SECONDS = 60.0
 """The time limit of one search, in seconds."""
 
@@ -38,7 +38,7 @@ class AcquisitionInput:
     profile: str
     """The name of a shipped profile, or the path of a profile file."""
     goal: str
-    """The purpose for which the schema is filled, as the user wrote it."""
+    """What the schema is filled for, as the user wrote it."""
     search: Mapping[str, Any] = field(default_factory=dict)
     """The places to search (`actors.documents.tools.SearchPlaces`) as JSON; empty for none."""
     given: Mapping[str, str] = field(default_factory=dict)
@@ -154,7 +154,7 @@ def _check_goal(goal: object) -> None:
 
 
 def _check_script(model: str) -> None:
-    """Check that the keys of a script are purposes of calls. Raises `UsageProblem` for the first that is none."""
+    """Check that every key of a script is a purpose of calls. Raises `UsageProblem` for the first key that is not."""
     spec = parse_model_spec(model)
     if not isinstance(spec, Scripted):
         return

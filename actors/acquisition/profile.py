@@ -10,13 +10,13 @@ from actors.quantities.quantity import plain
 from actors.values.lines import BLANK, Line, indent_line, line
 
 TEXT_MAX = 500
-"""Characters of one text of a profile."""
+"""The most characters of one text of a profile."""
 FIELDS_MAX = 200
-"""Fields of one profile, and results of its calculator."""
+"""The most fields of a profile, and the most results of its calculator."""
 COMPONENTS_MAX = 8
-"""Fields of one decomposition."""
+"""The most components of one decomposition."""
 FORMULA_MAX = 300
-"""Characters of one formula."""
+"""The most characters of one formula."""
 
 FieldPath = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$")]
 """The path of a field, such as `market.buildings`; formulas use it as a name."""
@@ -40,9 +40,9 @@ class FieldSpec(Config):
     unit: Annotated[str, StringConstraints(max_length=80)] = ""
     """The unit of a number, such as `building`; empty for a plain number; `{PATH}` stands for a currency field."""
     minimum: float | None = Field(default=None, allow_inf_nan=False)
-    """The smallest number that is taken, in the unit."""
+    """The smallest number that is accepted, in `unit`."""
     maximum: float | None = Field(default=None, allow_inf_nan=False)
-    """The largest number that is taken, in the unit."""
+    """The largest number that is accepted, in `unit`."""
     choices: tuple[ShortText, ...] = Field(default=(), max_length=50)
     """The values of a field of type `choice`."""
     required: bool = True
@@ -50,7 +50,7 @@ class FieldSpec(Config):
     source: Source = "web"
     """How it is acquired: by searches first, by a question, composed of components, or derived by its formula."""
     words: tuple[ShortText, ...] = Field(default=(), max_length=20)
-    """Words by which documents name the value, most specific first; without any, the label counts."""
+    """Words by which documents name the value, most specific first; without any, the label is used."""
     query: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
     """The query of its first search; `{PATH}` stands for the value of a text field.
 
@@ -63,7 +63,7 @@ class FieldSpec(Config):
     choose: Choose = "confidence"
     """The rule that chooses one of several values from sources; a value from the user is always chosen."""
     period: Annotated[str, StringConstraints(pattern=r"^(latest|any|(19|20)[0-9][0-9])$")] = "latest"
-    """The year whose values count: the `latest` year of a source, `any`, or a year; undated values always count."""
+    """The year whose values count: `latest` (the latest found), `any`, or a year; undated values always count."""
     formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
     """The formula of a derived field, over the paths of other fields."""
     decomposition: "Decomposition | Literal['generated'] | None" = None
@@ -76,7 +76,7 @@ class Decomposition(Config):
     formula: Formula
     """The formula of the composed value, over the names of the components."""
     fields: Mapping[FieldName, FieldSpec] = Field(min_length=1, max_length=COMPONENTS_MAX)
-    """The components by name; the path of each is that of the composed field, a dot and the name."""
+    """The components by name. The path of a component is the path of the composed field, a dot and the name."""
 
 
 class FormulaCheck(Config):
@@ -85,7 +85,7 @@ class FormulaCheck(Config):
     check: Formula
     """Two formulas with one of `<`, `<=`, `>`, `>=`, `==` between them; units are compared too."""
     why: ShortText
-    """The reason for people if the check decides."""
+    """The reason that people see if the check blocks the calculation or ends the run."""
 
 
 class ResultSpec(Config):
@@ -96,7 +96,7 @@ class ResultSpec(Config):
     formula: Formula
     """The formula over the paths of fields and the names of other results."""
     unit: Annotated[str, StringConstraints(max_length=80)] = ""
-    """The unit that the result is shown in; empty for a plain number; `{PATH}` stands for a currency field."""
+    """The unit in which the result is shown; empty for a plain number; `{PATH}` stands for a currency field."""
 
 
 class Calculator(Config):
@@ -129,7 +129,7 @@ class Profile(Config):
     about: ShortText
     """The purpose of a run with this profile, in one sentence."""
     units: Mapping[FieldName, Annotated[str, StringConstraints(max_length=80)]] = Field(default={}, max_length=100)
-    """Its own units by name: empty for a unit without conversion, such as `building`, or a value such as `24 hour`."""
+    """Its own units by name: empty for a unit without conversion, such as `building`, or a size such as `24 hour`."""
     bootstrap: tuple[FieldPath, ...] = Field(default=(), max_length=10)
     """The fields that the user is asked for before anything else, in this order, if they have no value."""
     fields: Mapping[FieldPath, FieldSpec] = Field(min_length=1, max_length=FIELDS_MAX)
@@ -151,7 +151,7 @@ class Profile(Config):
 
 
 def read_profile_value(value: Any) -> Profile | None:
-    """Return the profile in an artifact's JSON value; None if it is none."""
+    """Return the profile that an artifact's JSON value describes; None if it describes none."""
     if not isinstance(value, dict) or "fields" not in value:
         return None
     try:
@@ -161,7 +161,7 @@ def read_profile_value(value: Any) -> Profile | None:
 
 
 def outline_json(profile: Profile) -> dict[str, Any]:
-    """Return the outline of a profile as plain data: its fields with their origins, results, checks and caps."""
+    """Return the outline of a profile as plain data: fields and their origins, results, checks and caps."""
     fields = [_field_json(path, spec, profile) for path, spec in profile.static_fields()]
     content: dict[str, Any] = {"profile": profile.name, "about": profile.about, "fields": fields, "results": []}
     if profile.calculator is not None:

@@ -1,8 +1,8 @@
 """Reads profiles, by a shipped name or a path, and checks each as a whole. An error names the file, key and line.
 
-The guard `profile_valid` judges a profile that a model proposes. The proposal must be a valid profile, has a result,
-and each of its fields changes a result. It has no default and no number in a formula but 1: nobody vouches for such
-values.
+The guard `profile_valid` judges a profile that a model proposes. The profile must be valid and have a result, and each
+of its fields must change a result. Nobody vouches for numbers that a model chooses. So the profile may have no default,
+and no number in a formula except 1.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,11 +30,11 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.errors import UsageProblem
 
 Problem = tuple[KeyPath, str, str]
-"""The place of an error in a profile, its cause, and the next step."""
+"""An error in a profile: its place, its cause, and the next step."""
 
 
 def check_profile(profile: Profile, document: ParsedFile) -> None:
-    """Raise `UsageProblem` for the first error of a profile; its hint counts the others."""
+    """Raise `UsageProblem` for the first error of a profile, if it has one. The hint counts the other errors."""
     found = list(problems(profile))
     if not found:
         return
@@ -45,7 +45,7 @@ def check_profile(profile: Profile, document: ParsedFile) -> None:
 
 
 def problems(profile: Profile) -> Iterator[Problem]:
-    """Yield the errors of a profile, in the order in which they should be mended."""
+    """Yield the errors of a profile, in the order in which they should be corrected."""
     table = UnitTable(profile.units)
     for name, cause in table.problems().items():
         yield ("units", name), cause, ""
@@ -62,7 +62,7 @@ def problems(profile: Profile) -> Iterator[Problem]:
 
 
 def _all_fields(profile: Profile) -> Iterator[tuple[str, KeyPath, FieldSpec]]:
-    """Yield all fields of a profile, also components, with their paths and the places of their keys."""
+    """Yield each field and component of a profile: its path, the place of its key, and the field."""
     for path, spec in profile.fields.items():
         yield path, ("fields", path), spec
         if isinstance(spec.decomposition, Decomposition):
@@ -135,7 +135,7 @@ def _check_made_field(profile: Profile, path: str, key: KeyPath, spec: FieldSpec
 
 
 def _check_slots(profile: Profile) -> Iterator[Problem]:
-    """Yield errors for slots of units, queries and questions that no field can fill."""
+    """Yield an error for each slot in a unit, a query or a question that no field can fill."""
     currencies = {path for path, spec in profile.fields.items() if spec.type == "currency"}
     texts = {path for path, spec in profile.fields.items() if spec.type != "number"}
     units = [((*key, "unit"), spec.unit) for _, key, spec in _all_fields(profile)]
@@ -177,7 +177,10 @@ def _check_results(profile: Profile, calculator: Calculator, table: UnitTable) -
 
 
 def _check_all_formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
-    """Yield the errors in formulas: of derived fields and results together, and of each decomposition."""
+    """Yield the errors in formulas.
+
+    Derived fields and results are checked together, and each decomposition by itself.
+    """
     places: dict[str, KeyPath] = {}
     formulas: dict[str, str] = {}
     for path, spec in profile.fields.items():
@@ -216,9 +219,9 @@ def _check_units(check: FormulaCheck, key: KeyPath, units: Mapping[str, str], ta
 
 
 def unused_fields(profile: Profile) -> tuple[str, ...]:
-    """Return the number fields that no formula and no check of a profile uses, so that they change no result.
+    """Return the number fields that change no result, because no formula and no check of the profile uses them.
 
-    Without a calculator, the filled schema is the result, and no field is unused.
+    If the profile has no calculator, the filled schema is the result, so no field is unused.
     """
     if profile.calculator is None:
         return ()
@@ -276,7 +279,7 @@ def read_profile(document: ParsedFile) -> Profile:
 
 
 def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
-    """Return a profile.
+    """Read and check a profile.
 
     Raises:
         UsageProblem: there is no such profile, or it is invalid.
@@ -299,7 +302,7 @@ NO_RESULT = "profile.no_result"
 UNUSED = "profile.unused_field"
 """The code of a field that changes no result."""
 UNVOUCHED = "profile.unvouched_number"
-"""The code of a default, or of a number in a formula."""
+"""The code of a number that nobody vouches for: a default, or a number in a formula."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:

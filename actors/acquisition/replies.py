@@ -1,4 +1,4 @@
-"""Reads the replies of models to an acquisition as values, and has their JSON Schemas. Pure."""
+"""Reads the replies of models in an acquisition, and defines their JSON Schemas. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from runtime.core.pydantic_messages import describe
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
-"""The most replies to one request of a node; the second is requested if the first cannot be used."""
+"""The most replies that a node requests for one purpose. It requests the second only if it cannot use the first."""
 REASON_MAX = 500
 """The most characters of a model's reason that are kept."""
 TEXT_MAX = 2_000
@@ -33,13 +33,16 @@ CAVEATS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A reply that cannot be used; `message` says why to the model, and may quote the reply."""
+    """A reply that cannot be used. `message` tells the model why; it may quote the reply."""
 
     message: str
 
 
 def replies_for(state: State, purpose: str, path: str = "") -> tuple[ReplyText, ...]:
-    """Return the replies at this node to calls of a purpose, and if a path is given, only about that field."""
+    """Return the replies that this node has received to calls of a purpose.
+
+    With `path`, only replies about that field count.
+    """
     return tuple(reply for reply in state.replies if step_of(reply.call) == purpose and path in ("", reply.path))
 
 
@@ -108,7 +111,7 @@ def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection
 
 
 def text_of(value: object) -> str:
-    """Return a text of a reply; empty for anything else."""
+    """Return a value of a reply if it is a text; otherwise an empty text."""
     return value if isinstance(value, str) else ""
 
 
@@ -191,13 +194,13 @@ NODES = ("prepare_schema", "normalize_decision")
 
 
 def field_to_decompose(state: State) -> str | None:
-    """Return the field whose decomposition this node must request; None for none."""
+    """Return the path of the field whose decomposition this node must request; None if it must request none."""
     settled = proposed_decompositions(state)
     return next((path for path in _candidates(state) if path not in settled), None)
 
 
 def proposed_decompositions(state: State) -> Mapping[str, Decomposition | None]:
-    """Return the decompositions in the replies at this node, by path; None for a field that stays whole."""
+    """Return the decompositions in the replies at this node, by path; None for a field if no reply could be used."""
     found: dict[str, Decomposition | None] = {}
     for path in _candidates(state):
         given = replies_for(state, DECOMPOSE, path)
@@ -250,9 +253,9 @@ def _component(spec: object) -> object:
 
 
 def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
-    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or another unit.
+    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or an unfit unit.
 
-    Nobody vouches for a number in a formula. Only 1 is allowed, such as in `1 - share`.
+    The only number that a formula may contain is 1, such as in `1 - share`, because nobody vouches for any other.
     """
     table = UnitTable(profile.units)
     samples = Schema.sample_units(profile)

@@ -73,7 +73,7 @@ _FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def make_rows(result: AcquisitionResult) -> list[dict[str, Cell]]:
-    """Return rows by column: the chosen values, the other values, and the results of the calculation."""
+    """Return the rows of the table of values: chosen values, other values, and results of the calculation."""
     notes = footnotes(result)
     rows: list[dict[str, Cell]] = []
     for field in result.fields:
@@ -94,7 +94,7 @@ def make_rows(result: AcquisitionResult) -> list[dict[str, Cell]]:
 
 
 def csv_text(result: AcquisitionResult) -> str:
-    """Return the rows as CSV. An apostrophe is put before a text that a spreadsheet would calculate."""
+    """Return the rows as CSV. A text that a spreadsheet would calculate gets an apostrophe in front."""
     written = _CsvPieces()
     rows = csv.DictWriter(written, COLUMNS, restval="", lineterminator="\n")
     rows.writeheader()
@@ -144,7 +144,7 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
 
 
 def footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
-    """Return the numbers of the footnotes by the path of a field and a value from a document."""
+    """Return the number of each footnote, by the path of a field and its value from a document."""
     found = [
         (field.path, value)
         for field in result.fields
@@ -203,7 +203,7 @@ def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return a text on one line, with the marks of Markdown and HTML escaped."""
+    """Return a text on one line, with the special characters of Markdown and HTML escaped."""
     line = clean(text, one_line=True)
     return "".join(f"\\{item}" if item in "\\`*_[]<>#|" else item for item in line)
 
@@ -213,7 +213,7 @@ def _cell(text: str) -> str:
 
 
 def quoted_fields(result: AcquisitionResult) -> list[tuple[str, str]]:
-    """Return the paths of the fields with values from documents, and their sources with places."""
+    """Return the path of each field with a value from a document, and the source of the value with its place."""
     return [(field.path, field.value.where) for field in result.fields if field.value and field.value.via == "search"]
 
 
@@ -241,6 +241,6 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
 
 
 def _covers(places: Sequence[tuple[int, str]], span: tuple[int, int], place: str) -> bool:
-    """Tell whether a place of a passage begins within a span, or contains its beginning."""
+    """Tell whether a place of a passage begins before the end of a span."""
     inside = {name for start, name in places if span[0] <= start < span[1]}
     return place in inside | {name for start, name in places if start <= span[0]}

@@ -155,7 +155,7 @@ class AcquisitionResult(RunResult):
         return tuple(field.path for field in self.fields if field.spec.required and field.value is None)
 
     def facts(self) -> tuple[str, ...]:
-        """Return the number of fields with a value, as text."""
+        """Return the number of fields that have a value, as text."""
         return (
             f"{sum(field.value is not None for field in self.fields)} of {format_count(len(self.fields), 'field')}",
         )
@@ -225,7 +225,7 @@ VIA = {
     "default": "assumed: the profile's default",
     "computed": "computed",
 }
-"""The origins of values that no document states, in words."""
+"""The origin of a value that no document states, in words, by its `via`."""
 REJECTIONS_SHOWN = 5
 """The most rejected values in the lines of a field without a value."""
 QUOTE_SHOWN = 160
@@ -294,7 +294,7 @@ def field_lines(field: FilledField) -> Iterator[Line]:
 
 
 def period_text(field: FilledField) -> str:
-    """Return the years of values from sources, and the rule that chooses; empty for fewer than two years."""
+    """Return the years of values from sources and the rule that chooses a year; empty for fewer than two years."""
     if len(field.periods) < 2 or field.value is None or field.value.via != "search":
         return ""
     rule = {"latest": "the latest counts", "any": "all count"}.get(field.spec.period, f"{field.spec.period} counts")

@@ -1,4 +1,4 @@
-"""The decisions of an acquisition run as rules, and the requests that they make, with their prompts. Pure."""
+"""The rules by which an acquisition run decides, and the requests that they make, with their prompts. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -66,7 +66,7 @@ def render_prompt(state: State, purpose: str, path: str) -> Rendered:
 
 
 def material(state: State, purpose: str, path: str) -> dict[str, Any]:
-    """Return the contents of the prompt as plain data, for models in this process."""
+    """Return the contents of the prompt as plain data, for models that run in this process."""
     return {
         "role": ROLES[purpose],
         "specification": state.goal,
@@ -328,7 +328,7 @@ def end(state: State) -> RunFinished | None:
 
 
 def describe_missing(state: State) -> str:
-    """Return in one line the things that the profile requires and the run lacks; empty if nothing is missing."""
+    """Return one line that names what the profile requires and the run lacks; empty if nothing is missing."""
     schema, calculation = schema_of(state), state.planner.calculation
     missing = [path for path, spec in schema.profile.fields.items() if spec.required and schema.value(path) is None]
     if missing:

@@ -1,6 +1,6 @@
 """The schema of a run: all fields with their compositions, and the chosen values. Pure.
 
-It is made from the profile and the decompositions when it is needed, and is never stored.
+The schema is made from the profile and the decompositions each time it is needed. It is never stored.
 """
 
 import re
@@ -25,11 +25,11 @@ class Composition:
 
     formula: str
     names: Mapping[str, str]
-    """The paths of fields by their names in the formula."""
+    """The path of each field that the formula uses, by its name in the formula."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The paths of the fields that it is made of, in the order of the formula."""
+        """The paths of the fields that the field is made of, in the order of the formula."""
         return tuple(dict.fromkeys(self.names.values()))
 
 
@@ -78,7 +78,7 @@ class Schema:
         return own if isinstance(own, Decomposition) else self.planner.decompositions.get(path)
 
     def lacks_decomposition(self, path: str) -> bool:
-        """Tell whether a field needs a decomposition that no model was asked for yet."""
+        """Tell whether a field still needs a decomposition from a model."""
         spec = self.profile.fields.get(path)
         generated = spec is not None and spec.source == "components" and spec.decomposition == "generated"
         return generated and path not in self.planner.decompositions
@@ -88,7 +88,10 @@ class Schema:
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Tell whether a field is made of others. A field without a usable decomposition is not."""
+        """Tell whether a field is made of others, or will be once a model has proposed its decomposition.
+
+        False if no proposal could be used.
+        """
         return path in self.compositions or self.lacks_decomposition(path)
 
     def value(self, path: str) -> FieldValue | None:
@@ -141,7 +144,7 @@ def schema_of(state: State) -> Schema:
 
 
 def names_in(formula: str) -> tuple[str, ...]:
-    """Return the names in a formula, in order; none for one that cannot be read."""
+    """Return the names in a formula, in order; none if the formula cannot be read."""
     try:
         return parse_formula(formula).names
     except FormulaUnreadable:

@@ -71,7 +71,7 @@ class ReplyText(NamedTuple):
     """The field that the call is about; empty for none."""
     content: str
     ended_early: bool
-    """Whether its end is missing."""
+    """Whether the end of the reply is missing."""
 
 
 class Visited(NamedTuple):
@@ -106,9 +106,9 @@ class State:
     replies: tuple[ReplyText, ...] = ()
     """The replies at this node, oldest first."""
     tool: ToolFinished | None = None
-    """The end of the search at this node; None before it."""
+    """How the search at this node ended; None before that."""
     question: str = ""
-    """The id of the question at this node, or at `ask_user` before `observe_user`; empty for none."""
+    """The id of the question that the latest visit of `ask_user` has asked; empty if it has asked none."""
     round: int = 1
     """The number of the round. A new requirement begins a round, in which all attempts are allowed again."""
 

@@ -8,7 +8,7 @@ from actors.acquisition.graph import END, AcquisitionGraph, GraphNode
 from actors.acquisition.profile import Profile
 
 DECISION = frozenset({"decision", "decision_origin"})
-"""The fields that the gates of decisions own."""
+"""The fields of the planner's state that hold the decision."""
 
 
 def graph_for(profile: Profile) -> AcquisitionGraph:

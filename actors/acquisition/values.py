@@ -39,7 +39,7 @@ class FieldValue(Value):
     period: str = ""
     """The year, or the range of years, of the value in the source; empty if the source names none."""
     confidence: float = 1.0
-    """How sure the author of the observation is, from 0 to 1; 1 for a value from the user."""
+    """How sure the model that read the value is, from 0 to 1; 1 for a value from the user."""
 
     @property
     def where(self) -> str:
@@ -63,7 +63,7 @@ class Spread(NamedTuple):
 
 
 CONFIDENCE_STEPS = (0.4, 0.7)
-"""The limits between low, middle and high confidence. Differences within one of these steps do not count."""
+"""The limits between low, middle and high confidence. Differences within one step do not count."""
 
 
 def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
@@ -79,7 +79,7 @@ def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
 
 
 def filter_by_period(spec: FieldSpec, values: Sequence[FieldValue]) -> Values:
-    """Return the values from sources that a field's `period` admits, and those without a year."""
+    """Return the values from sources whose year the field's `period` admits, and those without a year."""
     found = tuple(value for value in values if value.via == "search")
     if spec.period == "any":
         return found
@@ -104,9 +104,9 @@ def _by_rule(spec: FieldSpec, found: Sequence[FieldValue]) -> FieldValue:
 
 
 def _count_support(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int, int]:
-    """Return the support of a value: the number of sources that state it, then the step of its author's confidence.
+    """Return how well a value is supported: by how many sources, then by which step of the model's confidence.
 
-    Confidence counts in steps only, since an author states it about itself, and a document may influence it.
+    Confidence counts only in steps, because the model states it about itself and a document may influence it.
     """
     agreeing = {item.source for item in found if _have_same_value(item, value)}
     return len(agreeing), bisect.bisect_right(CONFIDENCE_STEPS, value.confidence)
@@ -125,7 +125,7 @@ def _number(value: FieldValue) -> float:
 def find_spread(values: Values) -> Spread | None:
     """Return the range of the numbers from sources; None if no source states a number.
 
-    The spread of a field is that of the values that its `period` admits (`filter_by_period`).
+    For the spread of a field, pass only the values that its `period` admits (`filter_by_period`).
     """
     found = [value for value in values if value.via == "search" and isinstance(value.value, float)]
     if not found:
@@ -136,7 +136,10 @@ def find_spread(values: Values) -> Spread | None:
 
 
 def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
-    """Return the range of a chosen number for calculations. A number from a source has the range of all sources."""
+    """Return the range of a chosen number for calculations.
+
+    For a number from a source, it is the range of all sources.
+    """
     number = _number(value)
     if value.via == "search":
         reach = find_spread(values)
@@ -149,7 +152,7 @@ _NOT_THE_VALUE = {"quote": "", "place": "", "confidence": 1.0, "low": None, "hig
 
 
 def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
-    """Return values with others added, but for those that the same source has stated already."""
+    """Return the values with more added, except those that the same source has stated already."""
     kept = list(values)
     for value in more:
         if not any(_differ_only_in_source(value, item) for item in kept):

@@ -30,7 +30,10 @@ from runtime.core.events import Record
 def path_tree(
     title: str, state: State, written: Sequence[Record[AcquisitionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
-    """Return the visited nodes as a tree with a branch for each pass; `brief` keeps only the nodes that act."""
+    """Return the visited nodes as a tree with a branch for each pass.
+
+    With `brief`, the tree shows only the nodes that act.
+    """
     passes: list[tuple[str, list[LineTree]]] = []
     for visited in state.path:
         if visited.node == "enter_iteration" or not passes:
@@ -58,7 +61,7 @@ _STADIUM = {START: "([START])", END: "([END])"}
 
 
 def graph_mermaid(graph: AcquisitionGraph, visited: Collection[tuple[str, str]] = ()) -> str:
-    """Return the diagram of a graph. The edges between two nodes are one arrow; visited nodes are marked."""
+    """Return the diagram of a graph. All edges between two nodes become one arrow; visited nodes are highlighted."""
     rows = ["flowchart TD"]
     labels: dict[tuple[str, str], list[str]] = {}
     for node, outcome, after in graph.edges():
@@ -146,7 +149,7 @@ def _facts(event: AcquisitionEvent) -> Sequence[Traced]:
 
 
 def log_fields(event: AcquisitionEvent, state: State) -> Mapping[str, str | int]:
-    """Return the fields of log lines about an event; for a move in the graph, the step is the node's name."""
+    """Return the fields of log lines about an event. When the run leaves a node, the step is the node's name."""
     return {"step": event.node, "node": event.node} if isinstance(event, Routed) else records.log_fields(event, state)
 
 

@@ -1,1 +1,1 @@
-"""What a user's own text asks for, and what a plan does about it."""
+"""The demands of the user's texts, and what a plan does about each."""

@@ -1,6 +1,6 @@
 """Cuts a text into headings, list items, cells and paragraphs, and these into sentences; code and logs are left out.
 
-A block is a range of characters of the source. A heading, or the line before a list, tells how the sentences below it
+A block is a range of characters of the source. A heading, or the line before a list, decides how the sentences below it
 are read (`role_of`). The time is linear in the length of the text: patterns look only at the beginnings of lines.
 """
 
@@ -123,7 +123,10 @@ _PARTS_MAX = 4
 
 
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
-    """Return how the sentences below a heading are read, and the kind of their demands; None if it gives no kind."""
+    """Return how the sentences below a heading are read, and the kind of their demands.
+
+    The kind is None if the heading does not tell it.
+    """
     plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
     name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
     short = len(name.split()) <= _NAME_WORDS_MAX
@@ -141,12 +144,14 @@ def _is_name(line: str) -> bool:
 
 
 LINE_LENGTH_MAX = 2000
-"""The most characters of a line that patterns look at."""
+"""The most characters at the beginning of a line that patterns look at."""
 HEADING_LENGTH_MAX = 80
 HEADING_WORDS_MAX = 5
 """The most words of a heading without markup."""
 WRAPPED_LENGTH_MIN = 60
-"""The fewest characters of a line that its author has wrapped."""
+"""The fewest characters of a line that may have been wrapped because it was full. A shorter line was ended on
+purpose.
+"""
 
 _FENCE = lazy_pattern(r"[ \t>]{0,12}(`{3,}|~{3,})")
 _HEADING = lazy_pattern(r" {0,3}(?:#{1,6}\s+|h[1-6]\.\s+|=+\s+(?=.*\S\s+=+\s*$))(?P<name>.*\S)")
@@ -160,7 +165,7 @@ _ITEM = lazy_pattern(
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
 _INITIAL = lazy_pattern(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
-"""A name with an initial, such as a signature."""
+"""An initial and a name, such as in a signature. It is no list item, although it looks like one."""
 _BOX = lazy_pattern(r"\[(?P<mark>[ xX*-]?)\]\s+")
 _NOISE = lazy_pattern(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
@@ -169,7 +174,7 @@ _NOISE = lazy_pattern(
     r"|FATAL)\b[\]:\s])",
     r"\s*(?:\$ |>>> |[\w.-]+@[\w.-]+[:~$#])|(?:From|To|Cc|Bcc|Date|Sent): \S|\s*\[[^\]]{1,60}\]: \S+",
 )
-"""A line of a log, a stack trace, a shell session, the head of a message, or a footnote."""
+"""A line of a log, a stack trace, a shell session, a message's header, or a footnote."""
 _CODE = lazy_pattern(
     r"\s*(?:[{}\[\]()]+[;,]?\s*$|\S.*[;{}]\s*$|//|/\*|</?\w[^>]*>\s*$|(?:import|from|def|class) .*[:;]?$|@\w+\()"
 )
@@ -197,7 +202,7 @@ class Block(NamedTuple):
     start: int
     end: int
     depth: int = 0
-    """The indentation of a list item in columns, or the level of a heading; 0 for an unknown level."""
+    """The indentation of a list item in columns, or the level of a heading; 0 if the level is not known."""
     ordered: bool = False
     """Whether a list item is numbered."""
     checked: bool = False
@@ -214,7 +219,7 @@ class _Line(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a text in their order. A line without markup is a heading if it is a known one.
+    """Yield the blocks of a text in their order. A line without markup counts as a heading if its text is a known one.
 
     A code block that is not closed extends to the end of the text.
     """
@@ -234,7 +239,7 @@ class _Cutter:
     block: Block | None = None
     """The block that the next line may continue."""
     fence: str = ""
-    """The marks that opened the current code block; empty outside of one."""
+    """The characters that opened the current code block; empty outside of a code block."""
 
     def close(self) -> Iterator[Block]:
         """Yield the current block, if there is one, and end it."""
@@ -243,7 +248,7 @@ class _Cutter:
         self.block = None
 
     def add_line(self, line: _Line, head: str, following: str) -> Iterator[Block]:
-        """Read a line, and yield the blocks that end at it."""
+        """Add a line, and yield the blocks that end at it."""
         mark = _FENCE.match(head)
         if self.fence or mark:
             yield from self.close()
@@ -271,14 +276,14 @@ class _Cutter:
             yield from self._add_prose(line, head)
 
     def _is_left_out(self, head: str) -> bool:
-        """Tell whether a line is a quote, code, or part of a log."""
+        """Tell whether a line is left out because it is a quote, code, or part of a log."""
         if head.lstrip().startswith(">") or _ITEM.match(head):
             return head.lstrip().startswith(">")
         code = self.block is None and head.startswith(("    ", "\t")) and _CODE.match(head)
         return bool(code or _NOISE.match(head))
 
     def _heading(self, head: str, following: str) -> tuple[int, int] | None:
-        """Return the offsets of a heading's name in its line; None if the line is no heading."""
+        """Return the offsets of a heading's text in its line; None if the line is no heading."""
         for pattern in (_HEADING, _BOLD, _LABEL):
             if match := pattern.match(head):
                 return match.start("name"), match.end("name")
@@ -314,7 +319,7 @@ class _Cutter:
         self.block = self.block._replace(end=line.end) if self.block else begun
 
     def _ends_item(self, block: Block, head: str) -> bool:
-        """Tell whether a line begins a paragraph after a list item, and does not continue the item."""
+        """Tell whether a line begins a new paragraph after a list item, instead of continuing the item."""
         if block.form is not BlockForm.ITEM or head[0].isspace() or not (head[0].isupper() or head[0] in "\"'(`*"):
             return False
         written = self.text[block.start : block.end].rstrip()
@@ -331,13 +336,13 @@ def _lines(text: str) -> Iterator[_Line]:
 SENTENCE_LENGTH_MAX = 400
 """The most characters of a sentence; a longer one is cut."""
 ENDS_MAX = 3000
-"""The most sentences of a paragraph; the rest of it is cut by length only."""
+"""The most sentence ends that are found in a paragraph. The rest of the paragraph is cut by length only."""
 JOINTS_MAX = 8
-"""The most places in one sentence at which a clause may begin; the rest belongs to the last clause."""
+"""The most places in a sentence at which a clause may begin. What follows belongs to the last clause."""
 CLAUSE_LENGTH_MIN = 12
 """The fewest characters of a clause."""
 BREAK_ROOM = 12
-"""A line break counts as meant if the next word would have fitted into the line with more than so many columns left."""
+"""How many columns must be left in a line after the next word for its line break to count as intended."""
 
 _PLAIN = str.maketrans(dict.fromkeys("\n\r\t\v\f\u00a0\u202f\u2028\x85", " ") | {"\u2019": "'", "\u2018": "'"})
 _PLAIN |= str.maketrans({"\u201c": '"', "\u201d": '"'})
@@ -349,9 +354,9 @@ _ABBREVIATIONS = word_set(
     "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp a.m p.m",
 )
 _BEFORE_NUMBERS = frozenset(("no", "nr", "min", "max", "sec", "etc", "a.m", "p.m"))
-"""Abbreviations that may end a sentence unless a number follows."""
+"""Abbreviations that end a sentence unless a number follows."""
 _LINK = lazy_pattern(r"\S{40}")
-"""A word so long that its line says nothing about the width of a paragraph."""
+"""A word so long that its line says nothing about the width of the paragraph."""
 _JOINT = lazy_pattern(
     r"; +(?=\S)|,? +(?:-|\u2013|\u2014|--) +(?=\S)|, (?:and|but|or|so(?! that)|yet|plus) |,? but "
     r"|,? and (?=(?:please|do not|don't|never|must|no |keep |leave |make sure)\b)|, (?=(?:(?:do not|don't|never"
@@ -360,18 +365,20 @@ _JOINT = lazy_pattern(
 
 
 class Sentence(NamedTuple):
-    """A sentence, or a clause of one: a range of the text."""
+    """A sentence or a clause, as a range of the text."""
 
     start: int
     end: int
     small: str
     """`written` in lower case."""
     written: str
-    """Its text of the same length, with blanks for white space, and apostrophes and quotation marks of ASCII."""
+    """The text of the sentence, with the same length, spaces for white space, and ASCII apostrophes and quotation
+    marks.
+    """
 
 
 def plain(text: str) -> str:
-    """Return a text of the same length, with blanks for other white space and ASCII quotation marks."""
+    """Return a text of the same length, with spaces for white space and ASCII apostrophes and quotation marks."""
     return text.translate(_PLAIN)
 
 
@@ -413,7 +420,10 @@ def _ends(part: str) -> Iterator[int]:
 
 
 def _meant_breaks(part: str) -> Iterator[int]:
-    """Yield the offsets of lines that follow a meant break: their first word would have fitted into the line before."""
+    """Yield the offset of each line that follows an intended line break.
+
+    A break is intended if the first word after it would have fitted into the line before.
+    """
     lines = part.splitlines(keepends=True)
     width = max((len(line.rstrip()) for line in lines if not _LINK.search(line)), default=0)
     place = 0
@@ -426,7 +436,7 @@ def _meant_breaks(part: str) -> Iterator[int]:
 
 
 def clauses(text: str, sentence: Sentence) -> Iterator[Sentence]:
-    """Yield the clauses of a sentence if each asks for something by itself; otherwise the whole sentence."""
+    """Yield the clauses of a sentence if each of them asks for something; otherwise the whole sentence."""
     start = 0
     for joint in itertools.islice(_JOINT.finditer(sentence.small), JOINTS_MAX):
         left, right = sentence.small[start : joint.start()], sentence.small[joint.end() :]

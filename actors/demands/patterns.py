@@ -1,7 +1,7 @@
 """Patterns of English sentences: requests, statements about how things are, and the kinds of demands. Pure.
 
-All functions take one sentence in lower case. The patterns were chosen by the texts in `tests/demands/texts`;
-`docs/explanation/demands.md` publishes how often they are right.
+All functions expect one sentence in lower case. The patterns were chosen with the texts in `tests/demands/texts`. How
+often they are right is published in `docs/explanation/demands.md`.
 """
 
 import itertools
@@ -36,7 +36,7 @@ class _LatePattern:
 
 
 def lazy_pattern(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern of alternatives that is compiled at its first use: most commands read no text of a user."""
+    """Return a pattern of alternatives that is compiled at its first use, because most commands read no user's text."""
     return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))
 
 
@@ -48,7 +48,7 @@ _DATE = (
     r"|\d{1,2} ?(?:am|pm)\b|to(?:day|morrow|night)\b|noon|midnight|weekend|week|month|quarter|year|sprint|release"
     r"|launch|audit|conference|demo|go-?live|freeze|deadline|q[1-4]\b|easter|christmas|spring|summer|autumn|winter)"
 )
-"""A day, a date or the end of a period, after a word such as "by"."""
+"""A day, a date or the end of a period, as it stands after a word such as "by"."""
 _MONEY = r"(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds?\b|quid\b|chf\b))"
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
@@ -74,7 +74,7 @@ _STRICT = lazy_pattern(
     r"|acceptable|permitted)\b|\bno[- ]?go\b|\bout of the question\b|(?:^|[,;] )leave [^,;:.?]{1,60} (?:out|alone)\b",
     r"\bmay [^,;:.?]{1,60}\b(?:at most|no more than|, not more)\b|\b(?:cannot|can't|may not) [^,;.?]{1,20} than\b",
 )
-"""Words of `Force.STRICT`."""
+"""Words by which a sentence is `Force.STRICT`."""
 _WISH = lazy_pattern(
     rf"\bshould\b|\b{_WHO} (?:still |also |really |therefore |all )*(?:want|wants|needs?|require|expects?|ask you to"
     r"|insist)\b(?! (?:\d|so\b|about\b))|\b(?:i|we|it|they)(?:'d| would) (?:also |really )?(?:like|love|expect|rather"
@@ -89,7 +89,7 @@ _WISH = lazy_pattern(
     r" change[.!]*$|^(?!.*\b(?:but|still|so far)\b).*\b(?:keeps?|continues?) (?:working|to work|running)\b",
     r"^(?!.*\b(?:still|slow|broken|fails?)\b).*\bas (?:it (?:is|does) )?(?:today|before|now|they are)[.!]*$",
 )
-"""Words of `Force.WISH`."""
+"""Words by which a sentence is `Force.WISH`."""
 _NEEDLESS = lazy_pattern(
     r"\bno need (?:to|for)\b|\bcan wait\b|\bleave [\w ]{1,40} for |\b(?:is|are) (?:left out|excluded|exempt)\b",
     r"\b(?:is|are) not (?:needed|required|necessary|handled|included|covered|backported|reimbursed|replaced|migrated"
@@ -100,7 +100,7 @@ _NEEDLESS = lazy_pattern(
     r"\bstays? out of (?:it|this)\b|\b(?:only|just) [^,;:.?]{1,60} (?:in scope|for now)\b|\b(?:has|in) its own "
     r"(?:ticket|issue|project)\b|\bseparate (?:ticket|issue|project)\b",
 )
-"""Words for work that is left out, or left to others."""
+"""Words for work that may be left out or left to others."""
 _NO_NOUN = lazy_pattern(
     r"^(?:(?:and|but|also|please|pls|then|so|oh),? )*(?:no|zero|without) (?!(?:error|idea|luck|problem|one)s?\b)"
 )
@@ -155,7 +155,7 @@ _NOT_ASKED = lazy_pattern(
     r"|ask)\b",
     r"\bplease (?:find|see) (?:the )?attach\w*|\bthanks? (?:for|in advance)|\bfirst post\b|\bfeel free\b",
 )
-"""Words that look like a demand but ask for nothing."""
+"""Words that look like a demand but do not ask for anything."""
 _FACT = lazy_pattern(
     r"^(?!.*\b(?:may|must|at most)\b).*\bcosts? (?:(?:us|me|the \w+) )?(?:about |around |roughly )*[$€£]? ?\d"
     r"|\b(?:takes?"
@@ -174,7 +174,7 @@ _BURDEN = lazy_pattern(
 _BURDENED = lazy_pattern(
     r"\b(?:every (?:time|day|night|week|month|few)|by hand|manually|always|currently|(?:so|then) (?:we|i|they))\b"
 )
-"""Words that turn "we have to" into a complaint about how things are today."""
+"""Words that show that "we have to" complains about how things are today."""
 _NARRATED = lazy_pattern(
     r"^(?:since|yesterday|last (?:week|month|year|night)|currently|today|at (?:present|the moment)|until now|so far"
     r"|previously|usually|often|sometimes|in (?:all|most|\w+ out of \w+) cases)\b"
@@ -189,7 +189,7 @@ _SMALL_PART = lazy_pattern(r"[(,;]")
 
 
 def expand_contractions(small: str) -> str:
-    """Return a sentence with "is not" for "isn't", so that patterns need only one form."""
+    """Return a sentence with "is not" in place of "isn't", so that patterns need only one form."""
     return small.replace("'ve got", " have").replace("isn't", "is not").replace("aren't", "are not")
 
 
@@ -198,9 +198,9 @@ class Force(IntEnum):
 
     NONE = 0
     WISH = 1
-    """It asks for something below a heading about wishes, and not below one about the past."""
+    """It asks for something below a heading about wishes or a neutral one, but not below one about the past."""
     STRICT = 2
-    """It asks for something everywhere except in steps, logs and examples."""
+    """It asks for something under any heading, except in steps, logs and examples."""
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
@@ -239,7 +239,7 @@ def force_of(small: str) -> Force:
 
 
 def describes(small: str) -> bool:
-    """Tell whether a sentence only describes how things are or were. The heading above it asks for something."""
+    """Tell whether a sentence below a heading that asks for something only describes how things are or were."""
     if QUESTION.search(small) or _GREETING.match(small):
         return True
     if _STRICT.search(small) or _WISH.search(small):
@@ -249,7 +249,7 @@ def describes(small: str) -> bool:
 
 
 def is_modal(small: str) -> bool:
-    """Tell whether a sentence asks for something with a modal verb or a polite word, not only by its form."""
+    """Tell whether a sentence asks for something with a modal verb or a polite word."""
     return not (QUESTION.search(small) or _NARRATED.match(small)) and bool(_STRICT.search(_NOT_ASKED.sub(" ", small)))
 
 
@@ -265,16 +265,16 @@ _CONSEQUENCE = lazy_pattern(r",? (?:so|then|therefore) ")
 _COMPOUND = lazy_pattern(r"\w+(?:ing|tions?|ment|ity|ness|ure|time|size|rate|page|name|\w*pth)$")
 """A noun that often follows another noun: "cache invalidation", "report page"."""
 _PAUSE = lazy_pattern(r"[,;] (?=(?:there|it|they|we|i|he|she|the|this|our|my)\b)")
-"""The beginning of a second main clause, whose verbs say nothing about the first one."""
+"""The beginning of a second main clause. Its verbs say nothing about the first main clause."""
 _DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
 _NO_VERBS = frozenset(
     ("love", "hate", "like", "hope", "half", "quite", "plus", "minus", "despite", "per", "via", "maybe")
 )
-"""Words that stand before an object and are no instruction."""
+"""Words that may stand before an object although they are no instruction."""
 _OCCUR = frozenset(
     ("appear", "arrive", "come", "crash", "disappear", "fail", "grow", "hang", "happen", "jump", "vanish")
 )
-"""Verbs without an object. After a plural noun they make a statement: "push notifications arrive twice"."""
+"""Verbs without an object. After a plural noun they make a statement, such as "push notifications arrive twice"."""
 
 
 def instructs(small: str) -> bool:
@@ -324,7 +324,7 @@ def _is_imperative(small: str) -> bool:
 
 
 def _is_finite(first: str, words: list[str]) -> bool:
-    """Tell whether a verb outside subordinate clauses makes the words a statement, as in "export to CSV fails"."""
+    """Tell whether a verb outside subordinate clauses makes the words a statement, such as "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
     pairs = list(itertools.pairwise((*words[1:14], "")))
@@ -341,7 +341,10 @@ def _is_finite(first: str, words: list[str]) -> bool:
 
 
 def _is_unknown_verb(word: str) -> bool:
-    """Tell whether an unknown word before "it" or "them" is a verb, as in "reskin it", unlike "hopefully it works"."""
+    """Tell whether an unknown word before "it" or "them" is a verb.
+
+    "reskin it" begins with a verb; "hopefully it works" does not.
+    """
     known = any(word in words for words in (_NO_VERBS, CLAUSE_WORDS, AUXILIARIES, OBJECT_WORDS, THIRD_PERSON))
     return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
 
@@ -366,9 +369,9 @@ _DATE_ONLY = lazy_pattern(
     r"|go|out|due|in|happen)|\bdeadline\b|\basap\b"
 )
 _DATED_WORDS_MAX = 8
-"""The most words of a demand that is about nothing but its date."""
+"""The most words of a demand that is only about a date."""
 _REASON = lazy_pattern(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
-"""The reason in a demand, whose words say nothing about its kind."""
+"""The reason that a demand states. Its words say nothing about the kind of the demand."""
 _FORBIDS = lazy_pattern(
     r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever |\b(?:do not|don't|dont)\b|\bavoid\b|\bno[- ]?go\b"
     r"|\bforbidden\b",
@@ -425,7 +428,7 @@ def strip_label(small: str) -> str:
 
 
 def force_with_label(small: str) -> Force:
-    """Return the greater force of a sentence and of the part behind its label."""
+    """Return the greater force: that of the whole sentence, or that of the part after its label."""
     return max(force_of(small), force_of(strip_label(small)))
 
 
@@ -449,12 +452,12 @@ _TELLS = lazy_pattern(
     r"\b(?:because|currently|today|at present|at the moment|ago|however)\b|\b(?:about|roughly|around|~) ?\d|\d ?% of\b"
     r"|\bhas \d|\bcome from\b",
 )
-"""Words of a report: a hedge, a judgement, a fault, the past, or the writer's own things."""
+"""Words of a report: they hedge, judge, complain, tell the past, or are about the writer's own things."""
 _MAIN = lazy_pattern(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 _ASIDE = lazy_pattern(
     r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*"
 )
-"""An addition to a rule: a reason, a contrast, a remark."""
+"""A part that only adds to a rule: a reason, a contrast or a remark."""
 _NEW = lazy_pattern(
     r"\b(?:i|we)(?:'d| would)? (?:need|want|like|propose)\b|\b(?:needs?|wants?|propose) (?:an?\b|that\b|new\b)"
     r"|\bwould be (?:\w+ )?(?:useful|nice|great|good)\b|\bshould be able\b|\bfrom (?:now|\w+) on\b|^(?:an?|one|some"
@@ -472,16 +475,16 @@ _NAMED = lazy_pattern(
     r"|\w+s) (?!(?:are|can|may|do|get|go)\b)|(?<=[a-z`,] )(?!(?:[JFMASOND][a-z]*(?:uary|ch|ril|ay|une|uly|ust|ber)"
     r"|[A-Z][a-z]+days?)\b)[A-Z][a-z]+\b"
 )
-"""A proper name: one word before its verb, or later in the sentence."""
+"""A proper name: one word before its verb, or a word later in the sentence."""
 _STATEMENT_WORDS_MIN = 4
 _EVIDENCE_MIN = 3
-"""The least evidence that makes a statement a demand."""
+"""How much evidence makes a statement a demand."""
 
 
 def specifies(small: str, written: str, evidence: int) -> bool:
     """Tell whether a statement specifies something new, such as "a card is valid for three years".
 
-    `evidence` counts the signs of a request in the text around it.
+    `evidence` is the number of signs of a request in the text around the statement.
     """
     if not evidence or small.endswith((":", "!")) or QUESTION.search(small) or _GREETING.match(small) or reports(small):
         return False
@@ -501,7 +504,7 @@ def reports(small: str) -> bool:
 
 
 def asks_how(small: str) -> bool:
-    """Tell whether a demand specifies something, so that the next sentence may continue it."""
+    """Tell whether a demand says how something must be, so that the next sentence may continue it."""
     return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
 
 

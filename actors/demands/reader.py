@@ -1,4 +1,4 @@
-"""The reader of demands: the sentences and list items of a text that ask for something, with their places. Pure."""
+"""Finds the demands of a text: the sentences and list items that ask for something, with their places. Pure."""
 
 import itertools
 from collections.abc import Iterator
@@ -41,25 +41,25 @@ from actors.demands.verbs import ENGLISH, OTHER_LANGUAGES
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 DEMANDS_MAX = 200
-"""The most demands that are read from one text; `unread` says that there are more."""
+"""The most demands that are read from one text. If there are more, `unread` says so."""
 READ_LENGTH_MAX = 200_000
-"""The most characters of a text that are read: as many as a language model is shown."""
+"""The most characters of a text that are read: as many as a language model gets to see."""
 READ_LINES_MAX = 10_000
-"""The most lines of a text that are read: short lines cost as much as long ones."""
+"""The most lines of a text that are read, because short lines cost as much time as long ones."""
 SENTENCES_MAX = 2500
-"""The most sentences of a text that are read; they take a second or two."""
+"""The most sentences of a text that are read; reading that many takes a second or two."""
 LIST_LENGTH_MAX = 40
-"""The most items of a list that decide how the list is read."""
+"""How many items of a list are looked at to decide how the list is read."""
 WORDS_MIN = 4
-"""The fewest words of a sentence whose language can be told."""
+"""The fewest words that a sentence needs for its language to be recognised."""
 LATIN_END = 0x24F
 """The last code point of the Latin letters (the block Latin Extended-B)."""
 SCRIPT_SHARE = 0.3
-"""The share of letters that are not Latin above which a sentence is in another script."""
+"""The share of non-Latin letters above which a sentence counts as written in another script."""
 POLICY_LENGTH_MIN = 2500
-"""The fewest characters of a policy. A shorter text of this form asks for the rules that it states."""
+"""The fewest characters of a policy. A shorter text in the form of a policy asks for the rules that it states."""
 OPENING_LENGTH_MAX = 600
-"""The length of the opening of a text, in characters. The title and the opening tell a policy from a request."""
+"""How many characters the opening of a text has. Title and opening decide whether the text is a policy."""
 POLICY = "The text is a policy or a manual and asks for no work, so its rules are not counted as demands."
 
 _POLICY = (
@@ -68,14 +68,14 @@ _POLICY = (
 )
 _POLICY_TITLE = lazy_pattern(rf"\W*(?:[^.:?!\n]{{0,80}}\b)?(?:{_POLICY})(?: (?:for|of) .*)?\W*$")
 _TASK_TITLE = lazy_pattern(r"\W*(?P<verb>[a-z]+) (?:the|an?|our|this|my|all|new)\b")
-"""A title that may say what to do with a policy: "Update the support policy"."""
+"""A title that may say what to do with a policy, such as "Update the support policy"."""
 _POLICY_OPENING = lazy_pattern(rf"\bthis (?:document|{_POLICY})\b[^.]{{0,80}}\b(?:{_POLICY})\b")
 _REQUEST = lazy_pattern(
     r"\bplease\b|\b(?:i|we)(?:'d| would)? (?:want|need|like|ask|plan|propose|have to|must|should)\b|\blet's\b"
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
 _SPOKEN = lazy_pattern(r"(?<!\w)(['\"])[^'\"\n]*\1")
-"""Quoted words: a rule may tell somebody to say them."""
+"""Quoted words, which a rule may tell somebody to say."""
 _EDGES = " \t\r\n.;,*_"
 _WORD = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = lazy_pattern(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
@@ -83,14 +83,14 @@ _BARE_LEAD = lazy_pattern(
     r"\b(?:to|must|should|need|want|is|are|for|not|do|following|these|this|things?|so that|with) ?:$"
 )
 _TIMED = lazy_pattern(r"\d{1,2}:\d\d\b")
-"""The time at the beginning of an item of a timeline."""
+"""A time at the beginning of a list item, which makes the item an entry of a timeline."""
 _LEFT_OUT = lazy_pattern(r"(?:steps )?to (?:reproduce|repeat)\b|^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
 """Labels that only give an order of time."""
 
 
 class Demand(NamedTuple):
-    """Something that a user's text asks for, as the program itself has found it."""
+    """Something that a user's text asks for, as this program itself has found it."""
 
     id: str
     """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
@@ -104,7 +104,7 @@ class Demand(NamedTuple):
 
 
 class DemandReading(NamedTuple):
-    """The demands of a text, and the parts of it that were not read."""
+    """The demands of a text, and which parts of the text were not read."""
 
     demands: tuple[Demand, ...]
     """The demands in the order of the text, each quote once; at most `DEMANDS_MAX`."""
@@ -114,7 +114,7 @@ class DemandReading(NamedTuple):
 
 @lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
-    """Return the demands of a text, and the parts of it that could not be read.
+    """Return the demands of a text, and which parts of the text were not read.
 
     Never raises. The time is linear in the length of the text. At most `READ_LENGTH_MAX` characters, `READ_LINES_MAX`
     lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands are read; `unread` says what is left out.
@@ -143,9 +143,9 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
 
 
 def is_policy(text: str) -> bool:
-    """Tell whether a text is a policy or a manual, which asks for no work.
+    """Tell whether a text is a policy or a manual, which does not ask for work.
 
-    Such a text is long, its title or its opening calls it so (policy, manual, guide, procedure), and nothing in it is a
+    Such a text is long, and its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a
     request in the writer's own words ("please", "we need").
     """
     if len(text) < POLICY_LENGTH_MIN:
@@ -163,7 +163,7 @@ def _is_task(title: str) -> bool:
 
 
 def is_foreign(written: str) -> bool | None:
-    """Tell whether a sentence is in another language than English; None if it is too short to tell."""
+    """Tell whether a sentence is in another language than English; None if it is too short to decide."""
     letters = [sign for sign in written if sign.isalpha()]
     if len(letters) >= 4 and sum(ord(sign) > LATIN_END for sign in letters) > SCRIPT_SHARE * len(letters):
         return True
@@ -193,7 +193,7 @@ def is_demand(role: Role, form: BlockForm, small: str, force: Force) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How the sentences of a part of a text are read, and the kind of their demands."""
+    """How the sentences in a part of a text are read, and the kind of their demands."""
 
     role: Role = Role.NEUTRAL
     kind: RequirementKind | None = None
@@ -209,25 +209,25 @@ class _Reader:
     text: str
     source: RequirementSource
     foreign: int = 0
-    """Sentences that are not English."""
+    """The number of sentences that are not English."""
     last_foreign: bool = False
-    """Whether the last sentence whose language could be told is not English."""
+    """Whether the latest sentence whose language was recognised is not English."""
     read: int = 0
-    """Sentences so far; those beyond `SENTENCES_MAX` are not read."""
+    """The number of sentences so far. Those beyond `SENTENCES_MAX` are not read."""
     heading: _Part = _Part()
     """How the sentences below the current heading are read."""
     level: int = 0
-    """The level of this heading. A neutral heading below it does not replace it."""
+    """The level of the current heading. A neutral heading of a deeper level does not replace it."""
     label: _Part | None = None
     """How the paragraph or the list after a label is read; None without a label."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)
-    """For each line that introduces a list around the current item: its depth, and how the list is read."""
+    """The depth of each line that introduces a list around the current item, and how its list is read."""
     listed: _Part | None = None
-    """How the current list is read if no heading, label or line above it decides that."""
+    """How the current list is read if no heading, label or line above it decides it; None before that is known."""
     task: bool = False
     """Whether the title says what to do."""
     asked: bool = False
-    """Whether the previous block or its introduction asks for something."""
+    """Whether the previous block, or the heading above, asks for something."""
     titled: bool = False
     """Whether the title or an earlier paragraph asks for something new."""
     named: bool = False
@@ -304,7 +304,10 @@ class _Reader:
         return [] if block.checked or timed else self._read_block(block, part, following)
 
     def _list_part(self, every: list[Block], number: int, part: _Part) -> _Part:
-        """Return how a list is read if nothing above it decides that: like most of its items."""
+        """Return how to read a list if nothing above it decides that.
+
+        It is read in the way that suits most of its items.
+        """
         rest = every[number : number + LIST_LENGTH_MAX]
         group = itertools.takewhile(lambda block: block.form is BlockForm.ITEM, rest)
         items = [sentence_at(self.text, block.start, block.end).small for block in group]

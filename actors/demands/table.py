@@ -2,7 +2,7 @@
 
 A requirement stands for a demand if their quotes overlap in the source. It stands for only one demand, even if it
 quotes the whole text. The plan states which steps satisfy a requirement; nothing compares that with what the steps do.
-A requirement may also have no demand, such as a goal that its author derives from a reported failure.
+A requirement may also have no demand, such as a goal that the planning model derives from a reported failure.
 """
 
 from collections import Counter, defaultdict
@@ -32,9 +32,9 @@ from actors.values.question_form import one_line
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource
 
 SHARE_LEAST = 0.25
-"""The least share of a demand's words that a requirement must quote to stand for it."""
+"""The least share of a demand's words that a requirement must quote in order to stand for the demand."""
 WORDS_LEAST = 2
-"""The least number of these words; a demand of one word needs one."""
+"""The fewest words of a demand that a requirement must quote to stand for it; one if the demand has only one word."""
 COVERED_GUARD = "requirements_covered"
 """The name of the guard that compares the tools and tokens of requirements with the steps of a plan."""
 
@@ -60,13 +60,13 @@ class TableRow:
     """A `RequirementSource` as text."""
     standing: DemandStanding
     steps: tuple[str, ...] = ()
-    """The ids, sorted, of the steps that satisfy it."""
+    """The ids of the steps that satisfy the demand, sorted."""
     guards: tuple[str, ...] = ()
-    """The guards that compare the demand with the plan; if there are none, the guards of those steps."""
+    """The guards that compare the demand with the plan; if there are none, the guards of the steps that satisfy it."""
     requirement: str | None = None
-    """The id of the requirement that stands for it; None if the author states none."""
+    """The id of the requirement that stands for the demand; None if the plan states none."""
     assumed: str = ""
-    """The meaning that the plan assumes for unclear words; empty if the text or an answer settles it."""
+    """The meaning that the plan assumes for unclear words; empty if the text or an answer makes them clear."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -90,7 +90,7 @@ class DemandTable:
     rows: tuple[TableRow, ...] = ()
     """One row for each demand, in the order of the texts; then the requirements that `demand_table` adds."""
     unread: tuple[str, ...] = ()
-    """Sentences about the parts of the texts that were not read; what they demand is in no row."""
+    """Sentences that say which parts of the texts were not read. No row has the demands of these parts."""
 
     def __repr__(self) -> str:
         return f"<DemandTable: {format_count(len(self.rows), 'demand')}, {len(self.in_no_step)} in no step>"
@@ -102,7 +102,7 @@ class DemandTable:
         return markdown_of(table_lines(self))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the table as the keys `demands` and `unread` of plain data."""
+        """Return the table as plain data: an object with the keys `demands` and `unread`."""
         return {"demands": [row.to_json() for row in self.rows], "unread": list(self.unread)}
 
     @property
@@ -112,19 +112,19 @@ class DemandTable:
 
     @property
     def worst_first(self) -> tuple[TableRow, ...]:
-        """The rows for people: first the demands in no step, then those that nothing checks, then all others."""
+        """The rows, first the demands in no step, then those that nothing checks, then the others."""
         return tuple(sorted(self.rows, key=lambda row: -_BEST.index(row.standing)))
 
     @property
     def complete(self) -> bool:
-        """Whether all texts were read, and no demand is in no step."""
+        """Whether all texts were read and the plan ignores no demand."""
         return not self.unread and not self.in_no_step
 
 
 def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
-    """Return the table of a plan, whose requirements include those of recon.
+    """Return the table of a plan. The plan's requirements include those of recon.
 
-    A requirement without a demand has a row in three cases: the user has told it to the run, one of its readings is
+    A requirement without a demand has a row in three cases: the user told it to the run later, one of its readings is
     assumed, or its text was not read (it is in another language, or not at hand). `paths_compared_by` names the program
     that checks the files which a requirement protects, such as an execution; it is empty if none does.
     """
@@ -148,7 +148,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
 
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
-    """Return the assumed meanings of unclear words, by the id of their demand or requirement."""
+    """Return the assumed meaning of unclear words, by the id of the demand or requirement that contains them."""
     found = {
         item.id: one_line(item.text)
         for item in stated
@@ -164,10 +164,10 @@ def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requi
 def _match_requirements(
     user: UserTexts, demands: Demands, stated: Sequence[Requirement]
 ) -> Mapping[str, list[Requirement]]:
-    """Return, by the id of a demand, the requirements that stand for it.
+    """Return the requirements that stand for each demand, by the demand's id.
 
-    Pairs are taken in the order of how well their quotes agree. In a first pass, each requirement and each demand is in
-    one pair. In a second pass, the remaining requirements are added to the demands with which they agree best.
+    Pairs whose quotes agree best come first. The first pass gives each demand at most one requirement. The second pass
+    adds each remaining requirement to the demand with which it agrees best.
     """
     said = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
@@ -185,7 +185,7 @@ def _match_requirements(
 def _overlaps(
     user: UserTexts, said: Iterable[StatedDemand], stated: Sequence[Requirement]
 ) -> Iterator[tuple[float, str, str]]:
-    """Yield pairs of a demand and a requirement whose quotes agree enough: how well they agree, and their ids."""
+    """Yield (agreement, demand id, requirement id) for each pair whose quotes agree enough."""
     by_text: dict[int, list[StatedDemand]] = defaultdict(list)
     for entry in said:
         by_text[entry.text].append(entry)
@@ -206,13 +206,13 @@ def _overlaps(
 
 
 def _agreement(words: range, place: range, least: float) -> float:
-    """Return the share of words that two ranges have in common; 0 if these are fewer than `least`."""
+    """Return the share of words that two ranges have in common; 0 if they share fewer than `least` words."""
     both = min(words.stop, place.stop) - max(words.start, place.start)
     return 0.0 if both < max(1, least) else both / (len(words) + len(place) - both)
 
 
 class _Judged:
-    """Makes the rows of a plan's requirements."""
+    """Makes the rows for demands and requirements of a plan."""
 
     def __init__(self, plan: Plan, paths_compared_by: str) -> None:
         self._paths = paths_compared_by
@@ -226,7 +226,7 @@ class _Judged:
                 self._satisfying[name].append(step.step_id)
 
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
-        """Return the row of a demand: the best row of the requirements that stand for it."""
+        """Return the row of a demand: the one with the best standing that a requirement for this demand gives it."""
         demand = said.demand
         kind, source = str(demand.kind), str(demand.source)
         found = [self._row(item, (demand.id, kind, demand.quote, source)) for item in items]
@@ -234,7 +234,7 @@ class _Judged:
         return min(found, key=lambda row: _BEST.index(row.standing), default=nothing)
 
     def own_row(self, item: Requirement) -> TableRow:
-        """Return the row of a requirement without a demand."""
+        """Return the row of a requirement that stands for no demand."""
         return self._row(item, (item.id, item.kind, " ".join(item.quote.split()), item.source))
 
     def _row(self, item: Requirement, about: tuple[str, str, str, str]) -> TableRow:
@@ -254,7 +254,10 @@ class _Judged:
         )
 
     def _find_comparison(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
-        """Return the names of the checks of a requirement. A forbidden tool counts only if the quote names it."""
+        """Return the names of what checks a requirement.
+
+        The check of a forbidden tool counts only if the quote names the tool.
+        """
         named = all(_normalize(tool) in _normalize(quote) for tool in item.tools)
         if known.standing is RequirementStanding.KEPT and named:
             return (COVERED_GUARD,)
@@ -272,7 +275,7 @@ def _normalize(text: str) -> str:
 
 
 def standing_text(row: TableRow) -> str:
-    """Return the standing of a demand in words."""
+    """Return in words how the plan treats a demand."""
     match row.standing:
         case DemandStanding.IN_STEP:
             return f"in step{'s' if len(row.steps) > 1 else ''} {', '.join(row.steps)}"
@@ -289,7 +292,7 @@ def standing_text(row: TableRow) -> str:
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12
-"""The most rows of the short form that are in a step, checked or declared; all rows in no step are shown."""
+"""The most rows in the short form that are in a step, checked or declared. All rows in no step are shown."""
 QUOTE_MAX = 200
 """The most characters of a quote that one line shows."""
 
@@ -300,7 +303,7 @@ _STYLES: dict[DemandStanding, Style] = {
     DemandStanding.IN_NO_STEP: "yellow",
 }
 _OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not checked"}
-"""The standings that the heading counts, in words."""
+"""Words for the standings that the heading counts."""
 
 
 def row_text(row: TableRow) -> str:
@@ -310,20 +313,20 @@ def row_text(row: TableRow) -> str:
 
 
 def table_texts(table: DemandTable) -> tuple[str, ...]:
-    """Return the whole table as lines of text; the last ones say what was not read."""
+    """Return the whole table as lines of text. The last lines say what was not read."""
     rows = tuple(row_text(row) for row in table.worst_first)
     return (*(rows or (NONE_FOUND,)), *table.unread)
 
 
 def heading(table: DemandTable) -> str:
-    """Return the heading, which counts the demands, those in no step and those that nothing checks."""
+    """Return the heading. It counts the demands, those in no step and those that nothing checks."""
     counts = Counter(row.standing for row in table.rows)
     open_ones = (f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item])
     return f"{HEADING}: {', '.join((str(len(table.rows)), *open_ones))}"
 
 
 def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
-    """Return the table as lines. Without `full` it is short: rows beyond `ROWS_BRIEF` are only counted."""
+    """Return the table as lines. Without `full`, rows beyond `ROWS_BRIEF` are only counted."""
     if not table.rows:
         return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
     lines, left, hidden = [line(heading(table), "bold")], ROWS_BRIEF, 0
@@ -345,10 +348,10 @@ ESCALATIONS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The facts that the guard of an accepted plan has measured."""
+    """The facts about an accepted plan that its guard has measured."""
 
     level: str = ""
-    """The level at which it is proved: `minimal`, `medium` or `expansive`; empty for a guard that states none."""
+    """The level at which the plan is proved: `minimal`, `medium` or `expansive`; empty if the guard states none."""
     assurance: str = ""
     """How sure success is even if steps fail, such as `strong`; empty below `expansive`."""
     escalations: tuple[str, ...] = ()
@@ -356,11 +359,14 @@ class Proof:
     undoes: tuple[str, ...] = ()
     """The steps whose failure undoes everything and ends the plan."""
     irreversible: tuple[str, ...] = ()
-    """The steps that may have run before such a failure and cannot be undone."""
+    """The steps that cannot be undone, and may have run before everything else is undone."""
 
 
 def proof_of(facts: Mapping[str, Any]) -> Proof:
-    """Return the proof in the facts of a verdict. Never raises: the facts of a user's guard may have any form."""
+    """Return the facts of a verdict as a proof.
+
+    Never raises, although the facts of a user's guard may have any form.
+    """
     stated = [facts.get(name) for name in ("escalations", "undoes", "irreversible")]
     named = [tuple(map(str, value)) if isinstance(value, list | tuple) else () for value in stated]
     return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), *named)
@@ -372,14 +378,14 @@ class Conclusion:
 
     proved: bool
     text: str
-    """The conclusion in words with its reason, without a full stop."""
+    """The conclusion in words, with its reason and without a full stop."""
 
 
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
     """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
-    `table` is None if another run compares the demands. `reads_text` tells whether the plan's author reads the text.
-    `guard` names what accepted the plan, for a proof without a level.
+    `table` is None if another run compares the demands. `reads_text` tells whether a model that reads the text made the
+    plan. `guard` names what accepted the plan; it is used if the proof has no level.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:
@@ -402,7 +408,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return why a plan is consistent but not proved; empty if there is no such reason."""
+    """Return why a plan is consistent but not proved; empty if nothing speaks against it."""
     missing = 0 if table is None else len(table.in_no_step)
     if missing:
         return f"{format_count(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"

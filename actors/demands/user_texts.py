@@ -1,7 +1,7 @@
-"""The texts that the user of a run has written, and the demands in them that still hold. Pure.
+"""The texts that the user of a run has written, and the demands in them that no answer has dropped. Pure.
 
-The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), the guard
-`requirements_agree` asks which of the two holds, and the answer drops the other one.
+The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), and the guard
+`requirements_agree` asks which of the two holds. The answer drops the other one.
 """
 
 from bisect import bisect_left
@@ -15,13 +15,13 @@ from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
 
 PLACES_MAX = 20
-"""The most places of one quote that are found."""
+"""The most places of one quote that are found in a text."""
 
 _WORD = lazy_pattern(r"\w+")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text with case folded; a word is letters, digits and underscores."""
+    """Return the words of a text in lower case (`casefold`). A word is letters, digits and underscores."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
@@ -41,11 +41,11 @@ class Passages:
         self._key = "".join(parts)
 
     def words_between(self, start: int, end: int) -> range:
-        """Return the range of the words (numbered from 0) that begin between two offsets of the text."""
+        """Return the numbers (from 0) of the words that begin between two offsets of the text."""
         return range(bisect_left(self._begins, start), bisect_left(self._begins, end))
 
     def find(self, quote: str) -> Iterator[range]:
-        """Yield the range of word numbers of a quote for each place where it stands; at most `PLACES_MAX`."""
+        """Yield the range of word numbers at each place of a quote; at most `PLACES_MAX` places."""
         wanted = words_of(quote)
         key, place = _join(wanted), -1
         for _ in range(PLACES_MAX if wanted else 0):
@@ -57,23 +57,23 @@ class Passages:
 
 
 def _join(words: Sequence[str]) -> str:
-    """Return words with a blank around each, so that a search in them matches only whole words."""
+    """Return the words with a space around each, so that a text search matches only whole words."""
     return f" {' '.join(words)} "
 
 
 DEMANDS_MAX = 500
 """The most demands that are read from all texts together."""
 HOLDS = "Which of the two holds"
-"""The beginning of the question about a conflict. Both quotes follow, each on a line that begins with `QUOTE_MARK`."""
+"""How the question about a conflict begins. Then each quote stands on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "
 NEITHER = "neither"
 """The answer that drops both requirements."""
 READING = "Which reading of the passage below is meant?"
 """The question about an ambiguous requirement."""
 _WORDS_COMPARED = 20
-"""The first words of a quote that are searched for in a question, since a question may shorten the quote."""
+"""How many words of a quote are searched for in a question, because a question may shorten the quote."""
 _QUOTED = lazy_pattern(r'`[^`]*`|"[^"]*"')
-"""Code and quoted words: a placeholder in them leaves nothing open."""
+"""Code and quoted words. A placeholder in them does not leave a value open."""
 _OPEN = lazy_pattern(
     r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
     r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
@@ -88,7 +88,7 @@ class UserTexts:
     texts: tuple[tuple[RequirementSource, str], ...]
     """Each text with its source: the problem, what was told to the run later, and the answers."""
     clarified: tuple[Clarified, ...] = ()
-    """The questions that are closed; their answers are among the texts."""
+    """The closed questions. Their answers are among `texts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,12 @@ class Demands:
 
 
 def user_texts_in(context: Context) -> UserTexts:
-    """Return the texts of the user in the context of a generator or a guard. Attached files are not read."""
+    """Return the user's texts in the context of a generator or a guard. Attached files are not read."""
     return user_texts(context.specification, (*context.requirements, *context.notes), context.clarifications)
 
 
 def user_texts(problem: str, later: Sequence[str] = (), clarified: Sequence[Clarified] = ()) -> UserTexts:
-    """Return the texts of a user. `later` are those that the run was told after its start."""
+    """Return the texts of a user. `later` are the texts that the run was told after its start."""
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
     texts += [(RequirementSource.ANSWER, closed.answer) for closed in clarified if closed.answer]
@@ -150,7 +150,7 @@ def demands_of(user: UserTexts) -> Demands:
 
 
 def _lost_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
-    """Yield the quotes that the user has dropped by answers to questions about conflicts."""
+    """Yield the quotes that the user has dropped by answering questions about conflicts."""
     for closed in clarified:
         if closed.question.count(HOLDS) == 1 and closed.answer:
             lines = closed.question.splitlines()
@@ -163,19 +163,19 @@ def _lost_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
 
 
 def _overlap(demand: list[str], quote: list[str]) -> bool:
-    """Tell whether the words of a demand contain those of a quote, or the quote contains the demand."""
+    """Tell whether the words of a demand contain those of a quote, or the other way round."""
     one, other = _join(demand), _join(quote)
     return bool(demand and quote) and (other in one or one in other)
 
 
 def open_value(demand: Demand) -> str:
-    """Return the words by which a demand leaves a value open, such as `TBD`; empty if it leaves none open."""
+    """Return the words that show that a demand leaves a value open, such as `TBD`; empty if it leaves none open."""
     found = _OPEN.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), demand.quote))
     return found[0] if found else ""
 
 
 def is_settled(clarified: Iterable[Clarified], *quotes: str) -> bool:
-    """Tell whether the user has answered a question that shows these quotes."""
+    """Tell whether the user has answered a question that shows all of these quotes."""
     return any(closed.answer and all(_contains(closed.question, quote) for quote in quotes) for closed in clarified)
 
 

@@ -1,4 +1,4 @@
-"""Lists of English words, by which the reader tells verbs from nouns, and English from other languages."""
+"""Lists of English words. With them, the reader tells verbs from nouns, and English from other languages."""
 
 
 def word_set(*lines: str) -> frozenset[str]:
@@ -21,7 +21,7 @@ PLAIN_VERBS = word_set(
     "streamline strengthen structure submit suggest support suppress survive suspend swap take teach tell throttle",
     "tidy tighten transform transmit treat trim turn undo unify uninstall upgrade upload use vendor wrap write",
 )
-"""Base forms of verbs that are hardly used as nouns at the beginning of a sentence."""
+"""Base forms of verbs that are rarely nouns at the beginning of a sentence."""
 NOUN_VERBS = word_set(
     "address aim alert align archive ask audit author back backport ban batch benchmark bill bind block budget build",
     "bump bundle cache call cap capture chain change charge check chunk clean clear clone close collect combine come",
@@ -37,9 +37,9 @@ NOUN_VERBS = word_set(
     "state stream strip stub study style supply surface survey switch sync tag target test time title total touch",
     "trace track train transfer transition transport trigger try tune type unit view wait walk warn watch work zero",
 )
-"""Base forms that are also nouns: one begins an instruction only if an object follows."""
+"""Base forms of verbs that are also nouns. One begins an instruction only if an object follows."""
 VERB_ENDINGS = ("ise", "ize", "ify", "ate", "uce", "uct", "ude", "ish")
-"""Endings of longer words that are mostly verbs: "create", "notify"."""
+"""The endings of longer words that are mostly verbs, such as "create" and "notify"."""
 OBJECT_WORDS = word_set(
     "a about across after against all also an and another any anything around as at away back before between both by",
     "current dead down each either every everything existing fewer first five for four from her him his how if in",
@@ -57,12 +57,12 @@ AUXILIARIES = word_set(
     "shouldn't shows starts stays stops takes threw throws times took updates uses validates verifies was wasn't went",
     "were weren't will won't works would wouldn't writes wrote",
 )
-"""Finite verbs: a sentence with one of them near its beginning, outside a clause, is a statement."""
+"""Finite verbs. A sentence with one of them near its beginning and outside a subordinate clause is a statement."""
 CLAUSE_WORDS = word_set(
     "after and as because before but for he how i if it once or she since so than that they unless until we what when",
     "whenever where wherever whether which while who whose why you",
 )
-"""Words that begin a subordinate clause or another part: the verb after them is not the main verb."""
+"""Words that begin a subordinate clause or another part. The verb after them is not the main verb."""
 COMPLEMENT_VERBS = word_set(
     "assert check confirm consider decide document ensure explain find guarantee make note prove remember say see show",
     "tell verify",
@@ -79,7 +79,7 @@ THIRD_PERSON = (
     )
     | frozenset(verb + "es" for verb in PLAIN_VERBS if verb.endswith(("s", "x", "ch", "sh")))
 ) - _NOUNS
-"""The third persons of the plain verbs, but for those that are also plurals of nouns."""
+"""The third persons of the plain verbs, except those that are also plurals of nouns."""
 ENGLISH = word_set(
     "a add after all an and any are as at be before but by can can't do does doesn't don't every for from has have i",
     "if in into is it its keep make more must my need never no not of on only or our out please should so sure than",
@@ -93,4 +93,4 @@ OTHER_LANGUAGES = word_set(
     "nur não o och oder og ohne op os para pas pero por pour på que queremos qui se sich sind się skal soll som sono",
     "sont su sur são uma un una und une unser von voor wenn werden wie wij wir wird zijn zu zum är è über że",
 )
-"""Frequent words of other European languages; none is an English word."""
+"""Frequent words of other European languages that are no English words."""

@@ -1,1 +1,1 @@
-"""Documents: a folder of files and a search service, as passages with the place where each stands."""
+"""Documents: the files of a folder and the results of a search service, cut into passages that know their places."""

@@ -1,7 +1,7 @@
-"""Reads the bytes of a document in the confined process, also of documents within ZIP files and e-mails. Pure.
+"""Reads the bytes of a document in the confined process, including documents within ZIP files and e-mails. Pure.
 
-Each part of the result has a `name` (empty for the document itself), and either `problem`, or `raw` (the bytes of a
-text file as base64), or `blocks` (`actors.documents.extract_process`).
+The result is a list of parts. Each part has a `name` (empty for the document itself), and one of these: `problem`,
+`raw` (the bytes of a text file as base64), or `blocks` (`actors.documents.extract_process`).
 """
 
 import base64
@@ -19,9 +19,9 @@ from typing import Any
 Part = dict[str, Any]
 
 MEMBERS_MAX = 200
-"""The most files of one ZIP file, and attachments of one e-mail, that are read."""
+"""The most files of a ZIP file, and the most attachments of an e-mail, that are read."""
 NESTED_MAX = 2
-"""The most levels of ZIP files and e-mails within each other."""
+"""How many levels deep ZIP files and e-mails are read within each other."""
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 """The most bytes of an unpacked ZIP file or office document."""
 TEXT_BYTES_MAX = 2 * 1024 * 1024
@@ -47,11 +47,14 @@ _CODECS = (
 
 
 class DocumentRefused(Exception):
-    """A document is not read; the message is the cause, in half a sentence."""
+    """A document that is refused. The message is the cause, in half a sentence."""
 
 
 def prepare_readers(wanted: str) -> frozenset[str]:
-    """Import what a format needs, and return the formats whose packages are not installed."""
+    """Import the codecs, and the readers of `wanted` (all readers for a ZIP or an e-mail).
+
+    Return the formats whose packages are missing.
+    """
     for name in _CODECS:
         importlib.import_module(f"encodings.{name}")
     for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):
@@ -66,7 +69,10 @@ def prepare_readers(wanted: str) -> frozenset[str]:
 
 
 def read_parts(wanted: str, content: bytes, missing: frozenset[str]) -> list[Part]:
-    """Return the parts of a document. Raises `DocumentRefused`, and any error of a library for a damaged document."""
+    """Return the parts of a document.
+
+    Raises `DocumentRefused`, and for a damaged document any error of a library.
+    """
     return list(_parts(wanted, content, missing, "", 0))
 
 
@@ -99,7 +105,7 @@ def check_beginning(wanted: str, content: bytes) -> None:
 
 
 def open_archive(content: bytes) -> zipfile.ZipFile:
-    """Return a ZIP file, if its directory can be read and keeps to the limits. Raises `DocumentRefused`."""
+    """Open a ZIP file. Raises `DocumentRefused` if its directory is damaged, or if it unpacks to too many bytes."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, OverflowError, RuntimeError) as error:
@@ -111,7 +117,7 @@ def open_archive(content: bytes) -> zipfile.ZipFile:
 
 
 def describe_dangers(content: bytes) -> list[str]:
-    """Return notices about the macros and links of an office document, which this reader ignores."""
+    """Return notices about the macros and links of an office document. This reader ignores them."""
     archive = open_archive(content)
     names = archive.namelist()
     notices = ["its macros are not run"] if any(name.endswith("vbaProject.bin") for name in names) else []
@@ -122,7 +128,7 @@ def describe_dangers(content: bytes) -> list[str]:
 
 
 def _leads_outside(relations: bytes) -> bool:
-    """Tell whether the relations of an office document load other files; links to click on do not count."""
+    """Tell whether the relations of an office document load other files. Links to click on do not count."""
     outside = (part for part in relations.split(b"<Relationship ") if b'TargetMode="External"' in part)
     return any(b"/hyperlink" not in item for item in outside)
 
@@ -160,7 +166,10 @@ def _format_of(name: str) -> str | None:
 
 
 def _inner_parts(filename: str, content: bytes, missing: frozenset[str], name: str, depth: int) -> Iterator[Part]:
-    """Yield the parts of a document within another one; a document that cannot be read is a part with a `problem`."""
+    """Yield the parts of a document within another one.
+
+    If the document cannot be read, its only part has a `problem`.
+    """
     wanted = _format_of(filename)
     if wanted is None:
         yield {"name": name, "problem": "left out, since files of its kind are not read"}

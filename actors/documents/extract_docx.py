@@ -1,6 +1,6 @@
 """Reads a DOCX file with python-docx: paragraphs, tables, text boxes, footnotes and comments. Only in `extract_main`.
 
-Text that was inserted under change tracking counts. Text that was deleted or moved away does not, and neither does
+Text that was inserted under change tracking is read. Text that was deleted or moved away is not read, and neither is
 text that is formatted as hidden.
 """
 
@@ -22,22 +22,22 @@ from actors.documents.tables import is_header
 from actors.documents.text_document import RAISED
 
 BLOCKS_MAX = 50_000
-"""The most paragraphs, tables, notes and comments that are read of one document."""
+"""The most paragraphs, tables, notes and comments of one document that are read."""
 SPAN_MAX = 200
 """The most columns that one cell may span."""
 CELLS_MAX = 200_000
 """The most cells of all tables of one document."""
 TABLES_DEEP_MAX = 3
-"""The most levels of tables within each other."""
+"""How many levels of tables within each other are read."""
 _AUTHOR_CHARACTERS = 60
 _PARAGRAPH, _TABLE, _TEXT, _BOX = map(qn, ("w:p", "w:tbl", "w:t", "w:txbxContent"))
 _MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _BETWEEN = {qn(f"w:{name}"): " " for name in ("tab", "ptab", "br", "cr", "p", "sym")} | {_MATHS: " "}
 _BETWEEN[qn("w:noBreakHyphen")] = "-"
-"""The texts that replace elements between texts, so that no two numbers become one."""
+"""The text that stands for each element between texts, so that no two numbers become one."""
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _GONE = frozenset({qn("w:del"), qn("w:moveFrom"), _FALLBACK})
-"""The elements whose text does not count: deleted, moved away, or a copy for old programs."""
+"""The elements whose text is not read: deleted, moved away, or a copy for old programs."""
 _AROUND = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
 """The elements that may enclose paragraphs and tables, such as a content control."""
 _NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
@@ -55,7 +55,7 @@ def prepare() -> None:
 
 @dataclass(slots=True)
 class _Reading:
-    """The parts of a document that were read so far."""
+    """What was read from a document so far."""
 
     document: Any
     blocks: list[dict[str, Any]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class _Reading:
 
 
 def read(content: bytes) -> Mapping[str, Any]:
-    """Return the blocks of a document. Raises `DocumentRefused` for a file that is no document of Word."""
+    """Return the blocks of a document. Raises `DocumentRefused` if the file is no Word document."""
     if "word/document.xml" not in open_archive(content).namelist():
         raise DocumentRefused("it is no DOCX file: it has no word/document.xml")
     try:
@@ -103,7 +103,7 @@ def read(content: bytes) -> Mapping[str, Any]:
 
 
 def _inner(element: Any) -> Iterator[Any]:
-    """Yield the paragraphs and tables of an element in their order, also those in content controls."""
+    """Yield the paragraphs and tables of an element in their order, including those in content controls."""
     for child in element.iterchildren():
         if child.tag in (_PARAGRAPH, _TABLE):
             yield child
@@ -124,7 +124,7 @@ def _add_paragraph(reading: _Reading, element: Any) -> None:
 
 
 def _add_table(reading: _Reading, table: Table, place: str, depth: int) -> None:
-    """Add a table, and after it the tables within its cells."""
+    """Add a table, and then the tables within its cells."""
     rows: list[dict[str, Any]] = []
     within: list[tuple[Any, str]] = []
     merged = False
@@ -149,7 +149,7 @@ def _add_table(reading: _Reading, table: Table, place: str, depth: int) -> None:
 
 
 def _merges_values(cells: list[Any], texts: list[str]) -> bool:
-    """Tell whether a row has a cell with a number that spans several columns or rows."""
+    """Tell whether a row has a cell that contains a digit and spans several columns or rows."""
     spans = [cell.vMerge is not None or sum(other is cell for other in cells) > 1 for cell in cells]
     return any(span and any(map(str.isdigit, text)) for span, text in zip(spans, texts, strict=False))
 
@@ -163,7 +163,7 @@ def _boxes(body: Any) -> Iterator[dict[str, Any]]:
 
 
 def _margins(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the texts of headers and footers, each once."""
+    """Yield the text of each header and footer as a block; none for a section that repeats the one before."""
     for section in document.sections:
         for name, margin in (("header", section.header), ("footer", section.footer)):
             if not margin.is_linked_to_previous and (text := _text(margin._element)):  # noqa: SLF001 - as above
@@ -171,7 +171,7 @@ def _margins(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
-    """Yield footnotes and endnotes. Their numbers are the order in which the text refers to them."""
+    """Yield footnotes and endnotes as blocks. They are numbered in the order in which the text refers to them."""
     for kind, name in _NOTES.items():
         references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_gone(item)]
         numbers = {reference.get(qn("w:id")): number for number, reference in enumerate(references, 1)}
@@ -190,13 +190,13 @@ def _comments(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _part(content: bytes, name: str, tag: str) -> list[Any]:
-    """Return the elements with a tag in a named part of the file; none if the file has no such part."""
+    """Return the elements with a tag in a named part of the file; none if the file lacks the part."""
     archive = open_archive(content)
     return list(parse_xml(archive.read(name)).iter(qn(tag))) if name in archive.namelist() else []
 
 
 def _changes(body: Any) -> list[str]:
-    """Return notices about text of the file that is not read."""
+    """Return notices about text of the document that is not read."""
     gone = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
     gone = gone or any(_is_gone(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
     hidden = any(_is_hidden(item) and item.text for item in body.iter(_TEXT))
@@ -234,7 +234,7 @@ def _text(element: Any, box: Any = None) -> str:
 
 
 def _is_within(text: Any, element: Any, box: Any) -> bool:
-    """Tell whether a text belongs to an inner element that is read separately, or not at all."""
+    """Tell whether a text is not read as a part of `element`: it is not read at all, or belongs to an inner element."""
     for outer in text.iterancestors():
         if outer is element:
             return box is None and _is_gone(text)

@@ -1,11 +1,11 @@
 """The program that reads one document in a separate process: bytes on standard input, text on standard output.
 
 It is called with the format (`python extract_main.py pdf`). For the reader of an installed distribution, its module,
-its name and the folders of packages follow. It imports what the format needs, confines itself, and only then reads a
-byte of the document. It writes one JSON object: `parts`, or `problem`, the cause in half a sentence.
+its name and the folders of packages follow. The program imports what the format needs, and confines itself before it
+reads any byte of the document. It writes one JSON object with `parts`, or with `problem`, the cause in half a sentence.
 
 The confinement limits time and memory. The process may open no file and no socket (`RLIMIT_NOFILE`), and write no file.
-On Linux, a filter of system calls (seccomp) lets through only those of a computation over open files; every other call
+On Linux, a filter of system calls (seccomp) allows only the calls of a computation over open files. Every other call
 fails with "operation not permitted".
 """
 
@@ -32,7 +32,7 @@ _CALLS = {
         *(160, 165, 169, 172, 178, 179, 214, 215, 216, 222, 226, 233, 278, 283, 293),
     ),
 }
-"""The numbers of the allowed calls: reading and writing of open files, memory, signals, clocks, exit."""
+"""The numbers of the allowed system calls: reading and writing of open files, memory, signals, clocks, exit."""
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
@@ -42,7 +42,7 @@ _OTHER_TABLE = 0x40000000
 
 
 class NotConfined(Exception):
-    """This system refuses the confinement; the message is the cause."""
+    """The system cannot confine the process. The message is the cause."""
 
 
 class _Program(ctypes.Structure):
@@ -50,7 +50,7 @@ class _Program(ctypes.Structure):
 
 
 def confine(*, seconds: int, memory_bytes: int) -> None:
-    """Confine this process until its end. It must have imported all modules that it needs.
+    """Confine this process until it ends. It must have imported all modules that it needs.
 
     `seconds` limits its processor time, `memory_bytes` its address space.
 
@@ -84,7 +84,7 @@ def _filter_calls(machine: str) -> None:
 
 
 def _rules(machine: str) -> bytes:
-    """Return the filter in the form of the kernel. It ends a process of another architecture."""
+    """Return the filter of system calls in the kernel's form. It kills a process of another machine architecture."""
     calls = _CALLS[machine]
     rows = [
         (_LOAD, 0, 0, 4),
@@ -100,21 +100,24 @@ def _rules(machine: str) -> bytes:
 
 
 SECONDS_MAX = 30
-"""Seconds of processor time for one document."""
+"""The most seconds of processor time for one document."""
 SECONDS_ENOUGH = 20.0
-"""Seconds of processor time after which a reader stops before the next page or sheet."""
+"""The seconds of processor time after which a reader stops before the next page or sheet."""
 MEMORY_BYTES_MAX = 1024 * 1024 * 1024
-"""Bytes of address space for one document."""
+"""The most bytes of address space for one document."""
 DOCUMENT_BYTES_MAX = 20 * 1024 * 1024
-"""Bytes of one document."""
+"""The most bytes of one document."""
 OUTPUT_BYTES_MAX = 12 * 1024 * 1024
-"""Bytes of the output."""
+"""The most bytes of the output."""
 NOT_CONFINED = "the process that would read it cannot be confined here"
 _CAUSE_CHARACTERS = 160
 
 
 def main(wanted: str, module: str = "", plugin: str = "") -> None:
-    """Read the document on standard input, with the reader in a module if the name of a plug-in comes with one."""
+    """Read the document on standard input, and write the result to standard output.
+
+    `module` has the reader of an installed distribution, and `plugin` names it. Both are empty for our own readers.
+    """
     from actors.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
 
     missing = prepare_readers(wanted)

@@ -27,12 +27,12 @@ PAGES_MAX = 300
 BLOCKS_MAX = 50_000
 """The most paragraphs and tables of one document that are read."""
 OBJECTS_MAX = 60_000
-"""The most characters and lines of one page; a page with more is left out."""
+"""The most characters and lines of one page. A page with more is left out."""
 _HYPHENS = ("-", "\u2010")
 SMALL, RAISED_BY = 0.9, 0.15
-"""The largest size of a raised digit, and the least height above its line, as parts of the line's size."""
+"""The largest size of a raised digit and its least height above the line, as shares of the size of the line's text."""
 _LAYOUT = {"line_margin": 0.7}
-"""Lines of a paragraph may lie 0.7 of their height apart."""
+"""Two lines belong to one paragraph if they are at most 0.7 of their height apart."""
 _SMALL = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj\n"
@@ -88,7 +88,7 @@ def _read_pages(content: bytes) -> Mapping[str, Any]:
 
 
 def _describe_dangers(document: PDF) -> list[str]:
-    """Return notices about the scripts and inner files of a document, which this reader ignores."""
+    """Return notices about the scripts and embedded files of a document. This reader ignores them."""
     catalog = document.doc.catalog
     names, opened = (resolve1(catalog.get(key)) for key in ("Names", "OpenAction"))
     names = names if isinstance(names, dict) else {}
@@ -98,7 +98,7 @@ def _describe_dangers(document: PDF) -> list[str]:
 
 
 def _pages(document: PDF) -> Iterator[Page]:
-    """Yield the pages one by one; `document.pages` reads the whole tree at once, however large."""
+    """Yield the pages one by one, because `document.pages` would read the whole tree at once, even a huge one."""
     height = 0.0
     for number, page in enumerate(PDFPage.create_pages(document.doc), 1):
         made = Page(document, page, page_number=number, initial_doctop=height)
@@ -108,7 +108,7 @@ def _pages(document: PDF) -> Iterator[Page]:
 
 
 def _raise_digits(layout: LTContainer[Any]) -> None:
-    """Replace the small digits that stand above their line by raised digits."""
+    """Replace small digits that stand above their line by superscript digits."""
     for item in layout:
         if isinstance(item, LTTextLineHorizontal):
             letters = [char for char in item if isinstance(char, LTChar)]
@@ -137,7 +137,7 @@ def _content(page: Page, number: int, notices: list[str]) -> PageContent:
 
 
 def _copy_text_and_box(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the text and the box of an object of the library, which itself keeps the whole page in memory."""
+    """Return only the text and the box of an object of the library, because it keeps its whole page in memory."""
     box = {name: found[name] for name in ("x0", "x1", "top", "bottom")}
     return {**box, "text": found["text"].translate(LIGATURES)}
 
@@ -187,7 +187,7 @@ def _bounding_box(lines: Sequence[Mapping[str, Any]]) -> tuple[float, float, flo
 
 
 def _join_lines(lines: Sequence[str]) -> str:
-    """Return the lines of a paragraph as one line, with words joined that the end of a line divides."""
+    """Return the lines of a paragraph as one line. Words that were divided at the end of a line are joined."""
     text = ""
     for line in (" ".join(item.split()) for item in lines):
         if text.endswith(_HYPHENS) and text[-2:-1].isalpha() and line[:1].islower():

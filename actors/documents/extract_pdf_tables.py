@@ -1,8 +1,8 @@
 """Finds the tables of PDF pages, and joins the parts of a table on several pages. Only in `extract_main`.
 
 A table continues if the next page begins with a table of the same columns, and only running titles and page numbers
-stand between the two. Rows that repeat its header are left out. A row that the end of a page divides is joined, unless
-both parts have a number in the same column. The place of its cells is that of the part with the number.
+stand between the two. Rows that repeat its header are left out. A row that is divided by the end of a page is joined,
+unless both parts have a number in the same column. Each of its cells gets the place of the part with the number.
 """
 
 import itertools
@@ -21,18 +21,18 @@ from actors.documents.text_document import LIGATURES
 Box = tuple[float, float, float, float]
 """A box in points from the page's upper left corner: left, top, right, bottom."""
 NEAR = 3.0
-"""The largest distance of lines that belong together, in points."""
+"""The largest distance in points at which two lines count as touching."""
 LEAST_LENGTH = 5.0
-"""The length of the shortest line of a table, in points."""
+"""The least length of a line of a table, in points."""
 MARGIN = 0.15
-"""The part of a page, at its top and its bottom, in which a table may be cut off."""
+"""The share of a page's height, at its top and at its bottom, in which a table may be cut off."""
 _CONTINUED = re.compile(r"cont\.|continued|fortsetzung|fortgesetzt|suite|continua", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row of a table: the text, the place and the number of text lines of each cell."""
+    """A row of a table. The lists have one entry a cell: its text, its place, and how many lines of text it has."""
 
     cells: list[str]
     places: list[str]
@@ -41,30 +41,30 @@ class FoundRow:
 
 @dataclass(slots=True)
 class FoundTable:
-    """A table of one page, or the part of one."""
+    """A table on one page. It may be a part of a longer table."""
 
     page: int
-    """The number of its page, from 1."""
+    """The page number, from 1."""
     bbox: Box
     """Its box, in points from the page's upper left corner."""
     columns: tuple[float, ...]
     """The left edges of its columns, in points."""
     rows: list[FoundRow]
-    """Its rows, with those of the pages after it."""
+    """Its rows, and the rows that continue it on later pages."""
     doubtful: list[FoundRow]
-    """The rows with cells that span several columns or rows, so that nobody can name them for certain."""
+    """The rows whose cells span several columns or rows, so that it is not certain which column a cell belongs to."""
     merged: bool
-    """Whether cells of its header, or of many rows, span several columns or rows."""
+    """Whether cells that span several columns or rows are in its header, or in many rows."""
     cut_above: bool
     """Whether its first row has no upper line, so that it may continue a row of the page before."""
     cut_below: bool
     """Whether its last row has no lower line, so that it may continue on the next page."""
 
     joined: bool = False
-    """Whether its rows were added to the table of a page before."""
+    """Whether its rows were added to a table of a page before."""
 
     def blocks(self) -> list[dict[str, Any]]:
-        """Return the table as a block of a document, and its doubtful rows as another block."""
+        """Return the table as a block of a document, and the doubtful rows as a second block; none for an empty one."""
         found = [(self.rows, self.merged), (self.doubtful, True)]
         return [
             {"kind": "table", "rows": [{"cells": row.cells, "places": row.places} for row in rows], "merged": merged}
@@ -78,17 +78,17 @@ class PageContent:
     """The content of a page."""
 
     number: int
-    """Its number, from 1."""
+    """The page number, from 1."""
     tables: list[FoundTable]
-    """Its ruled tables; a table of one row counts only as a part of another one."""
+    """The ruled tables. A table of one row is used only as a part of another table."""
     lines: list[Mapping[str, Any]]
-    """Its lines of text, also those in tables."""
+    """The lines of text, including those in tables."""
     boxes: list[Mapping[str, Any]]
-    """The paragraphs as boxes, each around some of the lines."""
+    """The boxes of paragraphs. Each is around some of the lines."""
 
 
 def find_tables(page: Page, number: int) -> list[FoundTable]:
-    """Return the ruled tables of a page, also those with one row, which may be the rest of a table."""
+    """Return the ruled tables of a page. A table with one row is included, because it may be the rest of a table."""
     above, below = _open_ends(page)
     tables = page.find_tables({"explicit_horizontal_lines": [*above, *below]} if above or below else {})
     found = [_find_table(table, number, above, below) for table in tables if _has_columns(table)]
@@ -103,16 +103,16 @@ def _has_columns(table: Table) -> bool:
 
 
 def _is_unruled(table: FoundTable) -> bool:
-    """Tell whether a row at a cut edge may be several rows without lines between them."""
+    """Tell whether the row at a cut edge of the table may be several rows without lines between them."""
     cut = [table.rows[0]] if table.cut_above else []
     cut += [table.rows[-1]] if table.cut_below else []
     return any(sum(lines > 1 for lines in row.lines) > 1 for row in cut)
 
 
 def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the missing lines of tables that the page cuts off: at its top, and at its bottom.
+    """Return the lines that tables lack because the page cuts them off: at its top, and at its bottom.
 
-    A table is cut off if its upright lines end near the edge, and no level line connects their ends.
+    A table is cut off if its vertical lines end near the edge of the page, and no horizontal line connects their ends.
     """
     upright = [edge for edge in page.edges if edge["orientation"] == "v" and edge["height"] >= LEAST_LENGTH]
     level = [edge for edge in page.edges if edge["orientation"] == "h" and edge["width"] >= LEAST_LENGTH]
@@ -128,7 +128,10 @@ def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def _closing_lines(
     upright: Sequence[Mapping[str, Any]], at: float, level: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the line that would connect the ends of upright lines at a height; none if it exists or is too short."""
+    """Return the horizontal line that would connect the ends of vertical lines at the height `at`.
+
+    The result is empty if such a line exists, or if it would be too short.
+    """
     x0, x1 = min((item["x0"] for item in upright), default=0), max((item["x0"] for item in upright), default=0)
     closed = any(abs(item["top"] - at) <= NEAR and item["x1"] > x0 and item["x0"] < x1 for item in level)
     if x1 - x0 < LEAST_LENGTH or closed:
@@ -167,7 +170,7 @@ def _find_table(
 def _spans(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
     """Tell whether a row has a cell over several columns, or a cell with a number over several rows.
 
-    A row that is one cell is a title, and does not count.
+    A row of only one cell is a title, and does not count.
     """
     there = [(box, text) for box, text in zip(boxes, texts, strict=True) if box is not None]
     if len(there) < 2:
@@ -178,17 +181,17 @@ def _spans(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
 
 
 def _top(row: FoundRow) -> float:
-    """Return the top of a row in points: the second number of the box of its first cell."""
+    """Return the top of a row in points: the second number in the box of its first cell."""
     return float(row.places[0].split()[4])
 
 
 def place_of(page: int, box: Sequence[float]) -> str:
-    """Return a box on a page as a place."""
+    """Return the place of a box on a page, as text."""
     return f"page {page}, box {' '.join(str(round(edge)) for edge in box)}"
 
 
 def join_tables(pages: Sequence[PageContent]) -> None:
-    """Move the rows of each table that continues one of the page before to that table."""
+    """Move the rows of each table that continues a table of the page before to that table."""
     counts = Counter(title for page in pages for title in {_title(line["text"]) for line in page.lines})
     running = frozenset(title for title, count in counts.items() if count > 1)
     whole: FoundTable | None = None
@@ -216,7 +219,7 @@ def _is_running(text: str, running: frozenset[str]) -> bool:
 
 
 def _continues_on_page(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
-    """Tell from the columns and first rows whether a table continues at the top of the next page."""
+    """Tell from the columns and first rows whether `below` continues a table at the top of the next page."""
     if len(above.columns) != len(below.columns):
         return False
     if any(abs(one - other) > NEAR for one, other in zip(above.columns, below.columns, strict=True)):
@@ -240,9 +243,9 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
 
 
 def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
-    """Tell whether two rows are the parts of one; never if that would join two numbers.
+    """Tell whether two rows are the parts of one. They are not if joining them would join two numbers.
 
-    If lines close both rows, the second must begin without a capital letter, and no column may have text in both.
+    If lines close both rows, the second row must begin without a capital letter, and no column may have text in both.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))
     if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):
@@ -253,9 +256,9 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 
 
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
-    """Return one row of two parts.
+    """Return the row that two parts of a row make.
 
-    The place of a cell is that of the part with its number, or both if that is unclear.
+    The place of a cell is that of the part with its number, or both places if it is unclear which part that is.
     """
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):

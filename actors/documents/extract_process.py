@@ -1,8 +1,8 @@
 """Reads a document in a separate confined process (`extract_main`), within limits of time and of output.
 
-The process gets the open file as its standard input and no environment variables, and it may open nothing. Its output
-is read up to a size limit. The process is killed when it reaches that limit or the time limit. A hostile file may
-control the process that reads it, so the output is validated like any untrusted input.
+The process gets the open file as its standard input, gets no environment variables, and may open nothing. It is killed
+if it reaches the time limit or the size limit of its output. A hostile file may control the process that reads it, so
+the output is validated like any untrusted input.
 """
 
 import base64
@@ -31,9 +31,9 @@ from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 
 PLACE_CHARACTERS_MAX = 120
-"""Characters of a place."""
+"""The most characters of a place."""
 TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
-"""Characters of one document that are kept."""
+"""The most characters of one document that are kept."""
 _PARTS_MAX = 1000
 _BLOCKS_MAX = 100_000
 
@@ -55,7 +55,7 @@ class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
     numbers: tuple[int, ...] = ()
-    """The columns of cells that hold numbers, which the reader has written with a decimal point."""
+    """The numbers of the columns whose cells hold numbers. The reader has written these with a decimal point."""
 
 
 class _Table(_Value):
@@ -84,14 +84,14 @@ class _Output(_Value):
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The documents of one file (the file itself, or those within it), and lines about the parts that are left out."""
+    """The documents of one file (the file itself, or those within it), and notices about parts that are left out."""
 
     documents: tuple[Document, ...]
     notices: tuple[str, ...]
 
 
 def read_extracted(name: str, output: bytes) -> Extracted:
-    """Return the documents in the output of the process that has read a file."""
+    """Return the documents in the output of the process that has read the file `name`."""
     try:
         read = _Output.model_validate_json(output)
     except ValidationError:
@@ -156,7 +156,7 @@ def _document(name: str, part: _Part) -> Document:
 
 
 def _has_commas(part: _Part) -> bool:
-    """Tell whether the texts of a document with sheets have decimal commas, which its numbers then get too."""
+    """Tell whether the numbers of a document with sheets get decimal commas, because its texts have them."""
     if not any(block.kind == "sheet" for block in part.blocks):
         return False
     texts = [
@@ -191,7 +191,7 @@ _EMPTY = _Line("", ())
 
 
 def _normal(text: str) -> str:
-    """Return a text with composed characters: the form in which offsets are counted."""
+    """Return a text with composed characters. Offsets are counted in this form."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -222,10 +222,10 @@ READER_PLUGINS = PluginGroup(
 )
 """The readers of document formats in installed distributions, by the suffix of the file's name without its dot.
 
-`prepare()` imports all that reading needs. After it the process is confined, and `read(content)` turns the bytes of a
-document into `{"title": ..., "language": ..., "blocks": [...], "notices": [...]}`, of which only `blocks` is needed. A
-block is `{"kind": "text", "place": ..., "text": ...}`; with the kind `html` or `plain`, its lines are numbered.
-`read` raises any error for a damaged document.
+`prepare()` imports all that reading needs; then the process is confined. `read(content)` turns the bytes of a document
+into `{"title": ..., "language": ..., "blocks": [...], "notices": [...]}`. Only `blocks` is required. A block is
+`{"kind": "text", "place": ..., "text": ...}`; with the kind `html` or `plain`, its lines are numbered. For a damaged
+document, `read` may raise any error.
 """
 
 
@@ -235,7 +235,7 @@ def is_extracted(suffix: str) -> bool:
 
 
 def _reader_of(suffix: str) -> list[str]:
-    """Return the arguments of the process that reads a format. Raises `UsageProblem` where two plug-ins read it."""
+    """Return the arguments of the process that reads a format. Raises `UsageProblem` if two plug-ins read it."""
     if suffix in FORMATS:
         return [FORMATS[suffix]]
     name = suffix[1:]
@@ -244,14 +244,14 @@ def _reader_of(suffix: str) -> list[str]:
 
 
 WALL_SECONDS_MAX = 90.0
-"""Seconds for one document by the clock. They exceed its processor time, since the machine may be busy."""
+"""The most seconds by the clock for one document. They exceed its processor time, because the machine may be busy."""
 _PROGRAM = Path(__file__).with_name("extract_main.py")
 _KEPT = 256
 
 
 @lru_cache(maxsize=_KEPT)
 def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted:
-    """Return the documents of a file; `name` is its path within the folder of documents.
+    """Return the documents of a file. `name` is its path within the folder of documents.
 
     The result is cached by the file's `size` in bytes and its modification time, `changed_ns`.
     """
@@ -274,7 +274,7 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
 
 
 def _run_process(arguments: list[str], document: int) -> tuple[bytes, str]:
-    """Return the output of the process and an empty text, or no output and the cause of the failure."""
+    """Return the output of the process and why it failed. One of the two is empty."""
     process = subprocess.Popen(  # noqa: S603 - this interpreter, and a file of this package
         [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), *arguments],
         stdin=document,

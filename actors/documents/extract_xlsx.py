@@ -1,7 +1,7 @@
 """Reads an XLSX file with openpyxl: the stored values of its visible sheets. Only in `extract_main`.
 
-A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated, and
-macros do not run: the values count that the file stores.
+A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated and
+macros do not run, because the file stores the values too.
 """
 
 import datetime as dt
@@ -20,19 +20,19 @@ from actors.documents.extract_main import SECONDS_ENOUGH
 from actors.documents.tables import HEADERS_MAX
 
 SHEETS_MAX = 50
-"""Sheets of one document that are read."""
+"""The most sheets of one document that are read."""
 ROWS_MAX = 10_000
-"""Rows of one sheet that are read."""
+"""The most rows of one sheet that are read."""
 COLUMNS_MAX = 100
-"""Columns of one sheet that are read."""
+"""The most columns of one sheet that are read."""
 CELLS_MAX = 200_000
-"""Cells of one sheet that are read, empty cells included."""
+"""The most cells of one sheet that are read, including empty cells."""
 SHEET_BYTES_MAX = 24 * 1024 * 1024
-"""Bytes of all sheets as XML: the library builds each cell in memory."""
+"""The most bytes of all sheets as XML, because the library keeps every cell in memory."""
 COMMENTS_MAX = 1_000
-"""Comments of one sheet that are read."""
+"""The most comments of one sheet that are read."""
 _THREADED = "Comment:\n    "
-"""The text that Excel writes before a comment with answers; a remark for old programs stands above it."""
+"""The text that Excel writes before a threaded comment. A remark for old programs stands above it."""
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)')
 _CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 _BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -53,7 +53,7 @@ def prepare() -> None:
 def read(content: bytes) -> Mapping[str, Any]:
     """Return the blocks of a document.
 
-    Raises `DocumentRefused` for a file that is too large or no document of Excel.
+    Raises `DocumentRefused` if the file is too large or no Excel document.
     """
     archive = open_archive(content)
     names = archive.namelist()
@@ -123,7 +123,7 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
 
 
 def _hidden_columns(sheet: Any) -> frozenset[int]:
-    """Return the numbers of hidden columns; one entry of the file may hide several."""
+    """Return the numbers of the hidden columns. One entry of the file may hide several columns."""
     hidden = [
         dimension
         for dimension in sheet.column_dimensions.values()
@@ -133,7 +133,7 @@ def _hidden_columns(sheet: Any) -> frozenset[int]:
 
 
 def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int], str]:
-    """Return the text of merged cells with words, by the row and the column (from 1) of each cell that they cover.
+    """Return the text of each merged cell with words, by the (row, column) of every cell that it covers, from 1.
 
     A title with nothing beside it is left out.
     """
@@ -153,7 +153,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
 
 
 def _merges_values(sheet: Any) -> bool:
-    """Tell whether merged cells make a table doubtful: they have a value, or are a heading within the table."""
+    """Tell whether merged cells make a table doubtful, because they have a value or are a heading within the table."""
     return any(
         _is_doubtful(sheet, item, sheet.cell(item.min_row, item.min_col).value) for item in sheet.merged_cells.ranges
     )
@@ -170,7 +170,7 @@ def _is_doubtful(sheet: Any, merged: Any, value: Any) -> bool:
 
 
 def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
-    """Yield the comments of a sheet, each with the place of its cell."""
+    """Yield the comments of a sheet as blocks, each with the place of its cell."""
     last, columns = _window(sheet)
     found = (cell for row in sheet.iter_rows(max_row=last, max_col=columns) for cell in row if cell.comment is not None)
     for cell in itertools.islice(found, COMMENTS_MAX):
@@ -180,13 +180,13 @@ def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
 
 
 def _window(sheet: Any) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a sheet that are read."""
+    """Return how many rows and columns of a sheet are read."""
     columns = min(sheet.max_column, COLUMNS_MAX)
     return min(sheet.max_row, ROWS_MAX, CELLS_MAX // columns), columns
 
 
 def _is_title(sheet: Any, merged: Any) -> bool:
-    """Tell whether merged cells are a title: nothing else stands in their row."""
+    """Tell whether merged cells are a title, because nothing else stands in their row."""
     return bool(
         merged.min_row == merged.max_row
         and all(
@@ -211,7 +211,7 @@ def _cell_text(cell: Any) -> str:
 
 
 def _number(value: float, shape: str) -> str:
-    """Return a number with all of its digits, and with the percent sign, currency and words of its format."""
+    """Return a number with all of its digits, and the percent sign, currency and words of its number format."""
     positive = shape.split(";", maxsplit=1)[0]
     currency = "".join(_CURRENCY.findall(positive))
     plain = _BRACKETS.sub("", _CURRENCY.sub("", positive))

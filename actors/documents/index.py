@@ -1,10 +1,10 @@
-"""The index of a folder's documents: SQLite's full-text search, in memory, with a ranking that is the same every time.
+"""The index of a folder's documents: SQLite's full-text search, in memory. The ranking is the same every time.
 
-Files are read within limits, in the order of their paths; notices list what is left out. Links are not followed, and
-hidden files are left out silently.
+Files are read in the order of their paths, within limits. Notices list what is left out. Links are not followed, and
+hidden files are left out without a notice.
 
 Letters match without regard to case and diacritics. Chinese, Japanese, Korean and Thai, which have no spaces between
-words, match by pairs of characters. Words of five letters and more match by their beginning, so plurals are found.
+words, match by pairs of characters. Words of at least five letters match by their beginning, so that plurals are found.
 """
 
 import os
@@ -26,23 +26,23 @@ from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage, passages_of
 from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
 
 FILES_MAX = 2000
-"""Documents of one folder."""
+"""The most documents of one folder."""
 TOTAL_BYTES_MAX = 24 * 1024 * 1024
-"""Bytes of all text documents of a folder."""
+"""The most bytes of all text documents of a folder."""
 OFFICE_BYTES_MAX = 256 * 1024 * 1024
-"""Bytes of all PDF and office files, e-mails and ZIP files of a folder."""
+"""The most bytes of all PDF and office files, e-mails and ZIP files of a folder."""
 ENTRIES_MAX = 20_000
-"""Files and folders that are looked at."""
+"""The most files and folders that are looked at."""
 DEPTH_MAX = 16
-"""Levels of folders within the folder."""
+"""How many levels of folders within the folder are read."""
 
 
 READ = "text, Markdown, HTML, CSV, PDF, DOCX, XLSX, e-mails (EML) and ZIP files of these"
-"""The formats, for people."""
+"""The formats that are read, in words for people."""
 
 
 class FileStamp(NamedTuple):
-    """A file at the time when the folder was listed; another stamp means another content."""
+    """The state of a file when the folder was listed. Another stamp means another content."""
 
     name: str
     """Its path within the folder, with slashes."""
@@ -54,7 +54,7 @@ class FileStamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a folder that may be documents, ordered by name, and a line about each that is left out."""
+    """The files of a folder that may be documents, ordered by name, and a notice about each file that is left out."""
 
     files: tuple[FileStamp, ...]
     notices: tuple[str, ...]
@@ -123,7 +123,7 @@ def _walk(folder: Path, notices: list[str]) -> "Iterator[tuple[str, os.DirEntry[
 
 
 def read_file(folder: Path, stamp: FileStamp) -> Extracted:
-    """Return the documents of a file of a folder, and the notices about it."""
+    """Return the documents in a file of a folder, and notices about it."""
     if is_extracted(Path(stamp.name).suffix.lower()):
         return extract_file(folder / stamp.name, stamp.name, stamp.size, stamp.changed_ns)
     document, notice = read_document(folder, stamp.name)
@@ -131,7 +131,10 @@ def read_file(folder: Path, stamp: FileStamp) -> Extracted:
 
 
 def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
-    """Return the document in a text file (None if there is none), and a notice about it; the notice may be empty."""
+    """Return the document in a text file and a notice about it.
+
+    The document is None if there is none. The notice may be empty.
+    """
     try:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
@@ -151,9 +154,9 @@ def _reason(error: Exception) -> str:
 
 
 TERMS_MAX = 40
-"""Terms of a query; further words are not used."""
+"""The most terms of a query. Further words are ignored."""
 PER_SOURCE = 3
-"""The most passages of one document that come before those of other documents."""
+"""How many passages of one document may come before the passages of other documents."""
 READERS_MAX = 4
 """The most files that are read at the same time."""
 _CANDIDATES = 60
@@ -164,19 +167,19 @@ _TERM = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
 
 @dataclass(frozen=True)
 class DocumentIndex:
-    """The passages of a folder, and the search over them. It may be used from several threads."""
+    """The passages of a folder, and the search over them. Several threads may use it."""
 
     passages: tuple[Passage, ...]
     """All passages, in the order of the documents."""
     notices: tuple[str, ...]
-    """A line about each file that is left out."""
+    """A notice about each file that is left out."""
     documents: int
     """The number of documents that were read."""
     _connection: apsw.Connection
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """Return the passages that fit a query best, best first; none for a query without words."""
+        """Return the passages that fit a query, best first; none for a query without words."""
         terms = query_terms(query)
         if not terms or limit < 1:
             return []
@@ -190,7 +193,7 @@ class DocumentIndex:
 
 
 def _spread(found: list[Passage], limit: int) -> list[Passage]:
-    """Return the best passages; those of one document beyond `PER_SOURCE` come last."""
+    """Return the best passages. After `PER_SOURCE` passages of a document, its further passages come last."""
     seen: Counter[str] = Counter()
     first: list[Passage] = []
     later: list[Passage] = []
@@ -201,7 +204,7 @@ def _spread(found: list[Passage], limit: int) -> list[Passage]:
 
 
 def query_terms(query: str) -> list[str]:
-    """Return the terms of a query in the language of full-text search; nothing in a query is an operator."""
+    """Return the terms of a query in the syntax of full-text search. No part of a query acts as an operator."""
     terms: dict[str, None] = {}
     for match in _TERM.finditer(query[:QUERY_CHARACTERS_MAX]):
         word = match[0]
@@ -221,12 +224,15 @@ def _pairs(run: str) -> list[str]:
 
 
 def index_text(text: str) -> str:
-    """Return the indexed form of a text: runs of unspaced scripts become overlapping pairs of characters."""
+    """Return the form of a text that is indexed.
+
+    Text without spaces between words becomes overlapping pairs of characters.
+    """
     return _RUN.sub(lambda match: f" {' '.join(_pairs(match[0]))} ", text)
 
 
 def open_index(folder: Path) -> DocumentIndex:
-    """Return the index of a folder. It is built again only after a file has changed.
+    """Return the index of a folder. It is built again only if a file has changed.
 
     Raises:
         OSError: the folder cannot be read.

@@ -1,4 +1,4 @@
-"""Cuts documents into passages, which end at paragraphs, and writes the record of a search. Pure."""
+"""Cuts documents into passages that end with a paragraph, and writes the record of a search. Pure."""
 
 import json
 import unicodedata
@@ -11,19 +11,19 @@ from actors.quantities.numerals import DecimalMark
 from runtime.core.events import make_storable
 
 PASSAGES_MAX = 10
-"""Passages of one search."""
+"""The most passages of one search."""
 PASSAGE_CHARACTERS_MAX = 1500
-"""Characters of one passage."""
+"""The most characters of one passage."""
 NAME_CHARACTERS_MAX = 500
-"""Characters of a source and of a title."""
+"""The most characters of a source or a title."""
 NOTICES_MAX = 20
-"""The most notices of one search; one more line counts the others."""
+"""The most notices of one search. One more line counts the others."""
 QUERY_CHARACTERS_MAX = 400
-"""Characters of a query; the rest is not used."""
+"""The most characters of a query. The rest is ignored."""
 
 
 class SearchFault(StrEnum):
-    """The reasons for which a search fails."""
+    """Why a search failed."""
 
     DOWN = "search.down"  # no connection, or it broke
     SLOW = "search.slow"  # no answer within the time limit
@@ -37,7 +37,7 @@ class SearchFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document. Its text is data, never an instruction."""
+    """A part of a document. Its text is data, never an instruction."""
 
     source: str
     """The file's path within its folder, or the address of a page."""
@@ -54,11 +54,13 @@ class Passage:
     language: str = ""
     """The language of the document as a code; empty if it is not clear."""
     places: tuple[tuple[int, str], ...] = ()
-    """The offset in the text at which each place of the document begins, such as `page 2, box 72 90 520 104`."""
+    """Pairs of an offset in the text and the place of the document that begins there, such as `page 2, box 72 90 520
+    104`.
+    """
 
 
 def search_output(passages: Sequence[Passage], notices: Sequence[str], searched: int) -> str:
-    """Return the record of a search as JSON: passages, best first, notices, and the number of documents."""
+    """Return the record of a search as JSON: passages (best first), notices, and the number of documents searched."""
     shown = list(notices[:NOTICES_MAX])
     if len(notices) > len(shown):
         shown.append(f"{len(notices) - len(shown)} more files are left out or read in part")
@@ -67,16 +69,16 @@ def search_output(passages: Sequence[Passage], notices: Sequence[str], searched:
 
 
 def clean_text(text: str) -> str:
-    """Return a text without zero bytes and lone surrogates, which JSON and the journal cannot hold."""
+    """Return a text without zero bytes and lone surrogates, because JSON and the journal cannot store them."""
     return make_storable(text.replace("\x00", "\ufffd"))
 
 
 PASSAGE_CHARACTERS = 900
-"""Characters from which a passage ends at the next paragraph."""
+"""How many characters a passage has before the end of a paragraph ends it."""
 
 
 def passages_of(document: Document) -> Iterator[Passage]:
-    """Yield the passages of a document in its order."""
+    """Yield the passages of a document, in order."""
     heading = ""
     lines: list[_Line] = []
     size = 0
@@ -151,6 +153,6 @@ def _short_lines(document: Document) -> Iterator[_Line]:
 
 
 def _from(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
-    """Return the places of a line from an offset on; the place that contains the offset comes first."""
+    """Return the places of the rest of a line after an offset. The first is the place that contains the offset."""
     before = [place for offset, place in places if offset <= at]
     return (*(((0, before[-1]),) if before else ()), *((offset - at, place) for offset, place in places if offset > at))

@@ -1,6 +1,6 @@
-"""Writes the rows of a table as lines of text, in which each cell has the name of its column.
+"""Writes the rows of a table as lines of text. Each cell has the name of its column before it.
 
-If nobody can name the columns for certain, since the table has no header or has merged cells, the cells get no names.
+If a table has no header or has merged cells, the names of its columns are uncertain, and the cells get no names.
 Numbers in such a table are not used (`actors.quantities.headings`).
 """
 
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from actors.quantities.headings import MERGED
 
 COLUMNS_MAX = 100
-"""The most columns of a table; further cells of a row are left out."""
+"""The most columns of a table. Further cells of a row are left out."""
 CAPTION_MAX = 200
-"""The most characters of a caption that its rows repeat."""
+"""The most characters of a caption that the rows repeat."""
 HEADERS_MAX = 3
-"""The most rows at the top of a table that are read as the names of its columns."""
+"""The most rows at the top of a table that are read as names of columns."""
 
 Row = tuple[int, Sequence[str]]
-"""The number of a row's line in the file, and its cells."""
+"""A row of a table: the number of its line in the file, and its cells."""
 
 _NUMBER = re.compile(r"[-+(]?\s*[€$£¥]?\s*\d[\d.,'\s\u00a0\u2009\u202f]*\s*(?:[%€$£¥]|[^\W\d_]{1,4})?\)?")
 _BETWEEN = " | "
@@ -36,21 +36,21 @@ class PlacedRow(NamedTuple):
     line: int
     """The number of its line in the file."""
     text: str
-    """The text, in which each cell has the name of its column."""
+    """The text. Each cell has the name of its column before it."""
     cells: tuple[tuple[int, int], ...]
-    """For each cell, the offset of its beginning in the text, and the number of its column, from 0."""
+    """For each cell, the offset at which it begins in the text, and the number of its column, from 0."""
 
 
 def row_texts(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
-    """Return the line numbers and texts of `place_rows`, without the places of the cells."""
+    """Return the line numbers and texts that `place_rows` returns, without the places of the cells."""
     return [(row.line, row.text) for row in place_rows(rows, caption, merged=merged)]
 
 
 def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[PlacedRow]:
     """Return the rows of one table as lines.
 
-    The first rows, whose cells are all words, name the columns. `caption` is a line over the table; each row repeats it
-    if it states a scale or a unit. `merged` tells that cells span several columns.
+    The first rows name the columns if all of their cells are words. `caption` is the line over the table. Each row
+    repeats it if it states a scale or a unit. `merged`: whether some cells span several columns.
     """
     wide = [row for row in rows if sum(map(bool, row[1])) > 1]
     if merged:
@@ -81,7 +81,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def _count_headers(rows: Sequence[Row]) -> int:
-    """Return the number of rows that name the columns: the first, and rows below it with units or parts of names."""
+    """Return how many rows name the columns: the first row, and rows below it with units or parts of names."""
     if not rows or any(_is_number(cell) for cell in rows[0][1]):
         return 0
     heads = 1
@@ -99,9 +99,9 @@ def _is_number(cell: str) -> bool:
 
 
 def _names(headers: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of the columns; an empty name for a column that nobody can name for certain.
+    """Return the names of the columns; empty for a column whose name is uncertain.
 
-    If the upper of two rows has gaps, its names may span several columns, and nobody knows which.
+    If the upper of two rows has gaps, its names may span several columns, and it is uncertain which.
     """
     if not headers:
         return []
@@ -115,7 +115,7 @@ def _names(headers: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _name_cells(line: int, before: str, names: Sequence[str], cells: Sequence[str]) -> PlacedRow:
-    """Return a row whose cells have the names of their columns, without its empty cells."""
+    """Return a row without its empty cells. Each other cell has the name of its column before it."""
     padded = [*names, *[""] * (len(cells) - len(names))]
     named = [f"{name.replace('|', '/')}: {cell}" if name else cell for name, cell in zip(padded, cells, strict=False)]
     return _place_cells(line, before, [(column, text) for column, text in enumerate(named) if cells[column]])
@@ -138,7 +138,7 @@ def _join_cells(cells: Sequence[str]) -> str:
 
 
 def markdown_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the lines of a Markdown text, with the names of the columns in the rows of its tables."""
+    """Return the lines of a Markdown text. In its tables, each cell has the name of its column before it."""
     found: list[tuple[int, str]] = []
     place = 0
     while place < len(lines):
@@ -170,14 +170,14 @@ _CELL_MAX = 1000
 def table_lines(text: str) -> list[tuple[int, str]]:
     """Return the rows of a file as lines, each with the number of the line in which it begins.
 
-    The first rows name the columns. An empty line ends a table if words or few cells follow it. A row may have more or
-    fewer cells than there are names.
+    The first rows name the columns. An empty line ends a table if a header or a narrower row follows it. A row may have
+    more or fewer cells than there are names.
     """
     return [line for table in split_tables(_rows(text)) for line in row_texts(table)]
 
 
 def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield the tables of a sheet. An empty row ends a table if words or few cells follow it."""
+    """Yield the tables of a sheet. An empty row ends a table if a header or a narrower row follows it."""
     table: list[Row] = []
     after_gap = False
     for row in rows:
@@ -193,12 +193,12 @@ def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _is_narrower(row: Row, before: Row) -> bool:
-    """Tell whether a row has at most half as many cells as another row, so that it belongs to another table."""
+    """Tell whether a row has at most half as many cells as the row before, so that it belongs to another table."""
     return 2 * sum(map(bool, row[1])) <= sum(map(bool, before[1]))
 
 
 def _rows(text: str) -> list[Row]:
-    """Return the rows of CSV with their lines. A row that cannot be read is left out."""
+    """Return the rows of CSV with their line numbers. A row that cannot be read is left out."""
     reader = csv.reader(StringIO(text, newline=""), delimiter=_delimiter(text))
     rows: list[Row] = []
     begins = 1
@@ -218,7 +218,7 @@ def _rows(text: str) -> list[Row]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that is most regular in the first lines; a comma if they have none."""
+    """Return the delimiter that occurs most regularly in the first lines; a comma if there are no lines."""
     first = [line for line in text[:20_000].splitlines() if line.strip()][:10]
     if not first:
         return ","

@@ -1,7 +1,7 @@
 """Decodes text documents, and finds their lines, title, language and decimal mark. Pure.
 
-Scripts, styles, comments and struck text of HTML pages are left out, and raised digits stay raised. The standard
-library's parser takes quadratic time for some broken pages, so tags are found here only by their brackets.
+Scripts, styles, comments and struck text of HTML pages are left out, and superscript digits stay superscript. The
+standard library's parser needs quadratic time for some broken pages, so this module finds tags only by their brackets.
 """
 
 import html
@@ -14,7 +14,7 @@ from actors.documents.tables import markdown_lines, row_texts, table_lines
 from actors.quantities.numerals import DecimalMark, decimal_mark, language_of
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
-"""Digits as raised digits, for `str.translate`. The mark of a footnote would else become a digit of its number."""
+"""Digits to superscript digits, for `str.translate`. Otherwise a footnote's number would become a digit of a number."""
 LIGATURES = str.maketrans(
     {
         "\ufb00": "ff",
@@ -26,7 +26,7 @@ LIGATURES = str.maketrans(
         "\ufb06": "st",
     }
 )
-"""Ligatures as the letters that they are made of."""
+"""Ligatures to the letters that they stand for, for `str.translate`."""
 
 
 _RAW = frozenset({"script", "style", "template", "noscript", "svg"})
@@ -53,7 +53,7 @@ _HEAD_CHARACTERS = 20_000
 def html_lines(page: str) -> list[tuple[int, str]]:
     """Return the lines of a page's text, each with the number of the line in which it begins.
 
-    Headings have a `#`; the cells of a table have the names of their columns.
+    A heading begins with `#`. In tables, each cell has the name of its column before it.
     """
     reader = _Lines()
     for line, kind, text in _pieces(page):
@@ -66,7 +66,7 @@ def html_lines(page: str) -> list[tuple[int, str]]:
 
 
 class _Lines:
-    """Joins the pieces of a page to lines."""
+    """Joins the texts and tags of a page into lines."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, str]] = []
@@ -75,17 +75,17 @@ class _Lines:
         self._heading = ""
         self._in_row = False
         self._tables: list[tuple[int, int, bool]] = []
-        """For each table, its first line, the line after its last, and whether it has merged cells."""
+        """For each table: its first line, the line after its last line, and whether it has merged cells."""
         self._rows: dict[int, list[str]] = {}
         """The cells of each line that is a row of a table."""
         self._merged = False
         self._spanned = False
         self._open = -1
         self._inside: Counter[str] = Counter()
-        """The number of open tags by name, for tags that change the meaning of their text."""
+        """How many tags of each name are open, for tags that change the meaning of their text."""
 
     def add_text(self, line: int, text: str) -> None:
-        """Add text to the line."""
+        """Add a text to the current line."""
         if any(self._inside[name] for name in _STRUCK):
             return
         if self._inside["sup"]:
@@ -98,7 +98,7 @@ class _Lines:
         self._parts.append(text)
 
     def tag(self, line: int, tag: str) -> None:
-        """End the line at the tag of a block, and mark cells and headings."""
+        """Process a tag. The tag of a block ends the current line; other tags begin a cell or mark a heading."""
         match = _NAME.match(tag)
         name = match[0] if match else ""
         bare = name.lstrip("/")
@@ -133,7 +133,7 @@ class _Lines:
         self._parts.append(_CELL)
 
     def end(self) -> None:
-        """End the line."""
+        """End the current line."""
         cells = [" ".join(html.unescape(cell).split()) for cell in "".join(self._parts).split(_CELL)]
         text = " | ".join(cells[1:]) if len(cells) > 1 else cells[0]
         if any(cells):
@@ -144,7 +144,7 @@ class _Lines:
         self._begins = 0
 
     def finish_tables(self) -> list[tuple[int, str]]:
-        """Return the lines, with the names of the columns in the cells of tables."""
+        """Return the lines. In tables, each cell has the name of its column before it."""
         found: list[tuple[int, str]] = []
         place = 0
         if self._open >= 0:
@@ -170,7 +170,7 @@ def html_title(page: str) -> str:
 
 
 def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the texts and tags of a page as (line, "text" or "tag", content)."""
+    """Yield the texts and tags of a page as (line number, "text" or "tag", content)."""
     place, line, lowered = 0, 1, page.lower()
     while place < len(page):
         bracket = page.find("<", place)
@@ -198,13 +198,16 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _find_end(page: str, mark: str, position: int) -> int:
-    """Return the offset behind the next mark; the page's end if there is none, so that nothing is searched twice."""
+    """Return the offset after the next `mark`.
+
+    Without one, return the end of the page, so that nothing is searched twice.
+    """
     found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)
 
 
 FILE_BYTES_MAX = 2 * 1024 * 1024
-"""The bytes that are read of one document; the rest of a longer one is left out."""
+"""The most bytes of one document that are read. The rest of a longer document is left out."""
 TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 """The file name suffixes of plain text."""
 HTML = frozenset({".html", ".htm", ".xhtml"})
@@ -222,22 +225,25 @@ class Document:
     name: str
     """Its path within the folder."""
     title: str
-    """Its title; a document without a title has its name here."""
+    """The title; the name if the document has no title."""
     lines: tuple[tuple[int, str], ...]
-    """Its lines of text, each with its line number in the file."""
+    """The lines of text, each with its line number in the file."""
     decimal_mark: DecimalMark
-    """The decimal mark, inferred from its numbers or its language; empty if it cannot be inferred."""
+    """The decimal mark, inferred from the numbers or the language; empty if it cannot be inferred."""
     language: str
     """Its language code, such as `de`; empty if it is not known."""
     places: tuple[tuple[tuple[int, str], ...], ...] = ()
-    """For each line, the offsets at which places of the file begin, such as cells; empty if line numbers suffice."""
+    """For each line, pairs of an offset and the place of the file that begins there, such as a cell.
+
+    Empty if line numbers are enough.
+    """
 
 
 def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Document | None, str]:
-    """Return a document from its bytes, and a notice.
+    """Return the document that the bytes of a file contain, and a notice.
 
-    The notice says why there is no document, or names an encoding other than UTF-8; otherwise it is empty. `cut` tells
-    that the file has more bytes than these.
+    The notice says why there is no document, or names an encoding other than UTF-8; otherwise it is empty. `cut`:
+    whether the file has more bytes than `content`.
     """
     text, encoding = _decode_text(content, cut=cut)
     if text is None:
@@ -261,7 +267,10 @@ def _document(name: str, text: str) -> Document:
 
 
 def _decode_text(content: bytes, *, cut: bool) -> tuple[str | None, str]:
-    """Return the text of a file, None if it is not text, and the name of its encoding if that is not UTF-8."""
+    """Return the text of a file, and the name of its encoding if that is not UTF-8.
+
+    The text is None if the file does not contain text.
+    """
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", "replace")
         return (None, "") if "\x00" in text else (text, "")

@@ -1,7 +1,7 @@
-"""The search tool: searches a folder, a service or an MCP server, and records the passages as JSON.
+"""The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
-It is called with `{"query": TEXT, "limit": NUMBER}`, and changes nothing. The run records what it returns: quotes are
-checked against the record, and a search that has succeeded is never made again.
+Its arguments are `{"query": TEXT, "limit": NUMBER}`. It changes nothing. The run records what it returns: quotes are
+checked against the record, and a successful search is never repeated.
 """
 
 import json
@@ -36,7 +36,7 @@ from actors.quantities.numerals import decimal_mark, language_of
 from actors.run.tools import ToolOutcome
 
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""Bytes of an answer."""
+"""The most bytes of an answer."""
 RESULTS_READ = 100
 """The most results of an answer that are read."""
 _LISTS = ("results", "passages", "documents", "hits", "items", "matches", "data", "result")
@@ -50,7 +50,10 @@ _PLACES = ("place", "location", "page", "line")
 async def mcp_search_call(
     search: McpSearch, query: str, limit: int, outside: Mapping[str, str], home: Path
 ) -> AsyncIterator[PreparedCall]:
-    """Yield the call of a search. `outside` is the driver's environment, which holds the token of the server."""
+    """Yield a prepared search with an MCP server.
+
+    `outside` is the driver's environment, which contains the token of the server.
+    """
     from actors.tools.mcp_calls import open_call  # noqa: PLC0415 - most runs ask no server
     from actors.tools.specs import McpSpec  # noqa: PLC0415 - as above
 
@@ -80,13 +83,13 @@ class _McpSearchCall(PreparedCall):
     call: PreparedCall
     """The call of the server's tool."""
     server: str
-    """The source of results that name none."""
+    """The source of each result that names no source."""
     limit: int
-    """The most passages that it returns."""
+    """The most passages that the search returns."""
 
     @property
     def process(self) -> str:
-        """The name of the server's process group; empty for an address."""
+        """The name of the server's process group; empty if the server is reached by an address."""
         return self.call.process
 
     async def run(self) -> ToolResult:
@@ -99,7 +102,7 @@ class _McpSearchCall(PreparedCall):
 
 
 def read_answer(text: str, server: str) -> Iterator[Passage]:
-    """Yield the passages of an answer: the results of its list, or else of the whole text as one document."""
+    """Yield the passages of an answer: the results in its list, or else the whole text, cut as one document."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -165,9 +168,10 @@ class SearchPlaces(Config):
 def search_tool(
     places: SearchPlaces, *, threads: bool = True, outside: Mapping[str, str] | None = None, home: Path = Path("/")
 ) -> Tool:
-    """Return the tool that searches these places. Without `threads`, the index is built in the event loop.
+    """Return the tool that searches the places.
 
-    `outside` is the environment of the driver. A server that is a program is started in the folder `home`.
+    `threads`: whether the index is built in a worker thread instead of the event loop. `outside` is the environment of
+    the driver. A server that is a program is started in the folder `home`.
     """
 
     @asynccontextmanager
@@ -191,9 +195,9 @@ class _SearchCall(PreparedCall):
 
     places: SearchPlaces
     query: str
-    """The query as plain words: no operator has a meaning in it."""
+    """The query as plain words. No word acts as an operator."""
     limit: int
-    """The most passages that it returns."""
+    """The most passages that the search returns."""
     threads: bool
     """Whether the index is built in a worker thread."""
 

@@ -1,7 +1,7 @@
-"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not tried again here.
+"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not retried here.
 
-The connection goes only to a checked address: the name of a public endpoint must not lead to this machine or into a
-private network. Redirects and proxies are not used, and no compressed answer is read.
+The connection goes only to a checked address, because the name of a public endpoint must not lead to this machine or
+into a private network. Redirects and proxies are not used, and compressed answers are not read.
 """
 
 import json
@@ -25,16 +25,16 @@ from actors.quantities.numerals import decimal_mark, language_of
 from runtime.models.providers import is_local
 
 ANSWER_BYTES_MAX = 1024 * 1024
-"""Bytes of an answer."""
+"""The most bytes of an answer."""
 SECONDS_MAX = 20.0
-"""Seconds for one search, from the look-up of the name to the last byte."""
+"""The most seconds for one search, from the look-up of the name to the last byte."""
 RESULTS_READ = 100
 """The most results of an answer that are read."""
 _PASSING_STATUSES = frozenset({408, 425, 429})
 
 
 class WebSearchFailed(Exception):
-    """A search failed. `passing` tells whether another try may soon succeed."""
+    """A failed search. `passing` tells whether another try may soon succeed."""
 
     def __init__(self, code: SearchFault, cause: str, *, passing: bool = False) -> None:
         self.code, self.passing = code, passing
@@ -42,11 +42,11 @@ class WebSearchFailed(Exception):
 
 
 class _PrivateAddress(OSError):
-    """A public name leads to an address that is not public."""
+    """A public name that leads to a private address."""
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to an address that it has checked, so that no second look-up can give another one."""
+    """Connects to the address that it has checked, so that a second look-up cannot return another address."""
 
     def __init__(self, *, local: bool) -> None:
         self._local = local
@@ -76,7 +76,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address belongs to the public internet, also an IPv4 address in the form of IPv6."""
+    """Tell whether an IP address belongs to the public internet. An IPv4 address may be written as IPv6."""
     parsed = ip_address(address.partition("%")[0])
     mapped = parsed.ipv4_mapped or parsed.sixtofour if parsed.version == 6 else None
     parsed = mapped or parsed
@@ -105,7 +105,7 @@ async def search_web(endpoint: str, query: str, limit: int) -> list[Passage]:
 
 
 async def _fetch(pool: httpcore2.AsyncConnectionPool, address: str) -> bytes:
-    """Return the content of a successful answer."""
+    """Return the content of the answer from an address. Raises `WebSearchFailed` if the request does not succeed."""
     headers: dict[bytes | str, bytes | str] = {
         "Host": urlsplit(address).netloc,
         "Accept": "application/json",

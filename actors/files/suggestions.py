@@ -1,4 +1,4 @@
-"""Hints for unknown names: a retired name gets what does its job now, a misspelt one the nearest valid name."""
+"""Hints for unknown names. A retired name gets what does its job now; a misspelt name gets the nearest valid one."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -47,16 +47,16 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
         "attest": "`replan home verify` needs no extra",
     },
 }
-"""One sentence for each retired name: what does its job now.
+"""For each retired name, one sentence that says what does its job now.
 
-An option is written as `COMMAND --OPTION`, such as `run --strict`; a command within a group as `GROUP COMMAND`.
+An option is written as `COMMAND --OPTION`, such as `run --strict`. A command in a group is written as `GROUP COMMAND`.
 """
 
 
 def describe_retired(name: str, written: Written | None = None) -> str:
     """Return "it is gone: ..." for a retired name, and an empty text for any other name.
 
-    Without `written`, a name counts that is retired in any place.
+    Without `written`, a name counts as retired if it is retired in any place.
     """
     for place, names in RETIRED.items():
         if written in {None, place} and name in names:
@@ -65,11 +65,11 @@ def describe_retired(name: str, written: Written | None = None) -> str:
 
 
 _NAMES_MAX = 20
-"""The most names that a hint lists if no name is near."""
+"""The most names that a hint lists."""
 
 
 def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:
-    """Return a hint: the nearest known name, or all known names if none is near.
+    """Return a hint: the nearest known name, or a list of known names if none is near.
 
     With `written`, a name that is retired in that place gets the sentence that says what does its job now.
     """
@@ -87,7 +87,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the known name that is most similar to a name, or an empty text.
+    """Return the known name that is most similar to a name; empty if none is similar enough.
 
     `cutoff` is the least similarity, a ratio of `difflib` from 0 to 1.
     """

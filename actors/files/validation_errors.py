@@ -1,4 +1,4 @@
-"""Parsed files, the base class of their models, and the one line for an author whose file does not fit a model."""
+"""Parsed files, the base class of their models, and the one line that a user sees if a file does not fit its model."""
 
 import ast
 import inspect
@@ -37,10 +37,10 @@ class ParsedFile:
     value: Mapping[str, Any]
     """The mapping at the top level."""
     lines: Mapping[KeyPath, int] = data_field(default_factory=dict)
-    """The line number of each path; 0 if it has none."""
+    """The line number of each path; 0 if the line is not known."""
 
     def place(self, path: KeyPath = ()) -> str:
-        """Return `FILE:LINE key.path`. A path that is not in the file has the line of its nearest parent."""
+        """Return `FILE:LINE key.path`. A path that is not in the file gets the line of its nearest parent."""
         known = path
         while known and known not in self.lines:
             known = known[:-1]
@@ -53,13 +53,13 @@ class ParsedFile:
 
 
 _WITH_NUMBERS = frozenset({int, float, str, NoneType})
-"""The types that a field of numbers may have: a text may name a number, and None may be the default."""
+"""The types that a field for numbers may have: a text may name a number, and None may be the default."""
 
 
 def boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple[KeyPath, bool, str] | None:
-    """Return the first true or false in `data` where the model has a number; None if there is none.
+    """Return the first boolean in `data` in a field of the model that expects a number; None if there is none.
 
-    The result is its path, the value, and the expected type in words, such as `a whole number`.
+    The result is the path, the value, and the expected type in words, such as `a whole number`.
     """
     expected = _expected_numbers(model)
     for key, value in data.items():
@@ -73,7 +73,7 @@ def boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple
 
 @cache
 def _expected_numbers(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the expected type of each field of numbers in words, by the name of the field."""
+    """Return the expected type in words of each field that expects a number, by the field's name."""
     expected: dict[str, str] = {}
     for name, field in model.model_fields.items():
         types = _types_in(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
@@ -85,7 +85,8 @@ def _expected_numbers(model: type[BaseModel]) -> Mapping[str, str]:
 def _types_in(annotation: Any) -> set[Any]:
     """Return the types of the values that an annotation allows, also within lists and mappings.
 
-    The type behind a `BeforeValidator` is left out: that validator decides which values it takes.
+    If an annotation has a `BeforeValidator`, its type is left out, because the validator decides which values it
+    accepts.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -99,7 +100,7 @@ def _types_in(annotation: Any) -> set[Any]:
 
 
 def _path_of_boolean(value: Any) -> KeyPath | None:
-    """Return the path of the first true or false in a value of YAML or JSON; None if there is none."""
+    """Return the path of the first boolean in a value of YAML or JSON; None if there is none."""
     if isinstance(value, bool):
         return ()
     parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
@@ -114,16 +115,16 @@ CONFIG_ERROR = "config"
 
 
 def config_error(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCustomError:
-    """Return the error for a validator to raise; `path` is relative to the model whose validator it is."""
+    """Return the error for a validator to raise. `path` is relative to the validator's model."""
     return PydanticCustomError(CONFIG_ERROR, "{cause}", {"cause": cause, "path": path, "hint": hint})
 
 
 class Config(Value):
-    """A frozen value read from a file; the error for an unknown key names the nearest valid one.
+    """A frozen value that is read from a file. The error for an unknown key names the nearest valid key.
 
-    Where a number is expected, true and false are refused: pydantic would take them as 1 and 0.
+    A field that expects a number refuses true and false, which pydantic would accept as 1 and 0.
 
-    The texts under a model's fields are its documentation for editors too: `describe_models` makes them the
+    The docstrings of a model's fields are also its documentation for editors: `describe_models` makes them the
     descriptions of a JSON Schema.
     """
 
@@ -182,7 +183,7 @@ PATTERN_MEANINGS = {
 
 
 class _Unshown:
-    """Stands for a value that may be a secret: a message shows only its type."""
+    """Stands for a value that may be a secret. A message shows only the type of the value."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -204,15 +205,15 @@ class _Unshown:
 
 
 _SHOWN = frozenset({"enum", "greater_than", "greater_than_equal", "less_than", "less_than_equal", "literal_error"})
-"""The types of errors whose value is no secret: it should be one of several words, or a number in a range."""
+"""The types of errors that do not show a secret: the value should be one of several words, or a number in a range."""
 
 
 def usage_problem(
     error: ValidationError, document: ParsedFile, *, secret_sections: Collection[str] = ()
 ) -> UsageProblem:
-    """Return the first error about a document as one line; its hint counts the others.
+    """Return the first error about a document as one line. The hint counts the other errors.
 
-    `secret_sections` are the keys at the top level below which any value may be a secret.
+    `secret_sections` are top-level keys. Any value below them may be a secret.
     """
     errors = error.errors(include_url=False)
     details = [detail for detail in errors if not _is_consequence(detail, errors)]
@@ -232,7 +233,7 @@ def usage_problem(
 
 
 def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> bool:
-    """Tell whether a list is too short only because of wrong entries, which other errors report."""
+    """Tell whether a list is too short only because wrong entries were left out. Other errors report these entries."""
     size = len(detail["loc"])
     return detail["type"] == "too_short" and any(
         other["loc"][:size] == detail["loc"] and len(other["loc"]) > size for other in errors
@@ -240,7 +241,7 @@ def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> boo
 
 
 def _path_in_file(path: KeyPath, document: ParsedFile) -> KeyPath:
-    """Return pydantic's location without parts that are no keys of the file, such as the member of a union."""
+    """Return pydantic's location without the parts that are no keys of the file, such as the member of a union."""
     kept: KeyPath = ()
     for part in path:
         if (*kept, part) in document.lines:
@@ -288,14 +289,14 @@ def _tags(detail: ErrorDetails) -> list[str]:
 
 
 NESTING_MAX = 3
-"""How often `describe_models` rebuilds all models: each time, a description reaches one more level of nesting."""
+"""How often `describe_models` rebuilds all models. Each time, the descriptions reach one more level of nesting."""
 
 
 def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring below each field of a class, its own or inherited.
+    """Return the docstring below each field of a class, including inherited fields.
 
-    The docstrings are read from the source. Pydantic can read them while it makes a class, but that takes a third of a
-    short command's time.
+    The docstrings are read from the source. Pydantic could read them while it makes a class, but that would take a
+    third of a short command's time.
     """
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
@@ -331,7 +332,7 @@ def describe_models() -> None:
 
 
 def _all_below(model: type[Value]) -> list[type[Value]]:
-    """Return all subclasses."""
+    """Return all subclasses of a model, also indirect ones."""
     models: list[type[Value]] = []
     for subclass in model.__subclasses__():
         models += [subclass, *_all_below(subclass)]

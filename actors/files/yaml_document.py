@@ -1,7 +1,7 @@
 """Parses a YAML file (JSON is YAML) into plain values with line numbers.
 
 Every problem is a `UsageProblem` whose place is `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2:
-`true`, `false`, `null`, `~` and numbers have types, and all others are text, such as `no` and `1:30`. Tags, merge keys
+only `true`, `false`, `null`, `~` and numbers have types. All others are text, such as `no` and `1:30`. Tags, merge keys
 and keys that are not text are errors.
 """
 
@@ -18,11 +18,14 @@ from actors.files.validation_errors import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""Bytes of a file. Configuration files are written by hand; the largest of the seeds' files has 13 kB."""
+"""The most bytes of a file. Configuration files are written by hand; the largest of the seeds' files has 13 kB."""
 NODES_MAX = 50_000
-"""Values in one document, after its aliases are expanded; a few hundred bytes of nested aliases exceed it."""
+"""The most values in one document, counted after its aliases are expanded.
+
+A few hundred bytes of nested aliases would exceed it.
+"""
 DEPTH_MAX = 50
-"""Levels of nesting. A workflow needs five; Python's recursion limit is far above."""
+"""The most levels of nesting. A workflow needs five; Python's recursion limit is far above."""
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,2})?")
@@ -40,7 +43,7 @@ _REFUSED = (yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.Read
 
 
 def read_document(path: Path) -> ParsedFile:
-    """Return a file's document.
+    """Read and parse a file.
 
     Raises:
         UsageProblem: the file cannot be read, is larger than `FILE_BYTES_MAX`, or is no valid document.
@@ -70,7 +73,7 @@ def read_document(path: Path) -> ParsedFile:
 
 @lru_cache(maxsize=16)  # A host compares the files of a few workflows repeatedly, and parsing YAML is slow.
 def parse_document(text: str, source: str) -> ParsedFile:
-    """Return a text's document; it is cached and shared, so it must not be changed.
+    """Parse a text. The result is cached and shared, so it must not be changed.
 
     Raises:
         UsageProblem: the text is not YAML, is empty or not a mapping, has a duplicate key, is nested too deeply, has
@@ -101,10 +104,10 @@ def parse_document(text: str, source: str) -> ParsedFile:
 
 
 def _compose_tree(text: str) -> yaml.Node | None:
-    """Return the tree of nodes of a YAML text; None for an empty one.
+    """Return the tree of nodes of a YAML text; None for an empty text.
 
     libyaml's parser is six times as fast as PyYAML's own. PyYAML's parser reads what libyaml refuses, such as the
-    surrogate pairs of JSON. It also reads all texts with tabs, so that a file is read the same on all machines.
+    surrogate pairs of JSON. It also reads every text with tabs, so that a file is read the same on all machines.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(*_REFUSED):
@@ -113,7 +116,7 @@ def _compose_tree(text: str) -> yaml.Node | None:
 
 
 class _Limits(yaml.composer.Composer):
-    """PyYAML's composer with limits of depth and of the number of nodes."""
+    """PyYAML's composer, with limits of depth and of the number of nodes."""
 
     depth = 0
     count = 0
@@ -133,11 +136,11 @@ class _Limits(yaml.composer.Composer):
 
 
 class _Loader(_Limits, yaml.BaseLoader):
-    """The composer over the parser that is written in Python."""
+    """The limited composer with PyYAML's own parser."""
 
 
 class _FastLoader(_Limits, yaml.CBaseLoader):
-    """The composer over libyaml's parser."""
+    """The limited composer with libyaml's parser."""
 
     def __init__(self, text: str) -> None:
         yaml.composer.Composer.__init__(self)
@@ -183,7 +186,10 @@ class _Builder:
         return result
 
     def _text(self, node: yaml.ScalarNode, path: KeyPath) -> str:
-        """Return a scalar's text with surrogate pairs joined: JSON writes a character above U+FFFF as two escapes."""
+        """Return a scalar's text with surrogate pairs joined.
+
+        JSON may write a character above U+FFFF as two escapes, a surrogate pair.
+        """
         text: str = node.value
         try:
             return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

@@ -1,7 +1,7 @@
 """The calculator evaluates the formulas of fields, in the order of their dependencies, and checks between formulas.
 
-A formula without a result, such as a division by zero, blocks the calculation with its reason; it never raises. Each
-formula is evaluated once: the time grows with the length of the formulas.
+If a formula has no result, such as after a division by zero, the calculation is blocked with the reason; it never
+raises. Each formula is evaluated once, so the time grows with the length of the formulas.
 """
 
 import itertools
@@ -38,7 +38,7 @@ class Blocked(Value):
     code: BlockCode
     message: str
     missing: tuple[str, ...] = ()
-    """The fields without a value, if that is the reason."""
+    """The fields without a value, if missing values are the reason."""
 
 
 class Calculation(Value):
@@ -56,7 +56,7 @@ class Calculation(Value):
 
 
 class FormulaCycle(ValueError):
-    """Formulas depend on each other in a circle; `path` names it, the first field again at its end."""
+    """Formulas that depend on each other in a circle. `path` lists its fields; the last is the first one again."""
 
     def __init__(self, path: tuple[str, ...]) -> None:
         self.path = path
@@ -64,7 +64,9 @@ class FormulaCycle(ValueError):
 
 
 def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the fields that have formulas, each after the fields that its formula needs; ties in the given order.
+    """Return the fields that have formulas, each after the fields that its formula needs.
+
+    Fields that do not depend on each other keep the given order.
 
     Raises:
         FormulaCycle: fields need each other.
@@ -99,12 +101,12 @@ def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 def calculate(
     formulas: Mapping[str, str], units: Mapping[str, str], values: Mapping[str, Quantity], table: UnitTable
 ) -> Calculation:
-    """Return the results of the formulas, as far as they have one.
+    """Return the results of the formulas, up to the first formula that has none.
 
     Args:
         formulas: The formula of each calculated field, over names of fields. A cycle or an unreadable formula blocks.
         units: The unit of each field.
-        values: The known values. A field with a formula is calculated also where a value is known.
+        values: The known values. A field with a formula is calculated even if its value is known.
         table: The units.
     """
     try:
@@ -134,7 +136,7 @@ def calculate(
 
 
 def measure_of(value: Quantity, table: UnitTable) -> Measure:
-    """Return a quantity in base units. Raises `Blockage` where its unit is not known."""
+    """Return a quantity in base units. Raises `Blockage` if its unit is not known."""
     try:
         unit = table.unit(value.unit)
     except UnitUnreadable as error:
@@ -143,7 +145,7 @@ def measure_of(value: Quantity, table: UnitTable) -> Measure:
 
 
 def _result(measured: Measure, unit_text: str, table: UnitTable) -> Quantity:
-    """Return a result in the unit of its field."""
+    """Return a result in the unit of its field. Raises `Blockage` if it does not fit the unit, or is too large."""
     try:
         unit = table.unit(unit_text)
     except UnitUnreadable as error:
@@ -162,7 +164,7 @@ def _explain_error(reason: str, inputs: Mapping[str, Quantity]) -> str:
 
 Comparison = Literal["<", "<=", ">", ">=", "=="]
 Truth = Literal["yes", "no", "open"]
-"""Whether a check holds: for all values in the ranges, for none, or only for some (`open`)."""
+"""Whether a check holds for all values in the ranges (`yes`), for none (`no`), or only for some (`open`)."""
 
 _COMPARISON = re.compile(r"<=|>=|==|<|>")
 _MIRRORED: Mapping[str, Comparison] = {">": "<", ">=": "<="}
@@ -179,7 +181,7 @@ class ParsedCheck:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The paths of the fields in it, each once."""
+        """The paths of the fields in the check, each once."""
         return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
 
 
@@ -194,7 +196,7 @@ def parse_check(text: str) -> ParsedCheck:
 
 
 def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> str:
-    """Return in one line why the units of a check do not fit; empty if they fit."""
+    """Return why the units of a check do not fit, in one line; empty if they fit."""
     try:
         check = parse_check(text)
         values = {name: Measure(1.5, 1.5, table.unit(units[name]).dimensions) for name in check.names}
@@ -212,7 +214,7 @@ def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> s
 
 
 def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> Truth | Blocked:
-    """Return whether a check holds for the known values, or why nobody can tell."""
+    """Return whether a check holds for the known values, or why that is unknown."""
     try:
         check = parse_check(text)
     except FormulaUnreadable as error:
@@ -233,7 +235,7 @@ def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> 
 
 
 def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
-    """Compare ranges; numbers that differ by less than a billionth of their size count as equal."""
+    """Compare two ranges. Numbers that differ by less than a billionth of their size count as equal."""
     slack = _TOLERANCE * max(abs(left.low), abs(left.high), abs(right.low), abs(right.high))
     if comparison == "==":
         apart = left.low > right.high + slack or right.low > left.high + slack
@@ -245,10 +247,10 @@ def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
 
 
 FORMULAS_MAX = 1000
-"""Formulas of one profile."""
+"""The most formulas of one profile."""
 
 _CERTAIN = frozenset({BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION, BlockCode.DIVISION_BY_ZERO})
-"""The reasons that hold for all values."""
+"""The reasons that would block a formula whatever the values are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +269,7 @@ def check_formulas(
 ) -> tuple[FormulaProblem, ...]:
     """Return every problem of the formulas, in their order; none if they can be calculated.
 
-    `units` has the unit of every field of the profile. The problems of a unit itself are not repeated here.
+    `units` has the unit of every field of the profile. Problems of a unit itself are not reported here.
     """
     if len(formulas) > FORMULAS_MAX:
         return (FormulaProblem(next(iter(formulas)), f"more than {FORMULAS_MAX} formulas"),)
@@ -293,7 +295,7 @@ def check_formulas(
 
 
 def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], table: UnitTable) -> str:
-    """Return what is wrong with the dimensions of a formula; empty if nothing is wrong, or a unit is not known.
+    """Return what is wrong with the dimensions of a formula; empty if nothing is, or if a unit is not known.
 
     The formula is evaluated with a different positive number for each field. A reason counts only if it holds for all
     values, such as a division by `a - a`.
@@ -315,5 +317,5 @@ def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], ta
 
 
 def _irrational() -> Iterator[float]:
-    """Yield numbers above 1 whose sums and differences are never zero in practice."""
+    """Yield numbers above 1 that make a sum or difference of zero practically impossible."""
     return (1 + (number * 0.6180339887498949) % 1 for number in itertools.count(1))

@@ -1,4 +1,4 @@
-"""Formulas: arithmetic over the names of fields, parsed into a closed set of nodes; nothing is ever executed.
+"""Formulas: arithmetic over the names of fields. A formula is parsed into a closed set of nodes, and never executed.
 
 A formula has numbers, names such as `market.buildings`, `+ - * / **`, parentheses, and the functions `min`, `max` and
 `sum`.
@@ -16,11 +16,11 @@ from actors.quantities.measures import Measure
 from actors.quantities.quantity import MAGNITUDE_MAX
 
 FORMULA_CHARACTERS_MAX = 2000
-"""Characters of a formula."""
+"""The most characters of a formula."""
 NODES_MAX = 400
-"""Numbers, names and operators in a formula."""
+"""The most numbers, names and operators in a formula."""
 DEPTH_MAX = 40
-"""Levels of nesting in a formula; a chain such as `a + b + c` counts as its length."""
+"""The most levels of nesting in a formula. A chain such as `a + b + c` is nested as deeply as it is long."""
 
 Operator = Literal["+", "-", "*", "/", "**"]
 Function = Literal["min", "max", "sum"]
@@ -58,7 +58,7 @@ class BinaryOperation:
 
 @dataclass(frozen=True, slots=True)
 class FormulaCall:
-    """A function of at least one term."""
+    """A call of a function with at least one term."""
 
     function: Function
     arguments: "tuple[Node, ...]"
@@ -76,9 +76,9 @@ class Formula:
     root: Node
     """The outermost part."""
     names: tuple[str, ...]
-    """The paths of the fields in it, each once, in their order."""
+    """The paths of the fields in the formula, each once, in order."""
     numbers: tuple[float, ...]
-    """The plain numbers in it, each once, in their order."""
+    """The plain numbers in the formula, each once, in order."""
 
 
 class FormulaUnreadable(ValueError):
@@ -177,7 +177,10 @@ _OF_MANY: Mapping[Function, Callable[[Sequence[Measure]], Measure]] = {
 
 
 def evaluate(node: Node, values: Mapping[str, Measure]) -> Measure:
-    """Return the value of a part of a formula, whose names all have values. Raises `Blockage`."""
+    """Return the value of a part of a formula. All of its names must have values.
+
+    Raises `Blockage` if it has no value.
+    """
     match node:
         case Number(value=value):
             return Measure(value, value)

@@ -1,6 +1,6 @@
 """Reads the units and scales that stand before a number: in its column's name, its table's caption, or its sentence.
 
-A row of a table is written as `name: cell | name: cell`. It begins with `(merged cells) |` if nobody can tell which
+A row of a table is written as `name: cell | name: cell`. It begins with `(merged cells) |` if it is uncertain which
 name belongs to which cell (`actors.documents.tables`).
 """
 
@@ -12,7 +12,7 @@ from actors.quantities.unit_forms import product_at, rates_at
 from actors.quantities.units import CODES, MINOR, UnitTable, find_currencies
 
 MERGED = "(merged cells)"
-"""The beginning of a row whose cells nobody can name for certain."""
+"""The text at the beginning of a row if the names of its cells are uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,17 @@ class Heading:
     """The unit and the scale that a heading states for the numbers below it."""
 
     units: tuple[str, ...] = ()
-    """The units that it names; several if a currency sign may mean several currencies."""
+    """The unit that the heading names; several if a currency sign may mean several currencies."""
     factor: float = 1.0
-    """The factor by which it multiplies a number."""
+    """The factor by which the heading multiplies a number."""
     doubt: str = ""
-    """Why it is not understood; empty if it is understood."""
+    """Why the heading is not understood; empty if it is understood."""
     start: int = -1
-    """The offset of the part that states them; -1 for none."""
+    """The offset of the part of the text that states the unit and the scale; -1 for none."""
 
     @property
     def says(self) -> bool:
-        """Whether it says anything."""
+        """Whether the heading states a unit or a scale, or is doubtful."""
         return bool(self.units or self.doubt) or self.factor != 1.0
 
 
@@ -59,7 +59,10 @@ _MONEY_PREFIXES = {"k": 1e3, "M": 1e6}
 
 
 def heading_before(text: str, start: int, table: UnitTable, language: str = "") -> Heading:
-    """Return the heading of the number at an offset: from its column's name, its table's caption, or its sentence."""
+    """Return the heading that applies to the number at the offset `start`.
+
+    It is read from the name of the number's column and its table's caption, or else from its sentence.
+    """
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start) if "\n" in text[start:] else len(text)
     line = text[line_start:line_end]
@@ -86,12 +89,12 @@ def heading_before(text: str, start: int, table: UnitTable, language: str = "") 
 
 
 def _is_named(own: str) -> bool:
-    """Tell whether a cell has a name, or a word before its number."""
+    """Tell whether the part of a cell before its number has a name or a word."""
     return any(letter.isalpha() for letter in own)
 
 
 def _row_names_it(line: str, position: int) -> bool:
-    """Tell whether a row is a name and one value, or a unit stands beside the number in its cell."""
+    """Tell whether a row is a name and one value, or the number's cell has a unit too."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     end = line.find("|", position)
     own = line[line.rfind("|", 0, position) + 1 : len(line) if end < 0 else end].strip()
@@ -101,7 +104,7 @@ def _row_names_it(line: str, position: int) -> bool:
 
 
 def _caption(text: str, line_start: int, line: str, table: UnitTable, language: str) -> Heading:
-    """Return the heading in a caption: the row's first cell if it is in parentheses, or the line over the table."""
+    """Return the heading in a caption: the row's first cell if it is in parentheses, else the line over the table."""
     first = line.split("|", 1)[0].strip()
     if first.startswith("(") and first.endswith(")"):
         return _read_heading(first[1:-1], table, language, sentence=False, at=line_start)
@@ -112,7 +115,10 @@ def _caption(text: str, line_start: int, line: str, table: UnitTable, language: 
 
 
 def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool, at: int) -> Heading:
-    """Return the heading in a text before a number; in a sentence, only a part in brackets or before a colon counts."""
+    """Return the heading in a text before a number.
+
+    In a sentence, only parts in brackets or before a colon are read.
+    """
     parts = [(match.start("inner"), match["inner"]) for match in _IN_BRACKETS.finditer(head)]
     colon = _COLON.search(head)
     if not sentence or colon:
@@ -134,7 +140,7 @@ def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool,
 
 
 def _read_part(part: str, table: UnitTable, language: str) -> Heading:
-    """Return the scale and the unit in a part of a heading; an empty heading if the part is about something else."""
+    """Return the scale and the unit in a part of a heading; an empty heading if the part states neither."""
     text = _LEADING.sub("", part.strip().removesuffix(":").strip())
     factor: float = 1.0
     units: tuple[str, ...] = ()
@@ -161,14 +167,17 @@ def _read_part(part: str, table: UnitTable, language: str) -> Heading:
 
 
 def quote_text(text: str) -> str:
-    """Return the beginning of a text on one line, quoted, for a message."""
+    """Return the beginning of a text, in quotation marks and on one line, for a message."""
     return repr(" ".join(text.split())[:40])
 
 
 def _scale(
     text: str, position: int, table: UnitTable, language: str, *, money: bool
 ) -> tuple[int, tuple[float, ...]] | None:
-    """Return the end of a scale word and its factors; a single letter is a scale only beside a currency."""
+    """Return the end of a scale word and the factors that it may mean; None if there is none.
+
+    A single letter is a scale only beside a currency.
+    """
     end, factors = scale_at(text, position, money=True, language=language)
     if end == position:
         return None

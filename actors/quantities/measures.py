@@ -1,7 +1,7 @@
-"""Arithmetic of ranges with dimensions: a result ranges over all values that the inputs may have.
+"""Arithmetic of ranges with dimensions. A result ranges over all values that the inputs allow.
 
-The inputs count as independent of each other. A name that stands twice in a formula can make a range wider than
-necessary, never narrower.
+Inputs count as independent of each other. So a name that stands twice in a formula can make a range wider than
+necessary, but never narrower.
 """
 
 import math
@@ -13,7 +13,7 @@ from actors.quantities.quantity import MAGNITUDE_MAX
 from actors.quantities.units import CODES, EXPONENT_MAX, Dimensions, Unit
 
 POWER_MAX = 1000
-"""The largest exponent of a plain number, such as a number of years of growth."""
+"""The largest exponent, such as a number of years of growth."""
 _BASE_MAX = MAGNITUDE_MAX * 1e30  # Base units may be small, as grams are: the result is checked in its field's unit.
 
 
@@ -39,7 +39,7 @@ class Blockage(ArithmeticError):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A range in base units."""
+    """A range in base units, with its dimensions."""
 
     low: float
     high: float
@@ -71,7 +71,7 @@ def _factor(name: str, power: float) -> str:
 
 
 def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
-    """Raise `Blockage` unless both dimensions are the same; `verb` begins its message, such as `adds`."""
+    """Raise `Blockage` unless both dimensions are the same. `verb` begins its message, such as `adds`."""
     if first == second:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))
@@ -117,7 +117,10 @@ def divide(left: Measure, right: Measure) -> Measure:
 
 
 def power(base: Measure, exponent: Measure) -> Measure:
-    """Return the base to the power of a plain number; with a dimension, the power must be an exact whole number."""
+    """Return the base to the power of a plain number.
+
+    If the base has a dimension, the exponent must be an exact whole number.
+    """
     if exponent.dimensions:
         raise Blockage(BlockCode.WRONG_DIMENSION, f"the exponent is {describe(exponent.dimensions)}, no plain number")
     if max(abs(exponent.low), abs(exponent.high)) > POWER_MAX:

@@ -1,8 +1,8 @@
 """Numerals: written numbers, the scale words beside them, and the decimal mark of a document.
 
-`1.234` is about one in an English text and over a thousand in a Portuguese one. A document whose unambiguous numbers
-all use one mark has that mark. A document that uses both marks has none. A document without such numbers has the mark
-of its language.
+`1.234` is about one in an English text, and over a thousand in a Portuguese one. If all unambiguous numbers of a
+document use one mark, that is its decimal mark. If they use both marks, it has none. A document without unambiguous
+numbers has the decimal mark of its language.
 """
 
 import re
@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 DecimalMark = Literal["point", "comma", ""]
-"""The mark before decimals in a text; empty if it is not known."""
+"""The character before decimals in a text, a point or a comma; empty if it is not known."""
 
 _SPACES = " \u00a0\u2007\u2009\u200a\u202f"
 _SPACED = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}}(?!\d))+(?:[.,\u066b]\d+)?"
 _RUN = r"\d+(?:[.,'\u2019٬\u066b]\d+)*"
 NUMERAL = re.compile(rf"(?<![\d.,])(?:{_SPACED}|{_RUN})")
-"""A numeral in a folded text (`fold`). A plain space may separate thousands."""
+"""The pattern of a numeral in a folded text (`fold`). A plain space may separate thousands."""
 DIGITS_MAX = 40
-"""The most digits of a numeral; a longer one is an identifier."""
+"""The most digits of a numeral. One with more is an identifier."""
 
 _DATES = re.compile(
     r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}\.\d{1,2}\.(?:19|20)\d\d|\d{1,2}:\d\d(?::\d\d)?)(?![\d])"
@@ -28,14 +28,14 @@ _DATES = re.compile(
 
 
 class Readings(NamedTuple):
-    """The meanings of a numeral with either decimal mark. They are equal if the numeral is unambiguous."""
+    """The meanings of a numeral with either decimal mark. Both are equal if the numeral is unambiguous."""
 
     point: float
     """The number if the decimal mark is a point."""
     comma: float
     """The number if the decimal mark is a comma."""
     mark: DecimalMark = ""
-    """The decimal mark that the numeral itself shows; empty for none."""
+    """The decimal mark that the numeral itself shows; empty if it shows none."""
 
     @property
     def certain(self) -> bool:
@@ -44,7 +44,10 @@ class Readings(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return a text of the same length with digits, minus signs and full-width letters in ASCII, and without dates."""
+    """Return a text of the same length, in which digits, minus signs and full-width letters are ASCII.
+
+    Each character of a date becomes `_`.
+    """
     folded = text if text.isascii() else "".join(map(_fold_character, text))
     return _DATES.sub(lambda match: "_" * len(match[0]), folded)
 
@@ -94,7 +97,10 @@ def _certain(value: float, mark: DecimalMark) -> Readings:
 
 
 def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
-    """Return the reading of a numeral with both marks: the last precedes decimals, the other separates thousands."""
+    """Return the reading of a numeral with both marks.
+
+    The last mark precedes decimals, and the other one separates thousands.
+    """
     last = marks[-1]
     if marks.count(last) > 1 or len(set(marks[:-1])) > 1:
         return None
@@ -105,7 +111,10 @@ def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
 
 
 def _groups(numeral: str, mark: str) -> bool:
-    """Tell whether a mark separates groups of three digits, or of two before the last group (India)."""
+    """Tell whether a mark separates groups of three digits.
+
+    Before the last group, groups of two are allowed (India).
+    """
     first, *rest = numeral.split(mark)
     sizes = [len(group) for group in rest]
     return (
@@ -137,7 +146,7 @@ _SHORT_SCALE: Mapping[str, tuple[float, float]] = {
     "trillion": (1e12, 1e18),
     "trillions": (1e12, 1e18),
 }
-"""Words with one meaning in English and another in languages with the long scale."""
+"""Words that mean another number in languages with the long scale than in English."""
 _TWO_WORDS = ("mil milhões", "mil milhoes", "mil millones", "mil million", "thousand million")
 
 SCALES: Mapping[str, float] = {word.lower(): factor for factor, words in _WORDS.items() for word in words.split()}
@@ -149,15 +158,15 @@ _WORD = re.compile(rf"[ \u00a0\u202f-]?(?P<word>{_ANY_WORD})(?:\.(?=\s|$))?", re
 _LETTER = re.compile(r"[ \u00a0\u202f]?(?P<word>[MmBbTt])(?![^\W\d_])")
 _LETTERS: Mapping[str, float] = {"m": 1e6, "b": 1e9, "t": 1e12}
 _ABBREVIATED = frozenset({"mio", "mrd", "mln", "mld", "mia", "mn", "bn", "tsd", "tys", "тыс", "млн", "млрд"})
-"""Abbreviations: a point after them does not end a sentence."""
+"""Abbreviations. A point after one does not end a sentence."""
 _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 
 
 def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int, tuple[float, ...]]:
-    """Return the end of the scale word at an offset, and the factors that it may mean; (start, (1,)) if there is none.
+    """Return the end of the scale word at an offset, and the factors that it may mean; (start, (1,)) for none.
 
-    `k` and `M` count only directly behind the number, unless it is an amount of money: `5 m` is a length. The letters
-    `m`, `B` and `T` count only for money.
+    If the number is no amount of money, `k` and `M` count only directly after it, because `5 m` is a length. The
+    letters `m`, `B` and `T` count only for money.
     """
     match = _WORD.match(text, start)
     if match and _ends(text, match.end("word")):
@@ -181,7 +190,7 @@ def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int,
 
 
 def _ends(text: str, end: int) -> bool:
-    """Tell whether a word ends here; no mark ends a word of Chinese, Japanese or Korean."""
+    """Tell whether a word ends at the offset `end`. In Chinese, Japanese and Korean, a word may end anywhere."""
     after, last = text[end : end + 1], text[end - 1]
     return not (after.isalpha() and last < "\u2e80" and after < "\u2e80")
 
@@ -220,9 +229,10 @@ _NOT_DECIMAL = re.compile(
 
 
 def decimal_mark(text: str, language: str = "") -> DecimalMark:
-    """Return the decimal mark of a document; empty if its numbers contradict each other, or it is not known.
+    """Return the decimal mark of a document.
 
-    `language` is a code such as `pt` or `de-CH`; empty if it is not known.
+    It is empty if the numbers contradict each other, or if it is not known. `language` is a code such as `pt` or
+    `de-CH`; empty if it is not known.
     """
     votes = _find_marks(text[:EVIDENCE_MAX])
     if votes:
@@ -251,7 +261,7 @@ def mark_of_language(language: str) -> DecimalMark:
 
 
 def language_of(text: str) -> str:
-    """Return the language of a text by its most frequent small words; empty if it is too short or not clear."""
+    """Return the language of a text, judged by its small words; empty if the text is too short or not clear."""
     counts: Counter[str] = Counter()
     for word, count in Counter(match[0].lower() for match in _LETTER_RUN.finditer(text[:EVIDENCE_MAX])).items():
         for language, words in _LANGUAGE_WORDS.items():

@@ -21,10 +21,10 @@ _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n")
 
 
 def period_of(text: str, start: int, end: int, title: str = "") -> str:
-    """Return the year, or the range of years, of the quantity between two offsets; empty if the text does not say it.
+    """Return the year, or the range of years, of the quantity between two offsets; empty if it is not stated.
 
-    The nearest of these counts that names a year: the name of the column, the row, the clause, the sentence, the
-    heading above, the title. If it names several years, the result is empty.
+    The result is read from the nearest of these that names a year: the name of the column, the row, the clause, the
+    sentence, the line above the table, the heading above, the title. If that names several years, the result is empty.
     """
     for years in _nearest(text, start, end, title):
         found = dict.fromkeys(years)
@@ -63,7 +63,10 @@ def _nearest(text: str, start: int, end: int, title: str) -> Iterator[list[str]]
 
 
 def _year_cell(cell: str) -> Iterator[str]:
-    """Yield the year in a cell that holds only a year, or a name and a year."""
+    """Yield the year in a cell that holds only a year, or a name for years and a year.
+
+    Also yield the years of dates.
+    """
     name, _, value = cell.strip().rpartition(":")
     match = _ANY.fullmatch(value.strip())
     if match and (not name or re.search(r"year|jahr|ann|año|period|date|fiscal", name, re.IGNORECASE)):
@@ -77,7 +80,10 @@ def _loose(text: str) -> Iterator[str]:
 
 
 def _strict(text: str, begins: int, ends: int, start: int, end: int) -> Iterator[str]:
-    """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma."""
+    """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma.
+
+    Also yield the years of dates.
+    """
     for match in _ANY.finditer(text, begins, ends):
         beside = start <= match.start() < end
         if not beside and _BEFORE.search(text[max(begins, match.start() - 14) : match.start()]):

@@ -8,11 +8,11 @@ from pydantic import model_validator
 from runtime.core.events import Value
 
 MAGNITUDE_MAX = 1e30
-"""The largest number that a text may state and that a calculation may give; a larger one is out of range."""
+"""The largest number that a text may state or a calculation may give. A larger one is out of range."""
 
 
 class Quantity(Value):
-    """A range of numbers with a unit; `low` equals `high` if it is exact."""
+    """A range of numbers with a unit. `low` equals `high` if the number is exact."""
 
     low: float
     high: float
@@ -27,7 +27,7 @@ class Quantity(Value):
 
     @property
     def exact(self) -> bool:
-        """Whether the range is one number."""
+        """Whether the range is one exact number."""
         return self.low == self.high
 
     @property
@@ -55,17 +55,20 @@ class RefusalCode(StrEnum):
 
 
 class Refusal(Value):
-    """Why there is no quantity: a result, never an exception."""
+    """Why there is no quantity. It is returned, never raised."""
 
     code: RefusalCode
     message: str
-    """The reason in one line; it may quote the text, so it is data."""
+    """The reason in one line. It may quote the text, so it is data and never an instruction."""
     readings: tuple[str, ...] = ()
-    """The meanings of an ambiguous number, such as `1.234` and `1,234`; empty for another reason."""
+    """The meanings of an ambiguous number, such as `1.234` and `1,234`; empty if that is not the reason."""
 
 
 def plain(number: float) -> str:
-    """Return a number for people: up to 12 significant digits, commas for thousands, an exponent if tiny or huge."""
+    """Return a number for people: up to 12 significant digits, with commas for thousands.
+
+    A tiny or huge number has an exponent.
+    """
     if number and not 1e-9 <= abs(number) < 1e18:
         return f"{number:.6g}"
     digits = max(0, 11 - len(str(int(abs(number))))) if abs(number) >= 1 else 15
@@ -74,7 +77,7 @@ def plain(number: float) -> str:
 
 
 def format_rounded(number: float) -> str:
-    """Return a number for people: rounded to five significant digits, but a whole number with all of its digits."""
+    """Return a number for people, rounded to five significant digits. A whole number keeps all of its digits."""
     if number == 0 or number.is_integer() or not 1e-9 <= abs(number) < 1e15:
         return plain(number)
     digits = max(0, 4 - math.floor(math.log10(abs(number))))

@@ -1,7 +1,7 @@
 """Reads the quantity that a quote states. Pure.
 
-A model only says which number of a quote it means, and cannot change it. The whole quantity is read from the source
-around the quote, and only the source settles an ambiguous number.
+A model only says which number of a quote it means, and cannot change the number. The whole quantity is read from the
+source around the quote. Only the source decides what an ambiguous number means.
 """
 
 import math
@@ -22,9 +22,10 @@ VALUE_CHARACTERS_MAX = 500
 
 
 def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = "") -> Quantity | Refusal:
-    """Return the only value that a text states, in `unit`. A number without a unit counts as in this unit.
+    """Return the only value that a text states, in `unit`; or why there is none.
 
-    `mark` is the decimal mark of the text's author; empty if it is not known.
+    A number without a unit counts as in `unit`. `mark` is the decimal mark that the writer of the text uses; empty if
+    it is not known.
     """
     if len(text) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message=f"over {VALUE_CHARACTERS_MAX} characters")
@@ -55,7 +56,10 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
 def _without_unit(
     text: str, whole: Whole, low: float, high: float, *, unit: str, table: UnitTable
 ) -> Quantity | Refusal:
-    """Return the value of a text without a known unit; words behind its number are refused as an unknown unit."""
+    """Return the value of a text that has no known unit.
+
+    It is refused if words after the number may be an unknown unit.
+    """
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
         message = (
@@ -87,18 +91,18 @@ def shorten_text(text: str) -> str:
 QUOTE_CHARACTERS_MAX = 2000
 """The most characters of a quote that are searched for numbers."""
 SOURCE_CHARACTERS_MAX = 8000
-"""The most characters of a source around a quote."""
+"""The most characters of a source that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that quotes come from."""
+    """A text that is quoted."""
 
     text: str
     mark: DecimalMark = ""
-    """Its decimal mark; empty if it is not known."""
+    """The decimal mark of the text; empty if it is not known."""
     language: str = ""
-    """The code of its language, such as `pt`; empty if it is not known."""
+    """The code of the text's language, such as `pt`; empty if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +128,9 @@ def find_quoted_value(
 
     Args:
         source: The text that the quote comes from.
-        spans: The offsets of the quote in the text, for each place where it stands.
+        spans: The offsets of the quote in the text, one pair for each place of the quote.
         value: The value from the model. One end of a range is enough, and a percentage may be given as a fraction.
-        unit: The unit from the model; it counts only if the source leaves a rate out.
+        unit: The unit from the model. It is used only if the source leaves a rate out.
         wanted: The unit of the field.
         table: The units.
         declared: The profile's own units.
@@ -166,7 +170,7 @@ class _Reader:
     mark: DecimalMark
 
     def read(self, text: str, number: WrittenNumber) -> Found | Refusal:
-        """Return the quantity that a number belongs to, or why it is refused."""
+        """Return the quantity that a number belongs to, or why the quantity is refused."""
         if not _is_in_text(text, number.start, number.end, self.spans):
             return _refuse_cut_number(text, number.start, number.end)
         whole = whole_quantity(text, number, self.table, mark=self.mark, language=self.source.language)
@@ -204,7 +208,7 @@ class _Reader:
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:
-        """Tell whether two units are the same rate; a month is another rate than a year."""
+        """Tell whether two units are the same rate. Two different units of time are not."""
         return one == other or (one not in TIME_UNITS and self.table.same_kind(one, other))
 
 
@@ -213,7 +217,7 @@ def _words(text: str, whole: Whole) -> str:
 
 
 def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a quote holds a part of the text; it may lack the point of an abbreviation at its end."""
+    """Tell whether a quote contains a part of the text. The point of an abbreviation at the end may be missing."""
     end -= text[end - 1 : end] == "."
     return any(first <= start and end <= last for first, last in spans)
 
@@ -224,7 +228,7 @@ def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
 
 
 def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:
-    """Tell whether a value names a number of the text: it has its digits as they are written, or its size."""
+    """Tell whether a value means a number of the text: it has the same digits as written, or the same size."""
     digits = fold(value).strip()
     written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():

@@ -1,6 +1,6 @@
 """The forms in which documents write a unit, products of units, and rates. Pure.
 
-A rate is a unit that a quantity is per. Documents leave rates out: they write "2,400 EUR per year" for a spend in
+A rate is a unit after "per". Documents leave rates out: they write "2,400 EUR per year" for a spend in
 EUR/customer/year, and "2,400 EUR" for an annual spend. A counted unit is a unit that a profile declares and that
 nothing converts into, such as `customer`.
 """
@@ -29,7 +29,7 @@ def drop_counted_units(unit: str, declared: Mapping[str, str]) -> str:
 def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
     """Return the shorter forms of a unit: without its counted rates, then without all counted units.
 
-    For `request/second/instance`, the first form is `request/second`. An empty form is left out.
+    For `request/second/instance`, the first form is `request/second`. An empty form is omitted.
     """
     names = _names(unit)
     per = _write_unit({name: power for name, power in names.items() if power > 0 or not _is_counted(name, declared)})
@@ -37,7 +37,7 @@ def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def with_words(declared: Mapping[str, str], words: Iterable[str]) -> dict[str, str]:
-    """Return the units of a profile, and as further units with the value 1 the nouns after `per` in a field's words.
+    """Return the units of a profile, and more units from the words of a field: the nouns after `per`, with the value 1.
 
     A field that is called `visits per person` is per person, even if the profile declares no unit `person`.
     """
@@ -54,9 +54,9 @@ class UnitForm(NamedTuple):
     """The form in which a source writes a wanted unit."""
 
     unit: str
-    """The written unit; empty if the source writes none."""
+    """The unit as the source writes it; empty if the source writes none."""
     target: str
-    """The wanted unit without the parts that the source leaves out: `unit` converts into it."""
+    """The wanted unit without the parts that the source leaves out. `unit` converts into it."""
     left_out: tuple[str, ...] = ()
     """The rates that the source leaves out."""
     rates: tuple[str, ...] = ()
@@ -66,10 +66,10 @@ class UnitForm(NamedTuple):
 def find_form(
     written: Sequence[str], wanted: str, given: str, table: UnitTable, declared: Mapping[str, str]
 ) -> "UnitForm | Refusal":
-    """Return the form in which a source writes a wanted unit, or why its unit is no form of it.
+    """Return the form in which a source writes a wanted unit, or why the source's unit is no form of it.
 
-    A source may leave counted units out. It may leave out another rate only if the given unit, which a model or a
-    profile states, has that rate. A number without a unit is a count or a plain number.
+    A source may leave counted units out. It may leave out another rate only if the unit that a model or a profile gives
+    has that rate. A number without a unit is a count or a plain number.
     """
     names = _names(wanted)
     short = drop_counted_units(wanted, declared)
@@ -106,7 +106,7 @@ def find_form(
 
 
 def _yearly_share(unit: str, table: UnitTable) -> bool:
-    """Tell whether a unit is a share per year, such as the interest `4.5 % p.a.`."""
+    """Tell whether a unit is a percentage per year, such as the interest `4.5 % p.a.`."""
     return unit.startswith(("percent/", "permille/")) and table.same_kind(unit, "1/year") and unit.endswith("/(year)")
 
 
@@ -160,7 +160,7 @@ _ADVERBS = {
     "year": "yearly annually annual jährlich annuel annuelle annuels annuelles anual anuales",
 }
 ADVERBS = {word: unit for unit, words in _ADVERBS.items() for word in words.split()}
-"""The units of time that adverbs and adjectives mean."""
+"""The unit of time that an adverb or adjective means, by the word."""
 _ADVERB = re.compile(rf"{_SPACE}+(?P<word>{'|'.join(ADVERBS)})(?!\w)", re.IGNORECASE)
 _QUARTERLY = re.compile(
     rf"{_SPACE}+(?:quarterly|vierteljährlich|trimestriel(?:le)?s?|trimestral(?:es)?)(?!\w)", re.IGNORECASE
@@ -175,17 +175,17 @@ class Rates:
     """The rates of a quantity."""
 
     end: int
-    """The offset of their end in the text."""
+    """The offset of the end of the rates in the text."""
     text: str = ""
     """The rates as the end of a unit, such as `/(GB)/(month)`; empty for none."""
     factor: float = 1.0
     """The factor of the number, such as 0.01 for `per 100`."""
     doubt: str = ""
-    """Why they are not understood; empty if they are understood."""
+    """Why the rates are not understood; empty if they are understood."""
 
 
 def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit at an offset, also a product such as `TB-month`; None if there is none."""
+    """Return the unit at an offset, which may be a product such as `TB-month`; None if there is no unit."""
     first = unit_word(text, position, table)
     if first is None:
         return None
@@ -203,12 +203,15 @@ def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
-    """Tell whether a word of time behind a space multiplies, as in `GB month`: it is no symbol, and follows no time."""
+    """Tell whether a word of time after a space multiplies a unit, as in `GB month`.
+
+    It does if it is no symbol, and if the unit is no unit of time.
+    """
     return unit not in TIME_UNITS and following.end - start > 2
 
 
 def rates_at(text: str, position: int, table: UnitTable, mark: DecimalMark = "", language: str = "") -> Rates:
-    """Return the rates of a quantity that ends at an offset in the text."""
+    """Return the rates that follow a quantity, which ends at an offset in the text."""
     end, units, factor = position, "", 1.0
     for _ in range(RATES_MAX):
         found = _rate(text, end, table, mark, language, joined=bool(units))
@@ -245,7 +248,7 @@ def _rate(
 
 
 def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
-    """Return the rate behind `per`, such as `100 km`. A word that is no unit makes it doubtful."""
+    """Return the rate after `per`, such as `100 km`. If the word is no unit, the rate is doubtful."""
     number, start = 1.0, position
     said = " ".join(text[max(0, position - 5) : position + 30].split("\n", maxsplit=1)[0].split())
     if match := NUMERAL.match(text, position):

@@ -1,6 +1,6 @@
-"""Words for units in English, German, French, Spanish and Portuguese, beside the names of pint.
+"""Words for units in English, German, French, Spanish and Portuguese, in addition to the names of pint.
 
-A word means a number of a unit: a quarter is three months.
+A word may mean several of a unit: a quarter is three months.
 """
 
 import itertools
@@ -15,7 +15,7 @@ class UnitTerm(NamedTuple):
     """The meaning of a word at a place in a text: `factor` times `unit`."""
 
     end: int
-    """The offset of the word's end."""
+    """The offset at which the word ends."""
     factor: float
     unit: str
 
@@ -65,7 +65,7 @@ _COUNTED = (
     "employee employees Mitarbeiter Mitarbeitern employé employés empleado empleados",
     "vehicle vehicles Fahrzeug Fahrzeuge Fahrzeugen véhicule véhicules vehículo vehículos veículo veículos",
 )
-"""Rows of words for the same counted thing. A row counts if a profile declares one of its words as a unit."""
+"""Rows of words for the same counted thing. A row applies if a profile declares one of its words as a unit."""
 
 _SYMBOL_MAX = 3  # Characters up to which upper and lower case differ, as in `t` and `T`.
 
@@ -86,7 +86,7 @@ _PHRASE = re.compile("|".join(_PHRASES).replace(r"\ ", "[ \u00a0]") + r"(?!\w)",
 _SAME_THING: Mapping[str, tuple[str, ...]] = {
     word.lower(): tuple(row.lower().split()) for row in _COUNTED for word in row.split()
 }
-"""All words for the same thing, by each of them. Their order is fixed, so that the first declared one is meant."""
+"""For each word, all words for the same thing, in a fixed order. The first one that a profile declares is meant."""
 
 _STOP_ROWS = (
     "a al am an are as at au b bar by c can con count counts cup cups da das de del den der des die do e een el em et",
@@ -94,14 +94,14 @@ _STOP_ROWS = (
     "points pool pools por pt que rod round sin stick sticks stone te to un und une us was we x y",
 )
 STOP = frozenset(word for row in _STOP_ROWS for word in row.split())
-"""Names of units that mostly stand behind numbers as ordinary words."""
+"""Names of units that are mostly ordinary words after a number."""
 
 _LETTER = "[^\\W\\d_²³½¼¾⅓⅔]"
 _WORD = re.compile(rf"{_LETTER}+|[°µΩ]{_LETTER}*")
 _POWER = re.compile(r"²|³|(?:\^|\*\*)(?P<number>-?\d{1,2})(?!\d)|(?P<plain>[23])(?!\d|[.,]\d)")
 _GROUP = re.compile(r"\((?P<unit>[^()\n|]{1,40})\)")
 TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
-"""The units of time that rates name."""
+"""The units of time that rates contain."""
 
 
 def time_word(text: str, position: int) -> UnitTerm | None:
@@ -112,7 +112,7 @@ def time_word(text: str, position: int) -> UnitTerm | None:
 
 
 def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit that the words at an offset mean, with its exponent; None if they are no unit."""
+    """Return the unit that the words at an offset mean, with its exponent; None if they mean none."""
     if group := _GROUP.match(text, position):
         inner = group["unit"].strip()
         return UnitTerm(group.end(), 1.0, inner) if inner and not table.problem(inner) else None
@@ -131,13 +131,16 @@ def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Tell whether a word goes on after an offset, such as `kmh` after `km`."""
+    """Tell whether a word continues after an offset, such as `kmh` after `km`."""
     after = text[end : end + 1]
     return after.isalnum() or after == "_"
 
 
 def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit that two or three words mean: a declared one, such as `charging points`, or a known one."""
+    """Return the unit that the two or three words at an offset mean; None if they mean none.
+
+    It is a declared one, such as `charging points`, or a known one.
+    """
     words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):
         taken = words[:count]

@@ -1,8 +1,8 @@
 """Units and currencies: what the text of a unit such as `EUR/(kWh*month)` measures, its size, and conversions.
 
-Physical units are those of pint. A currency (ISO 4217) is a unit of its own that never converts. Where a calculation
-needs a rate, the rate is a field with a unit such as `USD/EUR`. A profile declares further units, such as `apartment`,
-which convert into nothing else either.
+Physical units are those of pint. A currency (ISO 4217) is a unit of its own that never converts. If a calculation needs
+an exchange rate, the rate is a field with a unit such as `USD/EUR`. A profile declares further units, such as
+`apartment`. They convert into nothing else either.
 """
 
 import re
@@ -64,7 +64,7 @@ SIGNS: Mapping[str, tuple[str, ...]] = {
     "Euros": ("EUR",),
     **dict.fromkeys(("dollar", "dollars", "Dollar", "dólares"), _DOLLARS),
 }
-"""The currencies that a sign may mean; the unit of the field decides among several."""
+"""The currencies that a sign may mean. If there are several, the unit of the field decides."""
 
 
 _CENTS = ("EUR", *_DOLLARS, "ZAR")
@@ -78,16 +78,16 @@ MINOR: Mapping[str, tuple[str, ...]] = {
     "¢": ("USD", "CAD"),
     "Rappen": ("CHF",),
 }
-"""The currencies whose hundredth part a word names; the unit of the field decides among several."""
+"""The currencies whose hundredth part a word names. If there are several, the unit of the field decides."""
 
 
 def find_currencies(text: str) -> tuple[str, ...]:
-    """Return the currencies that a sign or a code may mean; none if it is no currency."""
+    """Return the currencies that a sign or a code may mean; none if it means none."""
     return (text,) if text in CODES else SIGNS.get(text, ())
 
 
 UNIT_CHARACTERS_MAX = 100
-"""Characters of a unit."""
+"""The most characters of a unit."""
 EXPONENT_MAX = 12
 """The largest exponent in a unit."""
 
@@ -102,10 +102,10 @@ class UnitUnreadable(ValueError):
 
 
 def unit_names(text: str) -> Mapping[str, int]:
-    """Parse the text of a unit into names with exponents; an empty text and `1` have none.
+    """Parse the text of a unit into names with exponents. An empty text and `1` have none.
 
     Raises:
-        UnitUnreadable: the text is not names joined by `*`, `/`, `per`, `**` and parentheses, or is too long.
+        UnitUnreadable: the text is too long, or is not names joined by `*`, `/`, `per`, `**` and parentheses.
     """
     if len(text) > UNIT_CHARACTERS_MAX:
         raise UnitUnreadable(f"a unit of over {UNIT_CHARACTERS_MAX} characters")
@@ -130,7 +130,7 @@ def unit_names(text: str) -> Mapping[str, int]:
 
 
 class _Reader:
-    """A reader of tokens by recursive descent; its depth is bounded by the length of the text."""
+    """A reader of tokens by recursive descent. Its depth is bounded by the length of the text."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self.left = tokens
@@ -177,10 +177,10 @@ class _Reader:
 
 
 DECLARED_MAX = 200
-"""Units that one profile may declare."""
+"""The most units that one profile may declare."""
 
 FACTOR_MAX = 1e150
-"""The largest factor of a unit, and the inverse of the smallest one, so that quotients stay finite numbers."""
+"""The largest factor of a unit. Its inverse is the smallest factor, so that quotients stay finite numbers."""
 
 Dimensions = tuple[tuple[str, int | float], ...]
 """The base units of a unit with their exponents, sorted by name; empty for a plain number."""
@@ -197,7 +197,7 @@ _LENGTH_POWER = re.compile(r"(?P<length>[kcdmµ]?m|ft|yd|mi)(?P<power>[23])")
 _MONEY_PREFIXES: Mapping[str, float] = {"k": 1e3, "M": 1e6}
 _SYMBOL_MAX = 4
 _NUMBERS = frozenset({"radian", "count"})
-"""Base units of pint that are plain numbers here; its `bit` is a unit of its own."""
+"""Base units of pint that are plain numbers here. Pint's `bit` is not one of them, but a unit of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +224,8 @@ class Unit:
 class UnitTable:
     """The units that one profile may use.
 
-    `declared` maps a name to its meaning. An empty text makes the name a unit of its own. Any other text is a number,
-    which a known unit may follow, such as `12` or `24 hour`.
+    `declared` maps a name to its meaning. An empty text declares a unit that converts into no other. Any other text is
+    a number, which a known unit may follow, such as `12` or `24 hour`.
     """
 
     def __init__(self, declared: Mapping[str, str] | None = None) -> None:
@@ -275,14 +275,14 @@ class UnitTable:
             return False
 
     def currencies(self, text: str) -> frozenset[str]:
-        """Return the currencies in a unit; none for a text that is no unit."""
+        """Return the currencies in a unit; none if the text is no unit."""
         try:
             return frozenset(name for name, _ in self.unit(text).dimensions if name in CODES)
         except UnitUnreadable:
             return frozenset()
 
     def convert(self, quantity: Quantity, unit: str) -> Quantity | Refusal:
-        """Return a quantity in another unit, or why that is not possible."""
+        """Return a quantity in another unit, or why it cannot be converted."""
         if quantity.unit == unit:
             return quantity
         try:
@@ -304,7 +304,7 @@ class UnitTable:
         return f"{source or 'a plain number'} does not convert into {target or 'a plain number'}"
 
     def _named(self, name: str, depth: int) -> Unit:
-        """Return the unit of one name, in the order: declared, share, currency, pint."""
+        """Return the unit of one name. It is looked up in this order: declared units, shares, currencies, pint."""
         if (declared := self._declared_name(name)) is not None:
             return self._definition(declared, depth)
         if name in _SHARES:
@@ -320,7 +320,10 @@ class UnitTable:
         raise UnitUnreadable(f"{name!r} is no known unit")
 
     def declared(self, word: str) -> str:
-        """Return the declared unit that a word names, in upper or lower case, singular or plural; empty for none."""
+        """Return the declared unit that a word names; empty for none.
+
+        The word may be in lower or upper case, singular or plural.
+        """
         return self._declared_name(word) or self._declared_name(word.lower()) or ""
 
     def _declared_name(self, name: str) -> str | None:
@@ -344,7 +347,7 @@ class UnitTable:
 
 
 def tidy(number: float) -> float:
-    """Return a number rounded to 14 significant digits, without the noise of binary fractions."""
+    """Return a number rounded to 14 significant digits, which removes the noise of binary fractions."""
     return float(f"{number:.14g}")
 
 
@@ -364,7 +367,10 @@ def _currency(name: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def _physical(name: str) -> Unit | None:
-    """Return a unit of pint, or None. Raises `UnitUnreadable` for a scale with an offset, such as degrees Celsius."""
+    """Return a unit of pint; None if pint has no such unit.
+
+    Raises `UnitUnreadable` for a scale with an offset, such as degrees Celsius.
+    """
     import pint  # noqa: PLC0415 - it takes 0.3 s, and most commands need no unit
 
     registry = _registry()
@@ -408,7 +414,7 @@ def _as_integer(power: float) -> int | float:
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    """Return pint's registry, which is made once, for the first unit that needs it."""
+    """Return pint's registry. It is made once, when a unit first needs it."""
     import pint  # noqa: PLC0415
 
     return pint.UnitRegistry(cache_folder=None)

@@ -1,7 +1,7 @@
 """Reads the whole quantity that a number of a text belongs to: number, scale, currency, unit and rates. Pure.
 
-A rate is a unit that the quantity is per, such as `month` in `20 EUR per month`. If words beside the number cannot be
-read as a part of the quantity, such as `for a family of four`, the quantity is doubtful, and its number is not used.
+A rate is a unit after "per", such as `month` in `20 EUR per month`. If words beside the number cannot be read as a part
+of the quantity, such as `for a family of four`, the quantity is doubtful, and its number is not used.
 """
 
 import re
@@ -81,27 +81,27 @@ class Whole:
     """A quantity in a text."""
 
     start: int
-    """The offset of its beginning, with its sign or currency."""
+    """The offset at which it begins, including its sign or currency."""
     core_end: int
-    """The offset of the end of its number, scale, currency and unit: a quote must hold all of these."""
+    """The offset at which its number, scale, currency and unit end. A quote must contain all of these."""
     end: int
-    """The offset of its end, with its rates."""
+    """The offset at which it ends, including its rates."""
     units: tuple[str, ...] = ()
-    """Its unit; several if a currency sign may mean several currencies, none if no unit is written."""
+    """Its unit: several if a currency sign may mean several currencies, none if no unit is written."""
     factor: float = 1.0
-    """The factor of its number, such as 0.01 for `per 100 km`."""
+    """The factor that multiplies its number, such as 0.01 for `per 100 km`."""
     offset: float = 0.0
-    """The number that is added after that: the zero of a temperature scale in kelvin."""
+    """The number that is added after multiplying: the zero of a temperature scale in kelvin."""
     doubt: str = ""
     """Why it is not understood; empty if it is understood."""
 
     @property
     def plain(self) -> bool:
-        """Whether its number needs no conversion."""
+        """Whether its number needs no conversion: no factor and no offset."""
         return self.factor == 1.0 and self.offset == 0.0
 
     def quantity(self, low: float, high: float, unit: str) -> "Quantity | Refusal":
-        """Return its value in one of its units; `low` and `high` are the bounds as they are written."""
+        """Return the quantity in one of its units. `low` and `high` are the bounds as they are written."""
         ends = [end if self.plain else tidy(end * self.factor + self.offset) for end in (low, high)]
         if max(map(abs, ends)) > MAGNITUDE_MAX:
             return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
@@ -147,7 +147,7 @@ def whole_quantity(
 
 
 def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, tuple[str, ...], float, float]:
-    """Return the end of the unit behind a number, the unit, its factor and its offset."""
+    """Return the unit after a number: the offset of its end, the possible units, the factor, and the offset to add."""
     end = number.end
     if number.share:
         return end, (number.share,), 1.0, 0.0
@@ -166,13 +166,13 @@ def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, 
 
 
 def _is_minor(text: str, match: "re.Match[str]") -> bool:
-    """Tell whether a short word is a minor unit: `p` is one only directly at its number, or before a rate."""
+    """Tell whether a short word is a minor unit. `p` is one only directly after its number, or before a rate."""
     attached = not match[0][:1].isspace()
     return match["word"] != "p" or attached or text[match.end() : match.end() + 5].lstrip().startswith(("/", "per"))
 
 
 def _counted_words(text: str, end: int) -> tuple[int, str]:
-    """Return the end of up to three nouns behind a number, and the nouns: the things that it may count."""
+    """Return the end of the nouns after a number, and these nouns, at most three. The number may count such things."""
     place, words = end, []
     for _ in range(3):
         match = _WORDS.match(text, place)
@@ -207,16 +207,16 @@ def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the offsets of the sentence, or the line, around a part of a text."""
+    """Return the offsets of the sentence, or the line, that contains a part of a text."""
     begins = max((match.end() for match in _SENTENCE_END.finditer(text, 0, start)), default=0)
     ending = _SENTENCE_END.search(text, end)
     return begins, ending.start() if ending else len(text)
 
 
 def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], list[str]]":
-    """Return the other rates in a quantity's sentence: the units, and the words after `per` that are no units.
+    """Return the other rates in a quantity's sentence: their units, and the words after `per` that are no units.
 
-    A quantity that leaves its rate out must not stand in a sentence that names another one.
+    If a quantity leaves its rate out, its sentence must not name another one.
     """
     begins, ends = sentence_around(text, whole.start, whole.end)
     units: list[str] = []

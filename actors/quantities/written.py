@@ -1,4 +1,4 @@
-"""Finds the numbers of a text, with the sign, scale word, percent sign and currency beside them, and ranges."""
+"""Finds the numbers of a text, and ranges of them, with the sign, scale word, percent sign and currency beside each."""
 
 import itertools
 import re
@@ -38,19 +38,19 @@ class WrittenNumber:
     """A number, or a range of numbers, in a text."""
 
     start: int
-    """The offset of its beginning, with its sign or currency."""
+    """The offset at which it begins, including its sign or currency."""
     end: int
-    """The offset of its end, with its scale word, percent sign or currency."""
+    """The offset at which it ends, including its scale word, percent sign or currency."""
     readings: tuple[tuple[float, float], ...]
-    """Its meanings as (low, high); more than one if it is ambiguous."""
+    """The meanings as (low, high); several if it is ambiguous."""
     currencies: tuple[str, ...] = ()
-    """The currencies that its sign may mean; empty if none is written."""
+    """The currencies that its sign or code may mean; empty if none is written."""
     share: str = ""
-    """`percent` or `permille` if its sign is written; otherwise empty."""
+    """`percent` or `permille` if the sign is written; otherwise empty."""
     scaled: bool = False
     """Whether a scale word or a power of ten is written."""
     spaced: bool = False
-    """Whether plain spaces separate its thousands in an English text, so that it may be two numbers."""
+    """Whether plain spaces separate its thousands in an English text. Then it may be two numbers."""
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class WrittenNumber:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One number before ranges are joined. `values` are its readings with a decimal point and with a decimal comma."""
+    """One number, before ranges are joined. `values` are its readings with a decimal point and with a decimal comma."""
 
     start: int
     end: int
@@ -81,8 +81,8 @@ class _Part:
 def find_numbers(text: str, mark: DecimalMark = "", language: str = "") -> list[WrittenNumber]:
     """Return the numbers of a text, in their order.
 
-    `mark` and `language` (a code such as `pt`) settle what is ambiguous.
-    Dates, times of day, versions and numbers inside words are left out.
+    `mark` and `language` (a code such as `pt`) decide what ambiguous numbers mean. Dates, times of day, versions and
+    numbers inside words are left out.
     """
     folded = fold(text[:TEXT_MAX])
     return list(_join_ranges(folded, list(_parts(folded, mark, language))))
@@ -119,7 +119,7 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
 
 
 def _in_word(text: str, start: int) -> bool:
-    """Tell whether a number is a part of a word such as `A4`; a currency before it is no word."""
+    """Tell whether a number is a part of a word such as `A4`. A currency before the number is no such word."""
     if not (text[start - 1 : start].isalpha() and text[start - 1].isascii()):
         return False
     match = _BEFORE.search(text, max(0, start - 6), start)
@@ -127,7 +127,7 @@ def _in_word(text: str, start: int) -> bool:
 
 
 def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> _Part:
-    """Return the number with the power of ten, scale word, percent sign or currency behind it."""
+    """Return the number with the power of ten, scale word, percent sign or currency that follows it."""
     end, factors, currencies = part.end, part.factors, part.currencies
     if power := _POWER.match(text, end):
         exponent = int(power["e"] or power["p"])
@@ -148,7 +148,7 @@ def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> 
 
 
 def _join_ranges(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
-    """Yield a range for two numbers that are joined, and other numbers unchanged."""
+    """Yield one range for each two numbers that are joined, and all other numbers unchanged."""
     left = 0
     while left < len(parts):
         if left + 1 < len(parts) and (both := _range(text, parts[left], parts[left + 1])):
@@ -162,7 +162,7 @@ def _join_ranges(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
 
 
 def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
-    """Return the range that two numbers state; None if they are no range."""
+    """Return the range that two numbers state; None if they state no range."""
     between = text[low.end : high.start]
     if text[high.start : high.start + 1] == "-":
         return None
@@ -194,7 +194,7 @@ def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
 def _pairs(
     low: _Part, high: _Part, factor: float, low_factor: float, *, around: bool
 ) -> Iterator[tuple[float, float, bool]]:
-    """Yield (low, high, whether both have the same scale) for each decimal mark with which the numbers are a range."""
+    """Yield (low, high, whether both have the same scale) for each decimal mark that makes the numbers a range."""
     for first, last in zip(low.values, high.values, strict=True):
         start, end = first * low_factor, last * factor
         if around:

@@ -1,1 +1,1 @@
-"""The models `template:NAME`: shipped plans that are filled with the title, the files and the demands of a text."""
+"""The models `template:NAME`: shipped plans, filled with the title, the files and the demands of the user's texts."""

@@ -26,8 +26,8 @@ class TemplateModel:
     """The model `template:NAME`.
 
     It reads the `material` of a request: the `role` (a key of `AUTHORS`), the user's texts, the accepted
-    `dependencies`, the `settings` (`r_max`, `guard_catalog` and `assurance`), and the facts that the run is `given`. An
-    unknown role is the fault `BAD_REQUEST`.
+    `dependencies`, the `settings` (`r_max`, `guard_catalog` and `assurance`), and the facts that the run is `given`.
+    For an unknown role it returns the fault `BAD_REQUEST`.
     """
 
     def __init__(self, name: str, template: PlanTemplate) -> None:
@@ -35,11 +35,11 @@ class TemplateModel:
 
     @property
     def name(self) -> str:
-        """The name of the model, which `--model` takes."""
+        """The name of the model, as `--model` accepts it."""
         return f"template:{self._name}"
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the artifact as JSON text, with a usage of no tokens."""
+        """Return the artifact as JSON text. The reply uses no tokens."""
         await trio.lowlevel.checkpoint()
         role = request.material.get("role")
         if not isinstance(role, str) or role not in AUTHORS:
@@ -62,7 +62,7 @@ def write(role: str, material: Mapping[str, Any], name: str, template: PlanTempl
 
 
 def analysis(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the analysis. The type of problem is that of the template, which the person chose."""
+    """Return the analysis. Its type of problem is that of the template, which the person chose."""
     doubts = request.doubts()
     if doubts and not doubts["open_questions"]:
         return doubts
@@ -94,7 +94,7 @@ def recon(request: TemplateRequest, _: PlanTemplate) -> dict[str, Any]:
 
 
 def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the template's strategy. It asks the open questions if no analysis came before."""
+    """Return the template's strategy. It asks the open questions if there is no analysis."""
     doubts = {} if "analysis" in request.dependencies else request.doubts()
     if doubts and not doubts["open_questions"]:
         return doubts
@@ -118,7 +118,7 @@ def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the template's plan. It asks the open questions if neither analysis nor strategy came before."""
+    """Return the template's plan. It asks the open questions if there is neither an analysis nor a strategy."""
     doubts = {} if request.dependencies.keys() & {"analysis", "strategy"} else request.doubts()
     if doubts and not doubts["open_questions"]:
         return {"plan_id": NOT_UNDERSTOOD, "steps": [], **doubts}
@@ -126,7 +126,7 @@ def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
 
 
 def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return a critique of the draft: the findings of `plan_medium`, and the demands that no step satisfies."""
+    """Return a critique of the draft. It lists the findings of `plan_medium` and the demands that no step satisfies."""
     draft = request.dependency("plan")
     steps = [step for step in draft.get("steps") or () if isinstance(step, Mapping)]
     taken = {name for step in steps for name in step.get("satisfies") or ()}
@@ -150,7 +150,7 @@ def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def unclear_cause(_: TemplateRequest, __: PlanTemplate) -> dict[str, Any]:
-    """Return the cause `unclear`: a template cannot judge a failure."""
+    """Return the cause `unclear`, because a template cannot judge a failure."""
     return {"cause": str(Cause.UNCLEAR)}
 
 
@@ -169,4 +169,4 @@ AUTHORS: Mapping[str, Callable[[TemplateRequest, PlanTemplate], dict[str, Any]]]
     "critique": critique,
     CLASSIFIER: unclear_cause,
 }
-"""The functions that make artifacts, by role."""
+"""The function that makes each role's artifact."""

@@ -1,4 +1,4 @@
-"""Reads a request from the user's texts, and writes the plan of a template for it. Pure."""
+"""Reads a request from the user's texts, and fills a template with it to make a plan. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,18 +22,18 @@ from actors.values.requirements import (
 )
 
 WORDS_MIN = 5
-"""The fewest words of the user's texts from which a template plans without a question, unless they name a file."""
+"""The fewest words from which a template plans without a question. Texts that name a file may have fewer."""
 FILES_MAX = 20
 """The most files that an artifact names."""
 DEMANDS_MAX = 200
 """The most demands that a plan satisfies."""
 R_MAX = 100
-"""The default limit of a plan's retry budget (`r_max` in docs/reference/workflow.md)."""
+"""The limit of a plan's retry budget if the settings have none (`r_max` in docs/reference/workflow.md)."""
 QUESTIONS = (
     "What is wrong or wanted, and where does it show: what happens now, and what should happen instead?",
     "Which part of the program is it about (a file, a command, a page), and how would you see that it is done?",
 )
-"""The questions that are asked while the texts are too short, one after the other."""
+"""The questions that are asked if the texts are too short, one after the other."""
 TOO_SHORT = "the text says too little to plan from; say what is wrong or wanted, and where it shows"
 
 _EXTENSIONS = (
@@ -54,7 +54,7 @@ class TemplateRequest:
 
     title: str
     files: tuple[str, ...]
-    """The files that the texts name, or those of the accepted recon."""
+    """The files of the accepted recon; without any, those that the texts name."""
     requirements: tuple[Requirement, ...]
     """The demands, those of the accepted recon first."""
     short: bool
@@ -64,7 +64,7 @@ class TemplateRequest:
     dependencies: Mapping[str, Any]
     """The JSON values of the accepted artifacts, by the role of their step."""
     catalogue: tuple[str, ...]
-    """The names of guards that a plan may use in addition to `GUARD_CATALOG`."""
+    """The names of guards that a plan may use, in addition to `GUARD_CATALOG`."""
     r_max: int
     """The limit of a plan's retry budget."""
     strong: bool
@@ -125,7 +125,7 @@ def shorten_line(text: str, length: int) -> str:
 
 
 def _title_text(texts: Sequence[str]) -> str:
-    """Return the first text that is long enough to plan from, else the first one."""
+    """Return the first text that is long enough to plan from; otherwise the first text."""
     return next((text for text in texts if len(text.split()) >= WORDS_MIN), texts[0])
 
 
@@ -155,16 +155,16 @@ def _list(value: Any) -> list[Any]:
 
 
 REPETITIONS_MAX = 6
-"""The most repetitions of a step. If there are more demands, several share a repetition."""
+"""The most repetitions of a step. With more demands, several share one repetition."""
 BRIEF_MAX = 60
 """The most characters of a demand in the name of a step."""
 FILES_SHOWN = 4
-"""The most files in one sentence."""
+"""The most files that one sentence names."""
 BASIS = (
     "A template, not a plan for your problem: the steps of {name} are shipped, and only the title, the named files and "
     "the demands are filled in. A language model (-m NAME) plans for the problem itself."
 )
-"""The text above each plan of a template."""
+"""The text that stands above each plan of a template."""
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -174,7 +174,7 @@ class Item(NamedTuple):
 
     text: str
     ids: tuple[str, ...]
-    """Their ids; empty for a step that is not repeated."""
+    """The ids of the demands; empty if the step is not repeated."""
 
 
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
@@ -208,7 +208,10 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
 
 
 def unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the generator and the guard of a step if no tool implements them; none if the run states no tools."""
+    """Yield the generator and the guard of a step, each only if no tool implements it.
+
+    Yields nothing if the run states no tools.
+    """
     for name, names, steps in (
         (step.generator, given.get("generators"), given.get("step_generators")),
         (step.guard, given.get("guards"), given.get("step_guards")),
@@ -218,7 +221,7 @@ def unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]
 
 
 def lacking_names(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the sorted names of generators and guards that no tool implements and every plan of the template needs."""
+    """Return the sorted names of generators and guards that every plan of the template needs and no tool implements."""
     return tuple(sorted({name for step in template.steps if step.needed for name in unbound_names(step, given)}))
 
 
@@ -232,7 +235,7 @@ def tokens_of(template: PlanTemplate) -> frozenset[str]:
 
 
 def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
-    """Return one item for each repetition of a step; one for a step that is not repeated."""
+    """Return one item for each repetition of a step. A step that is not repeated has one item."""
     if not step.each:
         return [Item(request.title, ())]
     demands = [item for item in request.requirements if item.kind in step.each]
@@ -243,7 +246,7 @@ def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
 
 
 def _critique_points(critique: Mapping[str, Any]) -> list[str]:
-    """Return the points of a critique that asks for a revision."""
+    """Return the points of a critique that asks for a revision; none if the critique asks for none."""
     if not critique or critique.get("overall_assessment") == "good":
         return []
     lists = (critique.get(key) for key in ("missing_steps", "ordering_issues", "specific_suggestions"))
@@ -257,7 +260,7 @@ def _number_text(texts: Sequence[str]) -> str:
 def _steps(
     template: PlanTemplate, steps: Sequence[TemplateStep], items: Mapping[str, list[Item]], request: TemplateRequest
 ) -> Iterator[dict[str, Any]]:
-    """Yield the steps of the plan. A step after one that was left out takes over its dependencies."""
+    """Yield the steps of the plan. If a step is left out, the steps after it get its dependencies."""
     whole = {step.id: step for step in template.steps}
     kept = {step.id for step in steps}
     accepted = {step.id for step in key_steps_in(request.dependency("strategy"))}
@@ -326,7 +329,7 @@ def _description(step: TemplateStep, request: TemplateRequest, item: Item, deman
 
 
 def _with_tokens(item: Requirement, steps: Sequence[Mapping[str, Any]], made: Mapping[str, list[str]]) -> Requirement:
-    """Return the requirement; a goal gets the tokens of the steps that satisfy it."""
+    """Return the requirement. A goal gets the tokens of the steps that satisfy it."""
     if item.kind != RequirementKind.GOAL:
         return item
     tokens = [token for step in steps if item.id in step.get("satisfies", ()) for token in made[step["step_id"]]]
@@ -343,7 +346,7 @@ def _limit_budgets(steps: list[dict[str, Any]], r_max: int) -> None:
 
 
 def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan from the given state to the given goal, without its first steps whose effects hold already.
+    """Return the plan from the given state to the given goal, without its first steps if their effects hold already.
 
     A step stays if it depends on one that stays, if it satisfies a demand, or if a failure goes back to it.
     """

@@ -29,11 +29,11 @@ class TemplateStep(Config):
     tries: int = Field(ge=1)
     """The step's retry budget."""
     makes: Name
-    """The token that it makes; a repetition appends its number."""
+    """The token that the step makes. A repetition appends its number."""
     after: tuple[str, ...] = ()
-    """The ids of the steps that it comes after."""
+    """The ids of the steps that this step comes after."""
     back: str = ""
-    """The step that a failure goes back to; empty if a person is asked."""
+    """The step to which a failure goes back; empty if a person is asked."""
     each: tuple[RequirementKind, ...] = ()
     """The kinds of demands for which it is repeated, in the order of the demands."""
     satisfies: tuple[RequirementKind, ...] = ()
@@ -41,7 +41,7 @@ class TemplateStep(Config):
     key: bool = False
     """Whether it is a key step of the strategy."""
     needed: bool = False
-    """Whether every plan has it. Any other step is left out if no tool of the run executes or checks it."""
+    """Whether every plan has the step. Any other step is left out if no tool of the run executes or checks it."""
 
 
 class TemplateStrategy(Config):
@@ -63,7 +63,7 @@ class PlanTemplate(Config):
     goal: str
     strategy: TemplateStrategy
     steps: tuple[TemplateStep, ...] = Field(min_length=1)
-    """The steps in their order; a step refers only to earlier ones."""
+    """The steps in their order. A step refers only to earlier ones."""
 
 
 @cache
@@ -71,7 +71,7 @@ def load_templates(folder: Path) -> dict[str, PlanTemplate]:
     """Return the templates in `folder` by name.
 
     Raises:
-        UsageProblem: a file is missing, or a value cannot be used; with file, line and key.
+        UsageProblem: a file is missing, or a value cannot be used. The message names the file, line and key.
     """
     templates = {}
     for name in TEMPLATE_NAMES:
