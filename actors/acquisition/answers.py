@@ -77,7 +77,7 @@ def make_label_question(spec: FieldSpec, *, counted: bool = True) -> str:
         return f"Is '{label}' true?"
     if spec.type == "choice":
         return f"Which of these is right for {named}?"
-    head = _head(label)
+    head = _head_noun(label)
     if spec.type == "number" and head.casefold() in _MEASURED:
         return f"What is the amount of {label}?"
     if not _is_plural(head):
@@ -87,7 +87,7 @@ def make_label_question(spec: FieldSpec, *, counted: bool = True) -> str:
     return f"What are {named}?"
 
 
-def _head(label: str) -> str:
+def _head_noun(label: str) -> str:
     """Return the head noun of a phrase: the last noun before a preposition, a clause or a bracket."""
     words: list[str] = []
     for word in _WORD.findall(re.split(r"[(,]", label, maxsplit=1)[0]):

@@ -112,7 +112,7 @@ def calculate_results(schema: Schema, count: int) -> LatestCalculation:
         spec = calculator_spec.results[name]
         result = evaluate_formula(schema, spec.formula, schema.unit_of(spec.unit), known)
         if isinstance(result, Blocked):
-            errors.append(_error(schema, name, spec.formula, result))
+            errors.append(_make_error(schema, name, spec.formula, result))
             continue
         known[name] = result
         step = CalculatedValue(
@@ -142,7 +142,7 @@ def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(formulas)
 
 
-def _error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
+def _make_error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
     """Return the error of a result. It names the missing fields, or all fields of the formula if none is missing."""
     about = blocked.missing or names_in(formula)
     fields = tuple(dict.fromkeys(path for item in about for path in _fields_behind(schema, item)))

@@ -74,16 +74,16 @@ def compose_values(state: State, schema: Schema) -> Mapping[str, Values]:
             _note(changes, schema, path, _compose_field(current, path))
         if changes == before:
             break
-    return {path: values for path, values in changes.items() if values != _follows(schema, path)}
+    return {path: values for path, values in changes.items() if values != _computed_or_default(schema, path)}
 
 
 def _note(changes: dict[str, Values], schema: Schema, path: str, value: FieldValue | None) -> None:
     values = () if value is None else (value,)
-    if values or path in changes or _follows(schema, path):
+    if values or path in changes or _computed_or_default(schema, path):
         changes[path] = values
 
 
-def _follows(schema: Schema, path: str) -> Values:
+def _computed_or_default(schema: Schema, path: str) -> Values:
     """Return those values of a field that are computed or a default."""
     return tuple(value for value in schema.planner.values.get(path, ()) if value.via in ("computed", "default"))
 
@@ -99,7 +99,7 @@ def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> 
         return None
     left = questions_left(state, path) if spec.source == "user" else searches_left(state, path)
     # A default that was assumed in an earlier round stays until it is replaced.
-    standing = bool(_follows(schema, path))
+    standing = bool(_computed_or_default(schema, path))
     unit = schema.unit(path)
     if (left and not standing) or unit is None:
         return None
@@ -404,12 +404,12 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
     if decision.action == "ask_user" and is_blocked(state) and not decision.question.startswith(BLOCKED):
         reasons.append("the question says what blocks the calculation")
         asked = decision.question.strip() or field_question(schema, path)
-        question = f"{BLOCKED} {one_line(_errors(state.planner.calculation, path))}.\n{asked}"
+        question = f"{BLOCKED} {one_line(_error_messages(state.planner.calculation, path))}.\n{asked}"
         decision = decision.model_copy(update={"question": question})
     return decision, reasons
 
 
-def _errors(calculation: LatestCalculation, path: str) -> str:
+def _error_messages(calculation: LatestCalculation, path: str) -> str:
     """Return the error messages of a blocked calculation that are about a field; if there are none, its first three."""
     about = [error.message for error in calculation.errors if path in error.fields]
     return "; ".join(about or [error.message for error in calculation.errors][:3])

@@ -138,12 +138,12 @@ def next_acquisition_task(state: State) -> PlannerDecision | None:
     named = [path for error in calculation.errors for path in error.fields] if calculation.status == "blocked" else []
     proposed = state.planner.reflections[-1].next_field if state.planner.reflections else ""
     wanted = [proposed, *named] if calculation.status == "blocked" else []
-    fields = [item for path in wanted for item in _direct(schema, path)]
+    fields = [item for path in wanted for item in _fields_to_acquire(schema, path)]
     others = (*missing_fields(schema), *open_components(schema), *optional_fields(schema))
     return first_task(state, schema, dict.fromkeys([*fields, *others]))
 
 
-def _direct(schema: Schema, path: str) -> Iterator[str]:
+def _fields_to_acquire(schema: Schema, path: str) -> Iterator[str]:
     """Yield the fields to acquire for a field: the field itself, or its components if it is made of others."""
     if path not in schema.fields:
         return

@@ -129,16 +129,16 @@ def read_other_rows(
     """
     text = compose_characters(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
-    cells = _cells(text, start)
+    cells = _cell_offsets(text, start)
     own = next((position for position, (begin, end) in enumerate(cells) if begin <= found.start < end), None)
-    if own is None or len(cells) < 2 or not _year(text, cells):
+    if own is None or len(cells) < 2 or not _has_year(text, cells):
         return ()
-    words, others = _words(text, cells), []
+    words, others = _cell_subjects(text, cells), []
     source = Source(text, passage.decimal_mark, passage.language)
     line = 0
     for _ in range(ROWS_MAX):
-        row = _cells(text, line)
-        if line != start and len(row) == len(cells) and _words(text, row) == words and _year(text, row):
+        row = _cell_offsets(text, line)
+        if line != start and len(row) == len(cells) and _cell_subjects(text, row) == words and _has_year(text, row):
             begin, end = row[own]
             value = text[begin:end].rpartition(": ")[2].strip(" |")
             read = find_quoted_value(source, [(begin, end)], value, unit, wanted=wanted, table=table, declared=units)
@@ -151,7 +151,7 @@ def read_other_rows(
     return tuple(others)
 
 
-def _cells(text: str, start: int) -> list[tuple[int, int]]:
+def _cell_offsets(text: str, start: int) -> list[tuple[int, int]]:
     """Return the offsets of the cells in the line that begins at `start`; none if the line is no row of a table."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
@@ -162,14 +162,14 @@ def _cells(text: str, start: int) -> list[tuple[int, int]]:
     return cells if len(cells) > 1 else []
 
 
-def _words(text: str, cells: list[tuple[int, int]]) -> list[str]:
+def _cell_subjects(text: str, cells: list[tuple[int, int]]) -> list[str]:
     """Return the text of each cell without digits, spaces, points and commas, to compare what rows are about."""
     return [
         "".join(item for item in text[begin:end] if not item.isdigit() and item not in " .,") for begin, end in cells
     ]
 
 
-def _year(text: str, cells: list[tuple[int, int]]) -> bool:
+def _has_year(text: str, cells: list[tuple[int, int]]) -> bool:
     """Tell whether a row names one year."""
     begin, end = cells[0][0], cells[-1][1]
     row = text[begin:end]

@@ -127,15 +127,15 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
     `changes` are the differences from another run.
     """
     rows = [
-        f"# {_text(result.goal)}",
+        f"# {_escape(result.goal)}",
         "",
         f"Profile `{result.profile}`, run `{result.run_id}`: {result.outcome or result.status}.",
     ]
     if result.why:
-        rows += ["", _text(result.why)]
+        rows += ["", _escape(result.why)]
     rows += _calculation(result)
     if result.calculation.errors:
-        rows += ["", *(f"- not calculated: {_text(error.message)}" for error in result.calculation.errors)]
+        rows += ["", *(f"- not calculated: {_escape(error.message)}" for error in result.calculation.errors)]
     notes = footnotes(result)
     rows += ["", "## Values", "", "| Field | Value | Source | Confidence |", "| --- | --- | --- | --- |"]
     rows += [_row(field, notes) for field in result.fields]
@@ -178,8 +178,8 @@ def _sources(notes: Mapping[tuple[str, FieldValue], int]) -> Iterator[str]:
     if notes:
         yield from ("", "## Sources", "")
     for (path, value), number in notes.items():
-        stated = f"`{path}` {_text(value_text(value))}"
-        yield f"[^{number}]: {_text(value.where)}: {stated}: “{_text(value.quote)}”"
+        stated = f"`{path}` {_escape(value_text(value))}"
+        yield f"[^{number}]: {_escape(value.where)}: {stated}: “{_escape(value.quote)}”"
 
 
 def _differences(result: AcquisitionResult) -> Iterator[str]:
@@ -189,20 +189,25 @@ def _differences(result: AcquisitionResult) -> Iterator[str]:
             text = f"`{field.path}`: {field.spread.sources} sources disagree, {reach}; rule `{field.spec.choose}`."
             yield from ("", text)
         if text := period_text(field):
-            yield from ("", f"`{field.path}`: {_text(text)}.")
+            yield from ("", f"`{field.path}`: {_escape(text)}.")
 
 
 def _changes(changes: Sequence[ValueChange]) -> Iterator[str]:
     if changes:
-        yield from ("", f"## Changes since {changes[0].since}", "", *(f"- {_text(change.text)}" for change in changes))
+        yield from (
+            "",
+            f"## Changes since {changes[0].since}",
+            "",
+            *(f"- {_escape(change.text)}" for change in changes),
+        )
 
 
 def _list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
     if texts:
-        yield from ("", f"## {title}", "", *(f"- {_text(text)}" for text in texts))
+        yield from ("", f"## {title}", "", *(f"- {_escape(text)}" for text in texts))
 
 
-def _text(text: str) -> str:
+def _escape(text: str) -> str:
     """Return a text on one line, with the special characters of Markdown and HTML escaped."""
     line = clean(text, one_line=True)
     return "".join(f"\\{item}" if item in "\\`*_[]<>#|" else item for item in line)

@@ -258,11 +258,11 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
         rows += [BLANK, line("Caveats", "bold"), *(indent_line(text, "yellow") for text in result.caveats)]
     rows += [BLANK, usage_line(result)]
     if result.status == "finished" or result.cause:
-        rows += [line(f"Next: {step}.", "cyan") for step in _next(result, program)]
+        rows += [line(f"Next: {step}.", "cyan") for step in _next_steps(result, program)]
     return rows
 
 
-def _next(result: AcquisitionResult, program: str) -> Iterator[str]:
+def _next_steps(result: AcquisitionResult, program: str) -> Iterator[str]:
     common = advice(result, program)
     if common:
         yield common
@@ -275,7 +275,7 @@ def _next(result: AcquisitionResult, program: str) -> Iterator[str]:
 def field_lines(field: FilledField) -> Iterator[Line]:
     """Yield lines about a field: its value, source and quote, and the differences between sources."""
     if field.value is None:
-        yield indent_line(f"{field.path}: no value ({_attempts(field)})", "red" if field.spec.required else "dim")
+        yield indent_line(f"{field.path}: no value ({_attempts_text(field)})", "red" if field.spec.required else "dim")
         yield from _rejected_lines(field)
         return
     sure = f", confidence {field.value.confidence:.2f}" if field.value.via == "search" else ""
@@ -308,7 +308,7 @@ def _rejected_lines(field: FilledField) -> Iterator[Line]:
         yield indent_line(f"not taken: {rejection.message}{times}", "dim", columns=6)
 
 
-def _attempts(field: FilledField) -> str:
+def _attempts_text(field: FilledField) -> str:
     not_taken = f", {len(field.rejections)} values not taken" if field.rejections else ""
     return f"{field.searches} searches, {field.questions} questions{not_taken}"
 

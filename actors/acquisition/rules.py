@@ -116,7 +116,7 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
                 _known_value_view(schema, field) for field in schema.fields if schema.value(field) is not None
             ]
         case _:
-            parts["fields"] = [_status(state, schema, field) for field in schema.fields]
+            parts["fields"] = [_field_status_view(state, schema, field) for field in schema.fields]
             parts["searches"] = [search.model_dump(mode="json") for search in state.planner.searches]
             parts["calculation"] = state.planner.calculation.model_dump(mode="json", exclude={"inputs_hash"})
             parts["not_taken"] = [
@@ -143,7 +143,7 @@ def _known_value_view(schema: Schema, path: str) -> dict[str, Any]:
     return {"path": path, "label": schema.fields[path].label, "value": value.value, "unit": value.unit}
 
 
-def _status(state: State, schema: Schema, path: str) -> dict[str, Any]:
+def _field_status_view(state: State, schema: Schema, path: str) -> dict[str, Any]:
     """Return the state of a field, for a decision or a review."""
     spec, value = schema.fields[path], schema.value(path)
     shown = _wanted_value_view(schema, path)

@@ -258,7 +258,7 @@ class _Cutter:
                 self.fence = ""
         elif not head.strip() or _RULE.match(head) or _UNDERLINE.match(head) or self._is_left_out(head):
             yield from self.close()
-        elif heading := self._heading(head, following):
+        elif heading := self._find_heading(head, following):
             yield from self.close()
             labels = not _HEADING.match(head) and head.rstrip("*_ ").endswith(":")
             level = len(head.lstrip()) - len(head.lstrip().lstrip("#"))
@@ -282,7 +282,7 @@ class _Cutter:
         code = self.block is None and head.startswith(("    ", "\t")) and _CODE.match(head)
         return bool(code or _NOISE.match(head))
 
-    def _heading(self, head: str, following: str) -> tuple[int, int] | None:
+    def _find_heading(self, head: str, following: str) -> tuple[int, int] | None:
         """Return the offsets of a heading's text in its line; None if the line is no heading."""
         for pattern in (_HEADING, _BOLD, _LABEL):
             if match := pattern.match(head):

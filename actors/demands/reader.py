@@ -272,7 +272,7 @@ class _Reader:
         if part.role is not Role.NEUTRAL:
             self.asked = part.role is Role.ASKED
         if block.form is BlockForm.LABEL:
-            lead = self._lead(sentence, self.heading)
+            lead = self._introduced_part(sentence, self.heading)
             if following is not None and following.form is BlockForm.ITEM:
                 self.leads.append((-1, lead))
             elif following is None or not self.text[block.end : following.start].strip():
@@ -326,14 +326,14 @@ class _Reader:
         for position, sentence in enumerate(every):
             if introduces and position == len(every) - 1 and sentence.small.endswith(":"):
                 depth = block.depth if block.form is BlockForm.ITEM else -1
-                self.leads.append((depth, self._lead(sentence, part)))
+                self.leads.append((depth, self._introduced_part(sentence, part)))
                 if _BARE_LEAD.search(sentence.small) or not instructs(sentence.small):
                     continue
             found = list(self._read_sentence(sentence, part, block))
             plain = part.role in {Role.NEUTRAL, Role.TOLD} and block.form in {BlockForm.PROSE, BlockForm.ITEM}
             if not found and plain:
                 signs = titled + new + 2 * follows + self.asked
-                found = self._statement(sentence, signs)
+                found = self._demands_in_statement(sentence, signs)
                 if not found and (titled or demands or self.asked):
                     left.append((sentence, signs + 1))
             planned = not found and announces_change(sentence.small)
@@ -341,11 +341,11 @@ class _Reader:
             follows = planned or (bool(found) and (new or asks_how(sentence.small)))
             demands += found
         if 2 * len(demands) >= len(every):
-            demands += [demand for sentence, signs in left for demand in self._statement(sentence, signs)]
+            demands += [demand for sentence, signs in left for demand in self._demands_in_statement(sentence, signs)]
         self.titled = self.titled or (new and block.form is not BlockForm.ITEM)
         return sorted(demands, key=lambda demand: demand.start)
 
-    def _statement(self, sentence: Sentence, signs: int) -> list[Demand]:
+    def _demands_in_statement(self, sentence: Sentence, signs: int) -> list[Demand]:
         """Return the demand in a statement that specifies something new; none for any other statement."""
         label = LABEL.match(sentence.small)
         cut = label.end() if label and label["label"] in _ORDER else 0
@@ -355,7 +355,7 @@ class _Reader:
             return []
         return list(self._demand(sentence, requirement_kind(sentence.small)))
 
-    def _lead(self, sentence: Sentence, part: _Part) -> _Part:
+    def _introduced_part(self, sentence: Sentence, part: _Part) -> _Part:
         """Return how to read the list that a sentence introduces."""
         small = sentence.small.rstrip(":").rstrip()
         tail = small.rpartition(". ")[2]

@@ -139,7 +139,7 @@ def demands_of(user: UserTexts) -> Demands:
                 break
             latest.pop(demand.id, None)
             latest[demand.id] = StatedDemand(demand, number)
-    lost = [words_of(quote)[:_WORDS_COMPARED] for quote in _lost_quotes(user.clarified)]
+    lost = [words_of(quote)[:_WORDS_COMPARED] for quote in _dropped_quotes(user.clarified)]
     holding: list[StatedDemand] = []
     dropped: list[StatedDemand] = []
     for said in latest.values():
@@ -149,7 +149,7 @@ def demands_of(user: UserTexts) -> Demands:
     return Demands(tuple(holding), tuple(dropped), tuple(dict.fromkeys(unread)))
 
 
-def _lost_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
+def _dropped_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
     """Yield the quotes that the user has dropped by answering questions about conflicts."""
     for closed in clarified:
         if closed.question.count(HOLDS) == 1 and closed.answer:

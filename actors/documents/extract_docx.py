@@ -88,13 +88,15 @@ def read(content: bytes) -> Mapping[str, Any]:
             _add_table(reading, Table(element, document), f"table {reading.tables}", 1)
         else:
             _add_paragraph(reading, element)
-    beside = itertools.chain(_boxes(body), _margins(document), _notes(content, body), _comments(content))
+    beside = itertools.chain(
+        _text_boxes(body), _headers_and_footers(document), _notes(content, body), _comments(content)
+    )
     blocks = [*reading.blocks, *itertools.islice(beside, BLOCKS_MAX + 1)]
     if cut or len(blocks) > BLOCKS_MAX:
         notices.append("only its first parts are read, since it has too many")
         del blocks[BLOCKS_MAX:]
     notices += [f"a table over {TABLES_DEEP_MAX} levels deep is not read"] if reading.too_deep else []
-    notices += _changes(body)
+    notices += _unread_notices(body)
     if not any(block["kind"] == "table" or block["text"] for block in blocks):
         raise DocumentRefused("no text" + "".join(f"; {notice}" for notice in notices))
     properties = document.core_properties
@@ -154,7 +156,7 @@ def _merges_values(cells: list[Any], texts: list[str]) -> bool:
     return any(span and any(map(str.isdigit, text)) for span, text in zip(spans, texts, strict=False))
 
 
-def _boxes(body: Any) -> Iterator[dict[str, Any]]:
+def _text_boxes(body: Any) -> Iterator[dict[str, Any]]:
     """Yield the text boxes as blocks."""
     found = [item for item in body.iter(_BOX) if not _is_gone(item)]
     for number, box in enumerate(found, 1):
@@ -162,7 +164,7 @@ def _boxes(body: Any) -> Iterator[dict[str, Any]]:
             yield {"kind": "text", "place": f"text box {number}", "text": text}
 
 
-def _margins(document: Any) -> Iterator[dict[str, Any]]:
+def _headers_and_footers(document: Any) -> Iterator[dict[str, Any]]:
     """Yield the text of each header and footer as a block; none for a section that repeats the one before."""
     for section in document.sections:
         for name, margin in (("header", section.header), ("footer", section.footer)):
@@ -175,27 +177,27 @@ def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
     for kind, name in _NOTES.items():
         references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_gone(item)]
         numbers = {reference.get(qn("w:id")): number for number, reference in enumerate(references, 1)}
-        for note in _part(content, name, f"w:{kind}"):
+        for note in _elements_in(content, name, f"w:{kind}"):
             number = numbers.get(note.get(qn("w:id")))
             if number is not None and (text := _text(note)):
                 yield {"kind": "text", "place": f"{kind} {number}", "text": text}
 
 
 def _comments(content: bytes) -> Iterator[dict[str, Any]]:
-    for number, comment in enumerate(_part(content, "word/comments.xml", "w:comment"), 1):
+    for number, comment in enumerate(_elements_in(content, "word/comments.xml", "w:comment"), 1):
         author = " ".join((comment.get(qn("w:author")) or "").split())[:_AUTHOR_CHARACTERS]
         if text := _text(comment):
             place = f"comment {number}{' of ' if author else ''}{author}"
             yield {"kind": "text", "place": place, "text": text}
 
 
-def _part(content: bytes, name: str, tag: str) -> list[Any]:
+def _elements_in(content: bytes, name: str, tag: str) -> list[Any]:
     """Return the elements with a tag in a named part of the file; none if the file lacks the part."""
     archive = open_archive(content)
     return list(parse_xml(archive.read(name)).iter(qn(tag))) if name in archive.namelist() else []
 
 
-def _changes(body: Any) -> list[str]:
+def _unread_notices(body: Any) -> list[str]:
     """Return notices about text of the document that is not read."""
     gone = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
     gone = gone or any(_is_gone(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))

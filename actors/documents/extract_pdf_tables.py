@@ -89,7 +89,7 @@ class PageContent:
 
 def find_tables(page: Page, number: int) -> list[FoundTable]:
     """Return the ruled tables of a page. A table with one row is included, because it may be the rest of a table."""
-    above, below = _open_ends(page)
+    above, below = _missing_lines(page)
     tables = page.find_tables({"explicit_horizontal_lines": [*above, *below]} if above or below else {})
     found = [_find_table(table, number, above, below) for table in tables if _has_columns(table)]
     if any(_is_unruled(item) for item in found):
@@ -109,7 +109,7 @@ def _is_unruled(table: FoundTable) -> bool:
     return any(sum(lines > 1 for lines in row.lines) > 1 for row in cut)
 
 
-def _open_ends(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _missing_lines(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the lines that tables lack because the page cuts them off: at its top, and at its bottom.
 
     A table is cut off if its vertical lines end near the edge of the page, and no horizontal line connects their ends.
@@ -149,7 +149,7 @@ def _find_table(
         filled = [" ".join((cell or "").translate(LIGATURES).split()) for cell in cells]
         places = [place_of(number, box if box is not None else row.bbox) for box in row.cells]
         made = FoundRow(filled, places, [len((cell or "").strip().split("\n")) for cell in cells])
-        spans = _spans(row.cells, filled)
+        spans = _has_spanning_cell(row.cells, filled)
         heads = heads and (spans or is_header(filled) or not any(filled[1:]))
         merged = merged or (spans and heads)
         (doubtful if spans and not heads else rows).append(made)
@@ -167,7 +167,7 @@ def _find_table(
     )
 
 
-def _spans(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
+def _has_spanning_cell(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
     """Tell whether a row has a cell over several columns, or a cell with a number over several rows.
 
     A row of only one cell is a title, and does not count.

@@ -87,7 +87,7 @@ def read(content: bytes) -> Mapping[str, Any]:
 
 
 def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any], int]:
-    last, columns = _window(sheet)
+    last, columns = _rows_and_columns(sheet)
     if sheet.max_row > last or sheet.max_column > columns:
         notices.append(f"only {last:,} rows and {columns} columns of {sheet.title} are read")
     rows: list[dict[str, Any]] = []
@@ -171,7 +171,7 @@ def _is_doubtful(sheet: Any, merged: Any, value: Any) -> bool:
 
 def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
     """Yield the comments of a sheet as blocks, each with the place of its cell."""
-    last, columns = _window(sheet)
+    last, columns = _rows_and_columns(sheet)
     found = (cell for row in sheet.iter_rows(max_row=last, max_col=columns) for cell in row if cell.comment is not None)
     for cell in itertools.islice(found, COMMENTS_MAX):
         text = " ".join(cell.comment.text.rpartition(_THREADED)[2].split())
@@ -179,7 +179,7 @@ def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
             yield {"kind": "text", "place": f"{sheet.title}!{cell.coordinate}, comment", "text": text}
 
 
-def _window(sheet: Any) -> tuple[int, int]:
+def _rows_and_columns(sheet: Any) -> tuple[int, int]:
     """Return how many rows and columns of a sheet are read."""
     columns = min(sheet.max_column, COLUMNS_MAX)
     return min(sheet.max_row, ROWS_MAX, CELLS_MAX // columns), columns

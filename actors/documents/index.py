@@ -189,10 +189,10 @@ class DocumentIndex:
                 (" OR ".join(terms), _CANDIDATES),
             )
             found = [self.passages[int(str(row[0])) - 1] for row in rows]
-        return _spread(found, limit)
+        return _limit_per_source(found, limit)
 
 
-def _spread(found: list[Passage], limit: int) -> list[Passage]:
+def _limit_per_source(found: list[Passage], limit: int) -> list[Passage]:
     """Return the best passages. After `PER_SOURCE` passages of a document, its further passages come last."""
     seen: Counter[str] = Counter()
     first: list[Passage] = []

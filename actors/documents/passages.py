@@ -145,14 +145,14 @@ def _short_lines(document: Document) -> Iterator[_Line]:
         while len(rest) >= PASSAGE_CHARACTERS_MAX:
             cut = rest.rfind(" ", PASSAGE_CHARACTERS, PASSAGE_CHARACTERS_MAX - 1)
             cut = cut if cut > 0 else PASSAGE_CHARACTERS_MAX - 2
-            yield _Line(number, rest[:cut], _from(places, at))
+            yield _Line(number, rest[:cut], _places_after(places, at))
             left = rest[cut:].lstrip() if cut else ""
             at += len(rest) - len(left)
             rest = left
-        yield _Line(number, rest, _from(places, at))
+        yield _Line(number, rest, _places_after(places, at))
 
 
-def _from(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
+def _places_after(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
     """Return the places of the rest of a line after an offset. The first is the place that contains the offset."""
     before = [place for offset, place in places if offset <= at]
     return (*(((0, before[-1]),) if before else ()), *((offset - at, place) for offset, place in places if offset > at))

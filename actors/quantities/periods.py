@@ -53,8 +53,8 @@ def _nearest(text: str, start: int, end: int, title: str) -> Iterator[list[str]]
         ends = ending.start() if ending else len(text)
         clause = max((match.end() for match in _CLAUSE.finditer(text, begins, start)), default=begins)
         after = _CLAUSE.search(text, end, ends)
-        yield [*_strict(text, clause, after.start() if after else ends, start, end)]
-        yield [*_strict(text, begins, ends, start, end)]
+        yield [*_marked_years(text, clause, after.start() if after else ends, start, end)]
+        yield [*_marked_years(text, begins, ends, start, end)]
     above = [part for part in text[:line_start].split("\n") if part.strip() and "|" not in part]
     yield [*_loose(above[-1])] if "|" in line and above else []
     headings = [part for part in text[:line_start].split("\n") if part.startswith("#")]
@@ -79,7 +79,7 @@ def _loose(text: str) -> Iterator[str]:
     yield from (one or other for one, other in _DATE.findall(text))
 
 
-def _strict(text: str, begins: int, ends: int, start: int, end: int) -> Iterator[str]:
+def _marked_years(text: str, begins: int, ends: int, start: int, end: int) -> Iterator[str]:
     """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma.
 
     Also yield the years of dates.

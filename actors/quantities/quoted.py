@@ -186,7 +186,7 @@ class _Reader:
         form = find_form(whole.units, self.wanted, self.given, self.table, self.declared)
         if isinstance(form, Refusal):
             return form
-        problem = self._left_out(text, whole, form)
+        problem = self._contradiction(text, whole, form)
         if problem:
             return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=problem)
         quantity = whole.quantity(low, high, form.unit)
@@ -195,7 +195,7 @@ class _Reader:
             return read
         return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
 
-    def _left_out(self, text: str, whole: Whole, form: UnitForm) -> str:
+    def _contradiction(self, text: str, whole: Whole, form: UnitForm) -> str:
         """Return why the sentence contradicts the rates that a quantity leaves out; empty if it does not."""
         if not form.left_out:
             return ""
