@@ -76,10 +76,7 @@ def _phases_of_check(check: Use) -> list[AttemptPhase]:
 
 
 def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
-    """Return the tool call of the attempt's current phase; None for a phase that calls no tool.
-
-    `since` is the id of the snapshot with which a new snapshot is compared.
-    """
+    """Return the tool call of the current phase, if any. `since` is the snapshot to compare the next one with."""
     act, *checks = plan.uses(config.tools, attempt.step)
     match attempt.phase:
         case AttemptPhase.PRE_CHECK:

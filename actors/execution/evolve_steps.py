@@ -270,8 +270,8 @@ def _add_trouble(state: State, before: Configuration, event: StepSettled) -> Sta
     newly_broken = [
         invariant for invariant in broken_invariants(state.plan.program, state.now) if invariant not in broken_before
     ]
-    violations = (*_violations(state, before, event.step), *_new_missed_deadlines(state, event.step))
-    goals = _lost_goals(state) if event.outcome is StepOutcome.FAIL else []
+    violations = (*_find_violations(state, before, event.step), *_new_missed_deadlines(state, event.step))
+    goals = _lost_goal_findings(state) if event.outcome is StepOutcome.FAIL else []
     if event.handed_over:
         findings = (*event.findings, *goals)
         trouble = Trouble(_cause(state, event), event.step, findings)
@@ -287,7 +287,7 @@ def _add_trouble(state: State, before: Configuration, event: StepSettled) -> Sta
     return changed(state, trouble=trouble)
 
 
-def _violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
+def _find_violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement on tokens that a step has violated, and that was met before the step."""
     kept = [item for item in state.constraints.requirements if item.tokens]
     if not kept:
@@ -315,7 +315,7 @@ def _cause(state: State, event: StepSettled) -> TroubleCause:
     return TroubleCause.ASSUMPTION_BROKEN if never else TroubleCause.ESCALATED
 
 
-def _lost_goals(state: State) -> list[Finding]:
+def _lost_goal_findings(state: State) -> list[Finding]:
     goals = goals_of(state.plan.plan)
     if len(goals) < 2:
         return []

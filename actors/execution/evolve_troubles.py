@@ -88,10 +88,7 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
 
 
 def _drop_revocable(state: State) -> State:
-    """Return the state without the work that may be stopped here.
-
-    A call that is not repeatable continues to its end.
-    """
+    """Return the state without work that may stop here. A call that is not repeatable continues to its end."""
     revocable = [attempt for attempt in state.active.values() if not _must_finish(attempt)]
     replan = state.replan
     nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}
@@ -167,10 +164,7 @@ def record_replan_reply(state: State, event: ReplanReplied) -> State:
 
 
 def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a new plan with the constraints that hold for every plan.
-
-    In a partial replan it keeps the goal's text, too.
-    """
+    """Return a new plan with the constraints on every plan. In a partial replan it keeps the goal's text, too."""
     value, goal = with_constraints(plan, state.constraints), state.plan.plan.goal
     if replan.level is BacktrackLevel.PARTIAL_REPLAN and goal and value.get("goal") != goal:
         value = {**value, "goal": goal}

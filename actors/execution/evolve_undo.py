@@ -36,10 +36,7 @@ _WORDS: Mapping[ToolOutcome, str] = {
 
 
 def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
-    """Return an attempt after its phase was requested.
-
-    A call that has effects gets a number, and its arguments are kept.
-    """
+    """Return an attempt after its phase was requested. A call with effects gets a number; arguments are kept."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not has_effect(use, attempt.phase):
         return attempt
@@ -50,10 +47,7 @@ def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -
 
 
 def record_reissue(state: State, request: ToolRequested) -> State:
-    """Return the state after a call was made again.
-
-    If it is repeatable, the first call may have done its work before a crash.
-    """
+    """Return the state after a call was made again. If it is repeatable, the first one may have done its work."""
     attempt = state.attempt_at(request.node)
     if attempt is None or not request.repeatable:
         return state
@@ -85,10 +79,7 @@ def with_effect_of(
 
 
 def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
-    """Return the state after attempts were dropped.
-
-    If the call of one is still open, nobody knows what that call did.
-    """
+    """Return the state after attempts were dropped. If a call of one is open, nobody knows what it did."""
     for attempt in attempts:
         use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
         is_open = attempt.call and (attempt.open or attempt.unsure)
@@ -120,10 +111,7 @@ def mark_calls_before_fork(state: State, *nodes: str) -> State:
 
 
 def settle_by_hand(state: State, event: StepSettled) -> State:
-    """Return the state after a person has said that a step is done.
-
-    The step may have an effect: it is added as uncertain.
-    """
+    """Return the state after a person has said that a step is done. Its possible effect is added as uncertain."""
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]
     visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
     known = any(not item.certain and item.node.startswith(visit) for item in state.effects.values())

@@ -75,7 +75,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     if trouble.cause is TroubleCause.PLANNER_ASKS and finding.asks is not None:
         return _planner_question(state, trouble, finding.asks)
     about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
-    lines = [reason.message for reason in _reasons(trouble)]
+    lines = [reason.message for reason in _shown_findings(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
         lines.append(f"{format_count(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
@@ -92,7 +92,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
 def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
     """Return the question that a replan's planning run asks, with the trouble that the new plan must solve."""
-    rest = [reason.message for reason in _reasons(trouble) if reason.where != faults.REPLAN]
+    rest = [reason.message for reason in _shown_findings(trouble) if reason.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
     return add_consequences(
@@ -102,11 +102,8 @@ def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> Asked
     )
 
 
-def _reasons(trouble: Trouble) -> list[Finding]:
-    """Return the findings to show in a question.
-
-    A guard's findings about a new plan are left out: they are for models.
-    """
+def _shown_findings(trouble: Trouble) -> list[Finding]:
+    """Return the findings to show in a question. A guard's findings about a new plan are only for models."""
     reasons = [finding for finding in trouble.findings if finding.where != faults.REPLAN]
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
@@ -172,7 +169,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
     calls += _undo_text(state, attempt)
     form = make_form(
-        f"May {_step(state, attempt)} run{again}?",
+        f"May {_step_text(state, attempt)} run{again}?",
         about=f"It does what is shown below, and nothing of it before the answer. {_waits_text(attempt)}",
         shown=f"What it does:\n{calls}",
         choices={"yes": "The step runs.", "no": "The step is not begun, and counts as refused."},
@@ -180,7 +177,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
         otherwise="the step is not begun, and counts as refused.",
         priority="high",
     )
-    return _question(state, attempt, form, "a person approves it first")
+    return _ask_about(state, attempt, form, "a person approves it first")
 
 
 def _undo_text(state: State, attempt: Attempt) -> str:
@@ -198,35 +195,35 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
     """Return the question to a person who does a step, or who checks its result."""
     if attempt.phase is AttemptPhase.ACT:
         form = make_form(
-            f"Have you done {_step(state, attempt)}, as the instructions below say?",
+            f"Have you done {_step_text(state, attempt)}, as the instructions below say?",
             about=f"The plan gives this step to a person. {_waits_text(attempt)}",
             shown=shorten(person.instructions, QUESTION_TEXT_MAX),
             choices={DONE: "The step goes on to its check, or is done.", NOT_DONE: "The attempt counts as failed."},
             otherwise="the attempt counts as failed.",
         )
-        return _question(state, attempt, form, "a person does it")
+        return _ask_about(state, attempt, form, "a person does it")
     shown = shorten(person.instructions, QUESTION_TEXT_MAX)
     if attempt.work:
         diff = f"git diff {attempt.base[:16]} {attempt.work[:16]}"
         shown += f"\n\nThe work is not merged yet. In the workspace, `{diff}` shows it."
     form = make_form(
-        f"Does the result of {_step(state, attempt)} pass, checked as the instructions below say?",
+        f"Does the result of {_step_text(state, attempt)} pass, checked as the instructions below say?",
         about=f"The plan gives this check to a person. {_waits_text(attempt)}",
         shown=shown,
         choices={CHECK_PASSES: "The check passes, and the plan goes on.", CHECK_FAILS: "The attempt counts as failed."},
         otherwise="the attempt counts as failed.",
     )
-    return _question(state, attempt, form, "a person checks it")
+    return _ask_about(state, attempt, form, "a person checks it")
 
 
 def ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
     """Return the question that asks what a call that broke off has done."""
     use = tool_use(state.config, state.plan, attempt)
-    form = outcome_question("" if use is None else use.tool, _step(state, attempt))
-    return _question(state, attempt, form, "the outcome is unknown", node=attempt.question_node)
+    form = outcome_question("" if use is None else use.tool, _step_text(state, attempt))
+    return _ask_about(state, attempt, form, "the outcome is unknown", node=attempt.question_node)
 
 
-def _question(state: State, attempt: Attempt, form: AskedForm, why: str, *, node: str = "") -> ClarificationRequested:
+def _ask_about(state: State, attempt: Attempt, form: AskedForm, why: str, *, node: str = "") -> ClarificationRequested:
     return ClarificationRequested(
         **form.form,
         question_id=new_id(state.run.questions),
@@ -237,7 +234,7 @@ def _question(state: State, attempt: Attempt, form: AskedForm, why: str, *, node
     )
 
 
-def _step(state: State, attempt: Attempt) -> str:
+def _step_text(state: State, attempt: Attempt) -> str:
     name = state.plan.by_id[attempt.step].name
     title = f" ({one_line(name, _NAME_MAX)})" if name and name != attempt.step else ""
     return f"the step '{one_line(attempt.step, _NAME_MAX)}'{title}"

@@ -142,10 +142,7 @@ def outside_scope(requirements: Iterable[Requirement], changed: Collection[str],
 def check_changes(
     requirements: Collection[Requirement], changed: Collection[str], all_changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return the findings about the paths that a step has changed.
-
-    `all_changed` are the paths that all steps have changed so far.
-    """
+    """Return the findings about the paths that a step has changed. `all_changed` are those of all steps so far."""
     return (
         *changed_paths(requirements, changed, step),
         *outside_scope(requirements, changed, step),
@@ -165,10 +162,7 @@ def files_limit(requirement: Requirement) -> int | None:
 def too_many_files(
     requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return a finding for each limit on changed files that the files of all steps so far exceed.
-
-    Without changed files of this step there is none.
-    """
+    """Return a finding for each limit on changed files that all steps so far exceed; none if this step changed none."""
     findings = []
     for item in requirements:
         most = files_limit(item)

@@ -98,10 +98,7 @@ def trouble_node(number: int, *, planner_asks: bool = False) -> str:
 
 
 def undo_node(number: int) -> str:
-    """Return the node of the calls that undo an effect.
-
-    `number` is that of the call that had it (`CallEffect.number`).
-    """
+    """Return the node of the calls that undo an effect; `number` is that of its call (`CallEffect.number`)."""
     return f"{Owner.UNDO}/n{number}"
 
 

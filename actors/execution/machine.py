@@ -80,10 +80,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return requests.next_try(state, request)
 
     def try_again(self, state: State) -> CallRequested | RunFinished | None:
-        """Make the next try of a failed call after its pause.
-
-        End the run if no limit allows a try and nothing is open.
-        """
+        """Make the next try of a failed call after its pause. End the run if limits allow none and nothing is open."""
         next_call = None if state.run.saving else self.further_try(state)
         if isinstance(next_call, Limit):
             return None if step_rules.is_working(state) else end_exhausted_run(next_call)

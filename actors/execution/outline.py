@@ -112,7 +112,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
     """Return in which turn each step of the nominal run begins, by step id. Turns count from 1."""
     program, later = plan.program, contingent_steps(plan.plan)
     if plan.plan.has_outcomes:
-        return _numbers(plan, later)
+        return _turns_with_outcomes(plan, later)
     now, turns = program.initial, dict[str, int]()
     for turn in range(1, len(program.steps) + 1):
         free = [index for index in ready_steps(program, now) if program.steps[index].step_id not in {*later, *turns}]
@@ -128,7 +128,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
     return turns
 
 
-def _numbers(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
+def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
     """Return numbers for the steps of a plan with outcomes, in the order in which they can first be reached.
 
     No two steps have the same number, because the outcomes decide which of them run.

@@ -144,7 +144,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
     check_settings(setup.model, config.model_settings.body)
     goal = request.plan.get("goal")
     title = title_of(request.problem) or title_of(goal if isinstance(goal, str) else "")
-    warnings = tuple(_line(finding) for finding in verdict.findings if finding.severity == "warning")
+    warnings = tuple(_finding_text(finding) for finding in verdict.findings if finding.severity == "warning")
     if request.author_lacks:
         warnings = (*warnings, f"no new plan can be made where this one fails: {request.author_lacks}")
     name = str(request.plan.get("plan_id", "plan"))
@@ -183,10 +183,10 @@ def _prove_plan(request: ExecutionInput, text: str) -> Verdict:
     if not verdict.passed:
         first, more = verdict.errors[0], len(verdict.errors) - 1
         others = f" (and {format_count(more, 'more finding')})" if more else ""
-        cause = f"the plan is not proved: {_line(first)}{others}"
+        cause = f"the plan is not proved: {_finding_text(first)}{others}"
         raise UsageProblem(cause, place="PLAN", hint="`replan check` shows all findings")
     return verdict
 
 
-def _line(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     return f"{finding.code}: {' '.join(finding.message.split())}"

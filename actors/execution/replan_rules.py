@@ -128,10 +128,7 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
 
 
 def _failed_generators(state: State) -> frozenset[str]:
-    """Return the generators of all steps that have failed in any plan so far.
-
-    A planner without a model tries others first.
-    """
+    """Return the generators of steps that failed in any plan so far. A planner without a model tries others first."""
     planning = state.config.planning
     if planning is None or not planning.workflow.plans_from_tools:
         return frozenset()

@@ -149,10 +149,10 @@ def step_views(state: State) -> tuple[ShownStep, ...]:
         for step in state.plan.program.steps
     ]
     order = {step: number for number, step in enumerate(state.results)}
-    return tuple(sorted(steps, key=lambda step: _turn(order, step)))
+    return tuple(sorted(steps, key=lambda step: _sort_key(order, step)))
 
 
-def _turn(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
+def _sort_key(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
     """Return the sort key of a step: first those that have ended, in their order, then those at work, then the rest."""
     is_over = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
     if is_over and shown_step.step in order:
@@ -236,7 +236,7 @@ def _past_revision(revision: Revision) -> ShownRevision:
         )
         for step in plan.program.steps
     ]
-    steps.sort(key=lambda step: _turn(order, step))
+    steps.sort(key=lambda step: _sort_key(order, step))
     level = str(revision.level)
     return ShownRevision(revision.number, plan.plan.plan_id, revision.trace, revision.why, level, tuple(steps))
 

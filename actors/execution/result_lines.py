@@ -57,9 +57,9 @@ def _plan_lines(result: ExecutionResult) -> Iterator[Line]:
     for effect in result.undo:
         style: Style = "dim" if effect.status in ("undone", "by_hand", "not_done") else "yellow"
         yield indent_line(f"{effect.step} (call {effect.call}): {effect_text(effect)}", style)
-    yield _tokens("holds", result.holds)
+    yield _tokens_line("holds", result.holds)
     if result.missing:
-        yield _tokens("lacks", result.missing)
+        yield _tokens_line("lacks", result.missing)
     for finding in result.violations:
         yield indent_line(f"violated: {finding.message}", "red")
     for item in result.not_checked:
@@ -115,7 +115,7 @@ def step_facts(step: ShownStep) -> Iterator[str]:
         yield f"{step.seconds:.1f} s"
 
 
-def _tokens(name: str, tokens: tuple[str, ...]) -> Line:
+def _tokens_line(name: str, tokens: tuple[str, ...]) -> Line:
     text = ", ".join(tokens[:TOKENS_MAX]) or "nothing"
     more = f" and {len(tokens) - TOKENS_MAX} more" if len(tokens) > TOKENS_MAX else ""
     return field_line(name, f"{text}{more}", 6)
@@ -159,14 +159,14 @@ def checklist_of(result: ExecutionResult) -> Checklist | None:
     revised = f", revision {result.revision}" if result.revision > 1 else ""
     return Checklist(
         title=f"{result.revisions[-1].plan_id}{revised}",
-        items=tuple(_step(step) for step in result.steps),
-        goals=tuple(_goal(goal) for goal in result.goals),
+        items=tuple(_step_item(step) for step in result.steps),
+        goals=tuple(_goal_item(goal) for goal in result.goals),
         holds=_first_tokens(result.holds),
         missing=_first_tokens(result.missing),
     )
 
 
-def _step(step: ShownStep) -> ChecklistItem:
+def _step_item(step: ShownStep) -> ChecklistItem:
     status = str(step.status).replace("_", " ")
     facts = tuple(fact for fact in step_facts(step) if fact != status)
     findings = () if step.status is StepStatus.SUCCEEDED else step.findings
@@ -176,7 +176,7 @@ def _step(step: ShownStep) -> ChecklistItem:
     return ChecklistItem(step.step, step.name, _STEPS[step.status], status, facts, tuple(rows))
 
 
-def _goal(goal: ShownGoal) -> ChecklistItem:
+def _goal_item(goal: ShownGoal) -> ChecklistItem:
     return ChecklistItem(goal.id, goal.text, _GOALS[goal.status], str(goal.status))
 
 

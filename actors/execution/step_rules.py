@@ -114,10 +114,7 @@ def _is_handed_over(state: State, attempt: Attempt) -> bool:
 
 
 def _decide_attempt(state: State, attempt: Attempt) -> AttemptDecided:
-    """Return the policy's decision about a failed attempt.
-
-    If a person has refused the attempt, it is not tried again.
-    """
+    """Return the policy's decision about a failed attempt. An attempt that a person has refused is not tried again."""
     choice = choose(state.config.policy, attempt.findings)
     is_refused = attempt.findings[0].code == Code.NOT_APPROVED
     again = choice.level is BacktrackLevel.LOCAL_RETRY and not is_refused

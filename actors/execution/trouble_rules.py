@@ -111,10 +111,7 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
 
 
 def _plan_undoes(state: State, trouble: Trouble) -> bool:
-    """Return whether the plan says that everything is undone after a trouble.
-
-    Only a step's failure can lead to that.
-    """
+    """Return whether the plan says that a trouble undoes everything. Only a step's failure can lead to that."""
     if trouble.cause is not TroubleCause.ESCALATED or trouble.number:
         return False
     return state.plan.by_id[trouble.step].on_failure == UNDO

@@ -46,10 +46,7 @@ _TEXT_MAX = 2_000
 
 
 def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -> AskedForm:
-    """Return the question about an effect.
-
-    `asks` says why a person is asked. `tried`: the undo tool was called.
-    """
+    """Return the question about an effect. `asks` is why a person is asked. `tried`: the undo tool was called."""
     use = state.config.tools.undos.get(effect.undo)
     options = [BY_HAND, LEAVE]
     if (
@@ -165,11 +162,11 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
         arguments=arguments,
         repeatable=use.repeatable,
         timeout_seconds=use.timeout_seconds,
-        try_number=_next_try(state, node),
+        try_number=_next_try_number(state, node),
     )
 
 
-def _next_try(state: State, node: str) -> int:
+def _next_try_number(state: State, node: str) -> int:
     """Return the try number of the next call at a node. It goes on counting if a person has asked for more calls."""
     return state.undo_calls.get(node, 0) + 1
 

@@ -103,9 +103,9 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             prompt = format_count(len(given["prompt"]), "character")
             place = f"a worktree of {given['base'][:16]}"
             return f"{event.request_id} calls {event.tool} in {place} with a prompt of {prompt}, for {most} at most"
-        case ToolFinished() if (work := _work(event)) is not None:
+        case ToolFinished() if (work := _agent_work_in(event)) is not None:
             diff = f"git diff {work.base[:16]} {work.commit[:16]}"
-            return f"{event.request_id} {event.outcome}: {_files_of(work)} ({diff})"
+            return f"{event.request_id} {event.outcome}: {_changed_files_text(work)} ({diff})"
         case EffectSettled():
             return f"{event.step}: {effect_text(ShownEffect(event.step, 0, 'its undo tool', event.end))}"
         case _:
@@ -128,8 +128,8 @@ def _tool_end_text(event: ToolFinished) -> str:
     """Return the line about a call of a tool; empty for a read or written file and for a check that passed."""
     parsed = parse_node(tool_node(event.request_id))
     succeeded = event.outcome is ToolOutcome.SUCCEEDED
-    if parsed is not None and (work := _work(event)) is not None:
-        return f"{parsed.name}: attempt {parsed.number} changed {_files_of(work)}"
+    if parsed is not None and (work := _agent_work_in(event)) is not None:
+        return f"{parsed.name}: attempt {parsed.number} changed {_changed_files_text(work)}"
     if parsed is None or (succeeded and parsed.phase != AttemptPhase.ACT):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
@@ -150,7 +150,7 @@ def _agent_arguments(event: ToolRequested) -> Mapping[str, str] | None:
     return arguments if isinstance(arguments, dict) and arguments.keys() == {"base", "name", "prompt"} else None
 
 
-def _work(event: ToolFinished) -> AgentWork | None:
+def _agent_work_in(event: ToolFinished) -> AgentWork | None:
     parsed = parse_node(tool_node(event.request_id))
     if parsed is None or parsed.phase != AttemptPhase.DIFF or event.outcome is not ToolOutcome.SUCCEEDED:
         return None
@@ -160,7 +160,7 @@ def _work(event: ToolFinished) -> AgentWork | None:
         return None
 
 
-def _files_of(work: AgentWork) -> str:
+def _changed_files_text(work: AgentWork) -> str:
     """Return how many files an agent has changed, and the first of their paths."""
     return format_count(len(work.files), "file") + (f": {list_paths(work.files)}" if work.files else "")
 
@@ -178,10 +178,7 @@ def _format_reason(findings: tuple[Finding, ...]) -> str:
 
 
 def log_fields(event: ExecutionEvent, state: State) -> Mapping[str, str | int]:
-    """Return the fields `step`, `node` and `revision` of an event, if they are known.
-
-    `state` is one after the event.
-    """
+    """Return the fields `step`, `node` and `revision` of an event, if known. `state` is one after the event."""
     if isinstance(event, TroubleDecided | UndoDecided):
         return {"step": event.step} if event.step else {}
     if isinstance(event, PlanRevised):

@@ -146,13 +146,13 @@ def add_commit(state: State, before: Attempt, after: Attempt, event: ToolFinishe
             return fail_phase(before, faults.permanent_failure(before, "workspace:snapshot", why))
         if before.phase is AttemptPhase.DIFF:
             work = AgentWork.model_validate_json(event.output)
-            findings = _against_requirements(state, before, work.files)
+            findings = _refused_work_findings(state, before, work.files)
             return fail_phase(before, *findings) if findings else replace(after, work=work.commit)
     except ValidationError:
         return fail_phase(before, faults.permanent_failure(before, "worktree:diff", "its output cannot be read"))
     return after
 
 
-def _against_requirements(state: State, attempt: Attempt, files: tuple[str, ...]) -> tuple[Finding, ...]:
+def _refused_work_findings(state: State, attempt: Attempt, files: tuple[str, ...]) -> tuple[Finding, ...]:
     findings = check_changes(state.constraints.requirements, files, state.touched.union(files), attempt.step)
     return tuple(faults.refused_work(attempt, finding.message) for finding in findings)

@@ -53,20 +53,14 @@ class RefusedCall(PreparedCall):
 
 
 def system_refusal(error: OSError, doing: str) -> CallRefused:
-    """Return the refusal of a call because of an error of the operating system.
-
-    Its reason begins with the clause `doing`.
-    """
+    """Return the refusal of a call because of a system error. Its reason begins with the clause `doing`."""
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
     return CallRefused(outcome, f"{doing}: {cause}")
 
 
 def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
-    """Return a call that cannot begin because of an error.
-
-    For an `OSError`, the reason begins with the clause `doing`.
-    """
+    """Return a call that cannot begin because of an error. The reason for an `OSError` begins with `doing`."""
     match error:
         case CallRefused():
             return RefusedCall(error.result)
@@ -103,10 +97,7 @@ def check_before_calls(
 
 
 async def claim_workspace(workspace: Workspace) -> None:
-    """Wait until the run has the lock of its workspace.
-
-    Raises `CallRefused` if the run does not get the lock, or if the folder no longer exists.
-    """
+    """Wait until the run has the lock of its workspace. Raises `CallRefused` if it gets none, or the folder is gone."""
     if workspace.was_moved():
         raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} is not there any more")
     if not await workspace.take_lock():
@@ -204,10 +195,7 @@ def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
 
 
 def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> ToolResult:
-    """Return a result without secrets, with its output cut to `bytes_max`.
-
-    Run this in a thread, because the output may be large.
-    """
+    """Return a result without secrets, its output cut to `bytes_max`. Run it in a thread: an output may be large."""
     begin, dropped = redactor.redact_beginning(result.output, bytes_max), result.output[bytes_max:]
     output = cut_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
     return replace(result, output=output, reason=redactor.redact_beginning(result.reason, REASON_CHARACTERS_MAX))

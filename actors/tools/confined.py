@@ -93,10 +93,7 @@ def write_inside(
 
 
 def link_inside(folder: int, path: str, target: bytes) -> None:
-    """Replace a file or link below an open folder by a symbolic link, or create the link.
-
-    Raises `OutOfBounds`, `OSError`.
-    """
+    """Replace a file or link below an open folder by a symbolic link. Raises `OutOfBounds`, `OSError`."""
     with _parent_of(folder, path, make=True) as (parent, name):
         temporary = f".replan-{sha256(name.encode()).hexdigest()[:16]}.tmp"
         with suppress(FileNotFoundError):

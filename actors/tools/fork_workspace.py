@@ -164,10 +164,7 @@ def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFo
 
 
 def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[str, str]:
-    """Remove a worktree. Return why it is kept, and the new ref that keeps its last commit.
-
-    Each is empty if there is none.
-    """
+    """Remove a worktree; return why it is kept, and the new ref that keeps its last commit. Either may be empty."""
     repository = find_noted_repository(folder, home, TimeLimit(SECONDS))
     if repository.note.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0] != run:
         return "another run has worked in it", ""

@@ -53,7 +53,7 @@ def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
         for path, status, parent, name in entries:
             if len(listing) >= FILES_MAX:
                 raise TooManyFiles(f"there are more than {FILES_MAX:,} files")
-            text, mark = decode_path(path), ".".join(map(str, _marks(status)))
+            text, mark = decode_path(path), ".".join(map(str, _change_marks(status)))
             if before.get(text, ("", ""))[1] == mark:
                 listing[text] = before[text]
                 continue
@@ -61,7 +61,7 @@ def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
             if left < 0:
                 raise TooManyFiles(f"more than {TOTAL_BYTES_MAX:,} bytes have changed")
             with suppress(FileNotFoundError):  # It was removed meanwhile.
-                listing[text] = (_hash(parent, name, status), mark)
+                listing[text] = (_content_text(parent, name, status), mark)
     return listing
 
 
@@ -120,7 +120,7 @@ def _folder(workspace: Path, home: Path) -> Path:
     return home / "workspaces" / f"{key_of(workspace)}.listings"
 
 
-def _marks(status: os.stat_result) -> tuple[int, ...]:
+def _change_marks(status: os.stat_result) -> tuple[int, ...]:
     return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
@@ -153,7 +153,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
             os.close(below)
 
 
-def _hash(parent: int, name: bytes, status: os.stat_result) -> str:
+def _content_text(parent: int, name: bytes, status: os.stat_result) -> str:
     """Return a text that identifies a file's kind, its mode of execution, and the hash of its content or target."""
     if stat.S_ISLNK(status.st_mode):
         return f"l{hashlib.sha256(os.readlink(name, dir_fd=parent)).hexdigest()[:32]}"

@@ -69,15 +69,15 @@ def load_tools(
     for name, tool in file.tools.items():
         match tool:
             case CommandTool():
-                tools[name] = _command(name, tool, document, place.parent, environment)
+                tools[name] = _command_spec(name, tool, document, place.parent, environment)
             case PythonTool():
-                tools[name] = _python(name, tool, document, place.parent, workspace)
+                tools[name] = _python_spec(name, tool, document, place.parent, workspace)
             case McpTool():
                 server = _server(tool.mcp, ("tools", name, "mcp", "server"), file, document)
                 own = _McpCall(tool.mcp, tool.parameters, tool.repeatable, tool.output_bytes)
-                tools[name] = _mcp(name, own, server, document, environment)
+                tools[name] = _mcp_spec(name, own, server, document, environment)
             case AgentTool():
-                tools[name] = _agent(name, tool, file, document, environment)
+                tools[name] = _agent_spec(name, tool, file, document, environment)
             case _:
                 continue
     digest = sha256(orjson.dumps(document.value, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -97,13 +97,13 @@ def load_tools(
     return LoadedTools(toolset, notices)
 
 
-def _command(
+def _command_spec(
     name: str, tool: CommandTool, document: ParsedFile, folder: Path, environment: Mapping[str, str]
 ) -> CommandSpec:
     spec = CommandSpec(
         name=name,
         argv=tool.command,
-        wrap=_wrap(name, tool, document, environment),
+        wrap=_wrap_words(name, tool, document, environment),
         folder=str(folder),
         parameters=tool.parameters,
         environment=tool.environment,
@@ -119,7 +119,7 @@ def _command(
     return spec
 
 
-def _wrap(name: str, tool: CommandTool, document: ParsedFile, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _wrap_words(name: str, tool: CommandTool, document: ParsedFile, environment: Mapping[str, str]) -> tuple[str, ...]:
     if tool.wrap != ISOLATED:
         return tool.wrap
     try:
@@ -129,7 +129,7 @@ def _wrap(name: str, tool: CommandTool, document: ParsedFile, environment: Mappi
         raise document.problem(f"this machine can isolate no tool: {error}", ("tools", name, "wrap"), hint) from None
 
 
-def _python(name: str, tool: PythonTool, document: ParsedFile, folder: Path, workspace: Path | None) -> PythonSpec:
+def _python_spec(name: str, tool: PythonTool, document: ParsedFile, folder: Path, workspace: Path | None) -> PythonSpec:
     place, _, function = tool.python.rpartition(":")
     path = ("tools", name, "python")
     digest = ""
@@ -155,7 +155,7 @@ def _python(name: str, tool: PythonTool, document: ParsedFile, folder: Path, wor
     )
 
 
-def _agent(
+def _agent_spec(
     name: str, tool: AgentTool, file: ToolsFile, document: ParsedFile, environment: Mapping[str, str]
 ) -> AgentSpec:
     agent, path = tool.agent, ("tools", name, "agent")
@@ -167,14 +167,14 @@ def _agent(
             raise document.problem(cause, (*path, "mcp", "server"), "name a server with a `command`")
         sent = agent.mcp.model_copy(update={"arguments": dict(agent.sent)})
         own = _McpCall(sent, {}, agent.repeatable, agent.output_bytes)
-        remote = _mcp(name, own, server, document, environment)
+        remote = _mcp_spec(name, own, server, document, environment)
     spec = AgentSpec(
         name=name,
         argv=agent.command,
         mcp=remote,
         folder=str(Path(document.source).resolve().parent),
         environment=agent.environment if remote is None else (),
-        writable=_writable(agent, path, document, environment),
+        writable=_writable_paths(agent, path, document, environment),
         report=agent.report,
         micro_usd_max=round(agent.max_cost_usd * MICRO),
         output_bytes=agent.output_bytes,
@@ -188,7 +188,7 @@ def _agent(
     return spec
 
 
-def _writable(
+def _writable_paths(
     agent: AgentCommand, path: KeyPath, document: ParsedFile, environment: Mapping[str, str]
 ) -> tuple[str, ...] | None:
     if not agent.confined:
@@ -223,7 +223,9 @@ class _McpCall(NamedTuple):
     output_bytes: int
 
 
-def _mcp(name: str, tool: _McpCall, server: McpServer, document: ParsedFile, environment: Mapping[str, str]) -> McpSpec:
+def _mcp_spec(
+    name: str, tool: _McpCall, server: McpServer, document: ParsedFile, environment: Mapping[str, str]
+) -> McpSpec:
     given, own = tool.remote.arguments, ("mcp_servers", tool.remote.server)
     template = {parameter: f"{{{parameter}}}" for parameter in tool.parameters} if given is None else given
     spec = McpSpec(

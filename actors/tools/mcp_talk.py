@@ -46,10 +46,7 @@ EVALUATIONS_MAX = 2_000
 ERRORS_MAX = 10
 """How many errors of arguments are compared to choose the one to report."""
 UNEVALUATED = frozenset({"pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"})
-"""The keywords that are not evaluated: their patterns come from the server and might take endless time.
-
-The server checks them itself.
-"""
+"""The keywords that only the server checks: they have patterns of its own, which might take endless time."""
 
 
 async def call_server(
@@ -58,10 +55,7 @@ async def call_server(
     streams: AbstractAsyncContextManager[Streams],
     send: Callable[[], None],
 ) -> ToolResult:
-    """Return the result of a call.
-
-    `send` is called right before the call is sent. Raises nothing except cancellation.
-    """
+    """Return the result of a call; `send` is called right before it is sent. Raises nothing except cancellation."""
     result: ToolResult | None = None
     try:
         async with Client(open_streams(streams), cache=None, extensions=[TasksAccepted()]) as client:

@@ -68,10 +68,7 @@ class Talk:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Streams]:
-        """Yield the two streams of messages.
-
-        Then close the program's input, and wait a little for the program to end.
-        """
+        """Yield the two streams of messages. Then close the program's input, and wait a little for its end."""
         to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
         async with trio.open_nursery() as nursery, to_us, incoming, outgoing, from_us:

@@ -223,10 +223,7 @@ class Repository:
         return self.write_ref(run, "head", commit)
 
     def remove_worktree(self) -> None:
-        """Remove the workspace, which is a git worktree, and what the home keeps for it.
-
-        Raises `GitFailed`, `OSError`.
-        """
+        """Remove the workspace, a git worktree, and what the home keeps for it. Raises `GitFailed`, `OSError`."""
         place = {"GIT_DIR": str(self.common)}
         git = Git(self.theirs.program, self.common, place, self.theirs.limit)
         git.run("worktree", "remove", "--force", str(self.workspace))
@@ -304,7 +301,7 @@ def find_repository(
     """
     found = open_repository(workspace, home, inherited, limit)
     if found is not None:
-        _check_same(found.note, f"{run}\n{_places(found)}", first=first)
+        _check_same(found.note, f"{run}\n{_written_folders(found)}", first=first)
     return found
 
 
@@ -361,12 +358,12 @@ def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repo
     if found is None:
         raise GitFailed("the workspace is no git repository any more")
     noted = found.note.read_text(encoding="utf-8", errors="surrogateescape") if found.note.is_file() else ""
-    if noted.partition("\n")[2] != _places(found):
+    if noted.partition("\n")[2] != _written_folders(found):
         raise GitFailed("the workspace has another repository than at the start of the run")
     return found
 
 
-def _places(repository: Repository) -> str:
+def _written_folders(repository: Repository) -> str:
     """Return the folders to which a repository writes, one per line."""
     return "".join(f"{folder}\n" for folder in (repository.common, *_object_folders(repository.common / "objects")))
 

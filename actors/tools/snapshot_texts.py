@@ -40,10 +40,7 @@ def snapshot_use(name: str, since: str = "") -> ToolUse:
 
 
 def read_snapshot(output: str) -> WorkspaceSnapshot:
-    """Return the snapshot in an output of `workspace:snapshot`.
-
-    Raises `pydantic.ValidationError` for any other text.
-    """
+    """Return the snapshot in an output of `workspace:snapshot`. Raises `ValidationError` for any other text."""
     return WorkspaceSnapshot.model_validate_json(output)
 
 
@@ -55,7 +52,7 @@ def touched_paths(changed: Collection[str], paths: Collection[str]) -> tuple[str
 
 def ref_of(run: str, name: str) -> str:
     """Return the ref that keeps a run's snapshot: `refs/replan/RUN/NAME`. Both parts are made valid for a ref."""
-    return f"refs/replan/{_part(run)}/{_part(name)}"
+    return f"refs/replan/{_ref_part(run)}/{_ref_part(name)}"
 
 
 def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
@@ -70,7 +67,7 @@ def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
     return tuple(kept), len(paths) - len(kept)
 
 
-def _part(text: str) -> str:
+def _ref_part(text: str) -> str:
     """Return a text as one valid part of a ref. If it had to be changed or cut, it ends with its hash."""
     fit = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")
     if text and fit == text and len(fit) <= _NAME_CHARACTERS_MAX:

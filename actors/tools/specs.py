@@ -152,10 +152,7 @@ def placeholders(value: Any) -> Iterator[str]:
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return a template with its parameters replaced by values, once.
-
-    A text that is only a parameter becomes its value.
-    """
+    """Return a template with its parameters replaced, once. A text that is only a parameter becomes its value."""
     match template:
         case str():
             whole = PLACEHOLDER.fullmatch(template)

@@ -190,10 +190,7 @@ class ToolSet(Value):
         return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
-        """Return the use that checks a step; None if it has no guard.
-
-        Raises `KeyError` if `unbound` reports the guard.
-        """
+        """Return the use that checks a step; None without a guard. Raises `KeyError` if `unbound` reports the guard."""
         own = self._bound_use(step, "guard")
         return own or (self.guards[step.guard] if step.guard else None)
 
@@ -373,10 +370,7 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return what is read from each name's results and what its calls use, sorted by name.
-
-    Names with neither are left out.
-    """
+    """Return what each name's results contain and its calls use, sorted by name. Names with neither are left out."""
     results = {
         name: ReadableResult(
             outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs))
@@ -391,7 +385,7 @@ def use_text(use: Use, tools: ToolSet) -> str:
     """Return what a use does, complete and in one line. A command is quoted as a shell would need it."""
     match use:
         case ToolUse():
-            return f"{_call(use, tools)}{', which must fail' if use.expect == 'failure' else ''}"
+            return f"{_call_text(use, tools)}{', which must fail' if use.expect == 'failure' else ''}"
         case ModelUse():
             return f"a model writes {use.file}"
         case PersonUse():
@@ -400,7 +394,7 @@ def use_text(use: Use, tools: ToolSet) -> str:
             assert_never(use)
 
 
-def _call(use: ToolUse, tools: ToolSet) -> str:
+def _call_text(use: ToolUse, tools: ToolSet) -> str:
     spec, arguments = tools.tools.get(use.tool), json.loads(use.arguments)
     arguments |= {name: f"<{token}>" for name, token in use.takes.items()}
     match spec:

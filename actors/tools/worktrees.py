@@ -165,10 +165,7 @@ def _index_of(folder: Path) -> Path:
 
 
 def _repository_in(repository: Repository, folder: Path) -> Repository:
-    """Return the workspace's repository with a worktree as its folder of files.
-
-    The worktree's own `.git` is not read.
-    """
+    """Return the workspace's repository with a worktree as its files. The worktree's own `.git` is not read."""
     index = _index_of(folder)
     own = {**repository.ours.own, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(index)}
     git = replace(repository.ours, workspace=folder, own=own)
