@@ -181,8 +181,8 @@ def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace
     """Check a folder, lock it for a run, and yield it as the run's workspace.
 
     Processes that a killed driver of this run has left may hold the lock. Then the workspace is yielded without it, and
-    `locked` acquires it once they have ended. Raises `UsageProblem` if the folder cannot be a workspace or another run
-    works in it.
+    `take_lock` acquires it once they have ended. Raises `UsageProblem` if the folder cannot be a workspace or another
+    run works in it.
     """
     folder = check_workspace(path, home)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
