@@ -44,7 +44,7 @@ def attribute_errors(plugin: str) -> Iterator[None]:
 def _error_to_report(error: BaseException) -> Exception | None:
     """Return the error that caused the others; None if there are only cancellations, or an interrupt is among them.
 
-    An error beside a cancellation is reported: a plug-in that fails while it is being cancelled has a bug.
+    An error beside a cancellation is reported, because a plug-in that fails while it is being cancelled has a bug.
     """
     if isinstance(error, BaseExceptionGroup) and error.subgroup((KeyboardInterrupt, SystemExit)) is not None:
         return None

@@ -31,7 +31,7 @@ from actors.values.model_settings import KEY, ModelSettings
 from runtime.core.errors import UsageProblem
 
 STEPS_MAX = 64
-"""The most steps of one workflow; the seeds' largest has 12."""
+"""The most steps of one workflow; the largest of the seeds has 12."""
 EXPIRY_MAX = 366 * 86_400.0
 """The longest time limit of a question, in seconds."""
 TEXT_MAX = 20_000
@@ -53,7 +53,7 @@ FREE_GENERATORS = TEMPLATE_GENERATORS | {PDDL_PLANS, TOOL_PLANS}
 """The built-in generators that call no model (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
-"""The names of the generator that calls the run's model; the seeds name it by the kind of artifact."""
+"""The names of the generator that calls the run's model. The seeds have one name for each kind of artifact."""
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
@@ -142,7 +142,7 @@ class Workflow(Config):
     def _check_edges(self) -> "Workflow":
         """Check the edges between steps.
 
-        Missing steps are reported before cycles: a misspelt name may cause a cycle.
+        Missing steps are reported before cycles, because a misspelt name may cause a cycle.
         """
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
@@ -271,7 +271,7 @@ class Workflow(Config):
         return pair.deterministic if pair.deterministic is not None else pair.generator in free
 
     def role(self, step: str) -> str:
-        """Return the role of a step: the one that it states, or the one of its guard; empty if there is neither."""
+        """Return the role that a step states, or else the role of its guard; empty if there is neither."""
         pair = self.action_pairs[step]
         return pair.role or next((_ROLES[guard] for guard in pair.guards if guard in _ROLES), "")
 
@@ -388,7 +388,7 @@ def unknown_names(
 
 
 def find_prompt_entry(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
-    """Return the prompt entry of a step: the one that it names, or the one of its id, or the one of its role.
+    """Return the prompt entry that a step names, or else the entry with its id, or else the entry with its role.
 
     Raises:
         UsageProblem: there is none; `load_workflow` has checked this for every step that calls a model.

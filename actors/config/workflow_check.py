@@ -39,7 +39,7 @@ def check_workflow(
     reported as one problem, or as a notice if the workflow is not `to_run`.
 
     Raises:
-        UsageProblem: the first problem. Names are checked first: the role of a step follows from its guard, so a
+        UsageProblem: the first problem. Names are checked first, because the role of a step follows from its guard: a
             misspelt guard would be reported as a missing prompt.
     """
     return _Loader(root, guards, generators, to_run).load(name_or_path, ())

@@ -27,7 +27,7 @@ def fold_space(text: str) -> str:
 
 
 def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise `UsageProblem` for a setting that is not in `known`, or that is not a list of names."""
+    """Raise `UsageProblem` for a setting that is not in `known`, and for a value that is not a list of names."""
     for key, value in config.items():
         place = f"guard_config of {guard}: {key}"
         if key not in known:

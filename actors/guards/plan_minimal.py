@@ -1,4 +1,4 @@
-"""`plan_minimal`: the plan can be read and its steps form a valid graph. Linear time."""
+"""`plan_minimal`: the plan can be read, and its steps form a valid graph. The time is linear."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -30,7 +30,7 @@ class Guard(Protocol):
 
 
 AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
-"""A guard, or a plug-in that does I/O: an async function."""
+"""A guard: a function, or an async function of a plug-in that does I/O."""
 
 GuardFactory = Callable[[Mapping[str, Any]], AnyGuard]
 """Makes a guard, sync or async, from its `guard_config`.

@@ -22,7 +22,8 @@ NAME = "recon_valid"
 LITERAL = frozenset({"mentioned_files", "apis_involved", "test_references"})
 """The lists whose items are names."""
 REQUIREMENTS = "requirements"
-"""The list of stated requirements, which may be empty: each an object with `kind`, `text`, `quote` and `source`."""
+"""The list of stated requirements, which may be empty. Its items are objects with `kind`, `text`, `quote` and
+`source`."""
 ITEMS_MAX = 1000
 """The most items of one list."""
 SEARCH_MAX = 300_000_000

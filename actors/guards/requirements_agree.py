@@ -2,7 +2,7 @@
 
 Three conflicts can be decided without understanding a text. Recon declares one (`conflicts_with`), the same name is
 wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts. Each
-conflict is a question to the user; one that was asked before is only a warning.
+conflict is a question to the user; if it was asked before, it is only a warning.
 
 A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
 open ("within TBD days"). That is a question too, if the step may ask. Otherwise recon's own reading is assumed, which

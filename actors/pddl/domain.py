@@ -30,7 +30,7 @@ class Atom(NamedTuple):
 
 
 class Literal(NamedTuple):
-    """An atom that must hold, or that must not hold."""
+    """An atom, and whether it must hold or must not hold."""
 
     atom: Atom
     positive: bool = True

@@ -174,7 +174,7 @@ _WIDER = frozenset(
         *(":universal-preconditions", ":quantified-preconditions"),
     )
 )
-"""Requirements that many domains declare without using them; an unsupported construct is refused where it is used."""
+"""Requirements that many domains declare without using them. An unsupported construct is refused only if it is used."""
 _REFUSED = frozenset(
     (
         *(":fluents", ":numeric-fluents", ":object-fluents", ":durative-actions", ":duration-inequalities", ":time"),

@@ -59,7 +59,7 @@ class Translation:
 
     @property
     def invalid_index(self) -> int:
-        """The index of the invalid action in `actions`: the first without a step."""
+        """The index of the invalid action in `actions`; it is the first action without a step."""
         return len(set(self.numbers.values()))
 
 
@@ -147,7 +147,7 @@ class _Progression:
 
 
 def _fewest_unmet(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
-    """Return the unmet literals in the state that has the fewest of them."""
+    """Return the unmet literals in that state in which the fewest are unmet."""
     lists = ([literal for literal in literals if not holds(literal, state)] for state in states)
     found = min((sorted(map(str, lacking)) for lacking in lists), key=lambda names: (len(names), names))
     return tuple(found)

@@ -33,7 +33,7 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
     """Return the prompts of a file, and notices. A file without `sections` uses those of the file `shared`.
 
     AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. An entry of a JSON file that lacks
-    only this key takes the one of `shared`, with a notice (S100). An entry of a JSON file that is a single text is
+    only this key uses the one of `shared`, with a notice (S100). An entry of a JSON file that is a single text is
     ignored, with a notice: its role and task cannot be told apart.
 
     Raises `UsageProblem` if a file cannot be read, a text is missing, empty or too long, or a slot is missing or

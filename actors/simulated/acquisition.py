@@ -251,7 +251,7 @@ def review(material: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(material: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the fields of the material; the field of the last search comes first."""
+    """Return the fields of the material, first the field of the last search."""
     fields = [field for field in material.get("fields", ()) if isinstance(field, Mapping) and "path" in field]
     wanted = material.get("field")
     return sorted(fields, key=lambda field: field["path"] != wanted)

@@ -62,7 +62,7 @@ def address(spec: SimulatedSpec) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """A request to the author."""
+    """A request to the simulated author, with the world in which it is answered."""
 
     world: World
     node: str
@@ -331,7 +331,7 @@ CAUSES: Mapping[str, Cause] = {
     "recon": Cause.MISSING_EVIDENCE,
     "analysis": Cause.WORKFLOW_MISMATCH,
 }
-"""The answer of a classifier for each level; the default policy then goes back to that level."""
+"""The cause that a classifier answers for each level; the default policy goes back to the level of the cause."""
 
 AUTHORS: Mapping[str, Callable[[Request], dict[str, Any]]] = {
     "analysis": _analysis,

@@ -19,7 +19,7 @@ _WORDING = re.compile(r"view:[a-z][a-z0-9_]*=\d+ ?|written as [0-9a-f]+")
 
 
 def note(name: str) -> str:
-    """Return the end of a plan's goal; it differs between plans with the same views."""
+    """Return the end of a plan's goal. It differs between plans with the same views."""
     return f"written as {name}"
 
 

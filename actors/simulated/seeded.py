@@ -1,4 +1,4 @@
-"""Random numbers without a state: each is a function of the words that name it, independent of earlier draws."""
+"""Random numbers without a state. Each is a function of the words that name it, whatever was drawn before."""
 
 import hashlib
 import math
@@ -39,7 +39,7 @@ def pick(shares: Mapping[K, float], *words: object) -> K:
 
 
 def pick_at(shares: Mapping[K, float], at: float) -> K:
-    """Return the key at a position from 0 to 1, if the shares are laid side by side on that line."""
+    """Return the key at a position from 0 to 1, if the shares lie side by side on that line."""
     left = at * sum(shares.values())
     for key, share in shares.items():
         left -= share

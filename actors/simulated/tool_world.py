@@ -97,7 +97,7 @@ class Task(Config):
 
 @dataclass
 class Ways:
-    """The simulated author of new plans: it tries the tools of each step in turn."""
+    """The simulated author of new plans. For each step that failed, it tries the next tool."""
 
     task: Task
     """The task that the plans are for."""

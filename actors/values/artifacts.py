@@ -43,7 +43,7 @@ class Artifact:
 
     @property
     def ended_early(self) -> bool:
-        """Whether the reply lacks its end: it reached its token limit, or a content filter stopped it."""
+        """Whether the reply lacks its end, because it reached its token limit or a content filter stopped it."""
         return lacks_end(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":

@@ -266,7 +266,7 @@ def _shorten_finding(finding: Finding) -> Finding:
 
 
 def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first tokens, cut; the same tuple if none is cut."""
+    """Return the first `TOKENS_MAX` tokens, each cut short; the same tuple if all of it is short."""
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
     return tuple(shorten(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])

@@ -26,7 +26,7 @@ class FlowNode:
     contingent: bool = False
     """Whether only a failure makes it necessary."""
     note: str = ""
-    """A short addition to its title, such as the number of visits."""
+    """A short addition to the title, such as the number of visits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class FlowEdge:
     taken: bool = False
     """Whether the run has taken it."""
     label: str = ""
-    """Its condition in few words, such as the outcome of a step; empty for none."""
+    """The condition of the edge in few words, such as the outcome of a step; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,5 +120,5 @@ def html_of(lines: Iterable[Line]) -> str:
 
 
 def markdown_of(lines: Iterable[Line]) -> str:
-    """Return lines as a code block of Markdown: each is indented by four spaces."""
+    """Return lines as a code block of Markdown, each line indented by four spaces."""
     return "\n".join(f"    {row.plain}".rstrip() for row in lines) + "\n"

@@ -23,8 +23,8 @@ SHOWN_MAX = 20_000
 
 
 Priority = Literal["high", "normal", "low"]
-"""The urgency of a question. High: a person approves or rejects, or says how a tool's call has ended. Low: a default is
-assumed without an answer. Agents choose it for their own questions."""
+"""How urgent a question is. High: a person approves or rejects, or says how a tool's call has ended. Low: a default is
+assumed without an answer. Agents choose the priority of their own questions."""
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 """All priorities, in the order in which questions are listed."""
 

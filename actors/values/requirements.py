@@ -155,7 +155,7 @@ def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
 
 
 def fallback_goal(texts: Iterable[str]) -> Requirement | None:
-    """Return a goal for a problem that states none: the first sentence of its texts; None if they have no words."""
+    """Return the first sentence with words as a goal, for a problem that states no goal; None if it has no words."""
     for text in texts:
         for sentence in _SENTENCE_END.split(text[: 10 * _SENTENCE_MAX]):
             quote = " ".join(sentence.split())[:_SENTENCE_MAX]
