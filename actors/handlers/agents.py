@@ -1,6 +1,6 @@
-"""A kind made of a small agent: its actors, how it is prepared, and its registration, with nothing left to write.
+"""A kind made from a small agent: its actors, its preparation, and its registration. Nothing else has to be written.
 
-`agent_kind` makes an `actors.run.kind.Kind` of an `actors.run.agent.Agent` and the tools that it may call.
+`agent_kind` makes an `actors.run.kind.Kind` from an `actors.run.agent.Agent` and the tools that it may call.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,19 +24,19 @@ from runtime.core.ledger import Limits
 from runtime.drive.actor import Actor
 
 CALLS_SIDE_BY_SIDE = 16
-"""Calls of the model that one run makes at a time."""
+"""How many calls of the model one run makes at the same time."""
 WAITS_MAX = 1024
-"""Waits side by side: one per back-off, the deadline, and the expiry of each question."""
+"""How many waits may be open at once: one for each back-off, for the deadline, and for the expiry of each question."""
 
 AgentKind = Kind[AgentState[D], AgentEvent]
-"""The kind of a small agent whose data is a `D`."""
+"""The kind of a small agent whose data has the type `D`."""
 Tools = Callable[[Resources], Sequence[Tool]]
-"""Returns the tools of a run from what the driving process gives."""
+"""Returns the tools of a run, from what the driving process provides."""
 
 
 @dataclass(frozen=True)
 class AgentTask:
-    """A user's wish for a small agent: the input of its kind's `prepare`."""
+    """The input for `prepare` of a small agent's kind: the user's task and limits."""
 
     task: str
     """The task, as the agent reads it: text or JSON."""
@@ -50,11 +50,11 @@ class PreparedAgent:
 
     kind: str
     task: AgentTask
-    """The user's input with the limits of the run."""
+    """The user's input, with the limits of the run."""
     settings: AgentSettings
-    """The configuration that the run keeps until its end, with the user's model and its price."""
+    """The configuration of the run, which never changes, with the user's model and its price."""
     notices: tuple[str, ...] = ()
-    """Notices for the user before the run starts."""
+    """Notices to show the user before the run starts."""
 
     @property
     def title(self) -> str:
@@ -75,8 +75,8 @@ def agent_kind(
 ) -> AgentKind[D]:
     """Return the kind of a small agent.
 
-    `tools` are what it may call, for each run that is driven. `settings` are what its runs are pinned to; the model and
-    its price are those that the user of a run has chosen.
+    `tools` returns the tools that a run may call, each time that the run is driven. `settings` is the configuration of
+    all its runs, except the model and its price, which the user of a run chooses.
     """
     machine = AgentMachine(agent)
     return Kind(

@@ -1,4 +1,4 @@
-"""Briefs: all that an actor may see of the request that it carries out. Pure values, made when work is handed out."""
+"""Briefs: everything that an actor gets to see of its request. Pure values, made when work is handed out."""
 
 from typing import NamedTuple, Protocol
 
@@ -13,31 +13,31 @@ class CallOptions(NamedTuple):
     request_id: str
     """The id of the request, unique within the run."""
     purpose: str
-    """The purpose of the call: a step, or a name of its own."""
+    """The purpose of the call: a step, or another name that the kind defines."""
     timeout_seconds: float
     """The time limit of the try, in seconds."""
     output_tokens_max: int
-    """The most tokens that the reply may have."""
+    """The most tokens of the reply."""
     settings: ModelSettings | None = None
-    """The settings of the call; None where all are the provider's own."""
+    """The settings of the call; None for the provider's defaults."""
     model: str = ""
-    """The model that is asked; empty for the run's own."""
+    """The model to ask; empty for the run's own."""
 
 
 class GenerationBrief(NamedTuple):
-    """What a generator gets for one try of a call."""
+    """The input of a generator, for one try of a call."""
 
     run: str
     request: CallOptions
     """The id, the purpose and the limits of the call."""
     prompt: Rendered
-    """The prompt for a model, rendered; empty where the step has none."""
+    """The rendered prompt for a model; empty if the step has none."""
     context: Context
-    """What the prompt was rendered from, for generators that call no model."""
+    """The data from which the prompt was rendered, for generators that call no model."""
 
 
 class JudgementRequest(Protocol):
-    """A request for a verdict, as far as its handler needs it."""
+    """The part of a request for a verdict that its handler reads."""
 
     @property
     def request_id(self) -> str:
@@ -46,16 +46,16 @@ class JudgementRequest(Protocol):
 
     @property
     def guard(self) -> str:
-        """The name of the guard that is asked."""
+        """The name of the guard to ask."""
         ...
 
 
 class JudgementBrief(NamedTuple):
-    """What a guard gets for one verdict."""
+    """The input of a guard, for one verdict."""
 
     request: JudgementRequest
     """The request for the verdict, with the name of the guard."""
     artifact: Artifact
-    """The artifact that is judged."""
+    """The artifact to judge."""
     context: Context
     """Everything else that the guard may read."""

@@ -1,7 +1,7 @@
 """Generators of artifacts. The built-in ones call a model; a plug-in is any function from a context to text.
 
-A plug-in is written against anyio, so its author need not know the event loop. It is `async def make(context: Context)
--> str`, or a plain function if it does not wait. Its text is judged like a model's.
+A plug-in is written for anyio, so its author need not know the event loop. It is `async def make(context: Context) ->
+str`, or a plain function if it does not wait. Its text is judged like that of a model.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,14 +16,14 @@ from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.replies import Parsed
 
 TextMaker = Callable[[Context], Awaitable[str] | str]
-"""The function of a plug-in generator: from a context to the artifact's text, async or not."""
+"""The function of a plug-in generator, from a context to the text of the artifact; async or not."""
 
 
 class Generator(Protocol):
     """Generates one artifact for one request."""
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the reply, or the fault of the transport."""
+        """Return the reply, or the fault if there was none."""
         ...
 
 
@@ -39,16 +39,16 @@ class ModelGenerator:
 
 
 class FunctionGenerator:
-    """A plug-in: a function from a context to text, async or not. It counts as one call and reports no tokens."""
+    """A plug-in: a function from a context to text, async or not. A try counts as one call and no tokens."""
 
     def __init__(self, function: TextMaker, name: str) -> None:
         self._function = function
         self._name = name
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the function's text.
+        """Return the function's text as a reply.
 
-        Raises `PlugInFailed` for anything else, and for what the function raises: the run is parked.
+        Raises `PlugInFailed`, which parks the run, if the function raises or returns no text.
         """
         with attribute_errors(f"generator {self._name}"):
             answer = self._function(brief.context)

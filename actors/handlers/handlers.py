@@ -1,4 +1,4 @@
-"""Handlers of steps, guards and the clock: each turns an envelope into the message that answers it."""
+"""Handlers of steps, guards and the clock. Each takes an envelope and returns the message that answers it."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -22,7 +22,7 @@ from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
 from runtime.models.sharing import CallSlot
 
 INLINE_BYTES_MAX = 64 * 1024
-"""The largest artifact that a guard judges in the event loop; with a larger one it runs in a thread."""
+"""The most characters of an artifact that a guard judges in the event loop. A larger one is judged in a thread."""
 
 _UNSENT = Fault(
     kind=FaultKind.REFUSED_CONNECTION, message="not sent, since its run is being stopped or has gone another way"
@@ -37,7 +37,7 @@ async def generate(
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
-    """Ask a model for the reply of a call, with the request that the machine of a run makes."""
+    """Ask a model for the reply of a call; the machine of the run makes the request."""
     return await _send(partial(model.complete, envelope.brief), envelope.brief, clock, slot, envelope)
 
 
@@ -48,9 +48,10 @@ async def _send(
     slot: CallSlot,
     envelope: Envelope[Any],
 ) -> Generated | Faulted:
-    """Send a call once a slot is free, within the request's time limit; not at all if the run has withdrawn it.
+    """Send a call when a slot is free, within the request's time limit. Do not send it if the run has withdrawn it.
 
-    One scope serves both: it ends the wait for a slot where the call is withdrawn, and has a deadline from then on.
+    The same cancel scope ends the wait for a slot if the call is withdrawn, and gets the deadline when the call is
+    sent.
     """
     started_at: float | None = None
     answer: Reply | Fault | None = None
@@ -78,10 +79,10 @@ async def _send(
 def judge(
     guard: AnyGuard, clock: Clock, in_thread: bool | None, limit_seconds: float, envelope: Envelope[JudgementBrief]
 ) -> Judged | Awaitable[Judged]:
-    """Call the guard; return its verdict as a message, or an awaitable if the guard is async or runs in a thread.
+    """Ask the guard. Return its verdict as a message, or an awaitable if the guard is async or runs in a thread.
 
-    `in_thread`: whether the guard runs in a worker thread; None: only for a large artifact. A guard that exceeds its
-    time limit has a bug; that is an error of the run, not a rejection.
+    `in_thread` says whether the guard runs in a worker thread; None means only for a large artifact. A guard that
+    exceeds its time limit has a bug. This is an error of the run, not a rejection.
     """
     brief = envelope.brief
     done = partial(_judged_message, brief.request.request_id, clock, trio.current_time())
@@ -103,17 +104,18 @@ async def _judge_in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> 
 async def _judge_in_time(
     work: Awaitable[Verdict], guard: str, limit_seconds: float, done: Callable[[Verdict], Judged]
 ) -> Judged:
-    """Return the judgement. Raises `PlugInFailed` when there is none within the time limit."""
+    """Return the message with the verdict. Raises `PlugInFailed` if there is no verdict within the time limit."""
     with trio.move_on_after(limit_seconds):
         return done(await work)
     raise PlugInFailed(f"guard {guard}: no verdict within {limit_seconds:g} s (guard_timeout_seconds)")
 
 
 def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
-    """Return the message with a verdict; `started_at` is trio's time.
+    """Return the message with a verdict. `started_at` is a time of trio's clock.
 
-    A verdict that JSON cannot hold is a bug of the guard. It is written and read here, where an error ends the run; an
-    error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
+    A verdict that JSON cannot hold is a bug of the guard. The verdict is written and read here, because an error here
+    ends the run, while an error in the journal would stop every later driver too. So the run also uses exactly what its
+    journal stores.
     """
     verdict = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
     mark_point("judge.after")
@@ -121,7 +123,7 @@ def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: V
 
 
 async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequested]) -> Woken | Faulted:
-    """Wait until the requested time; where the provider is waited for, ask it then whether it is up."""
+    """Wait until the requested time. If the wait is for the provider, then check whether it is up."""
     request = envelope.brief
     await clock.sleep_until(request.until)
     if request.request_id == PROVIDER and probe is not None:

@@ -1,4 +1,4 @@
-"""Generators of plans without a model: from the steps that tools declare, and from accepted actions in PDDL."""
+"""Generators of plans without a model: from the steps that tools declare, or from accepted actions in PDDL."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,11 @@ _STEPS = TypeAdapter(tuple[DeclaredStep, ...])
 
 
 class ToolPlanGenerator:
-    """Searches for a plan from the state that the run is given to its goal: deterministic, so never tried twice.
+    """Searches for a plan from the run's initial state to its goal. It is deterministic, so it is never tried twice.
 
-    Its settings are the `steps` that tools declare, and the tokens of the `goal` of a run that is given no other goal.
-    If there is no plan, it returns an object without steps, which the plan's guard rejects; its `basis` is the reason.
+    Its settings are the `steps` that tools declare, and the tokens of the `goal`, which is used if the run is given no
+    other goal. If there is no plan, it returns an object without steps, which the plan's guard rejects; its `basis` is
+    the reason.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -43,12 +44,12 @@ class ToolPlanGenerator:
 
 
 def generator_settings(steps: Sequence[DeclaredStep], goal: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of the generator for a goal."""
+    """Return the generator's settings for a goal."""
     return {"steps": _STEPS.dump_python(tuple(steps), mode="json"), "goal": sorted(goal)}
 
 
 def steps_of(declared: Sequence[DeclaredStep]) -> list[Step]:
-    """Return what generators declare as steps of a plan, with the name of the generator as the id."""
+    """Return the steps that generators declare as steps of a plan. The id of a step is the name of its generator."""
     return [
         Step(
             item.generator,
@@ -87,14 +88,14 @@ def _tokens(steps: Sequence[Step], goal: Sequence[str]) -> frozenset[str]:
 
 
 ROLE = "actions"
-"""The role of the required step whose artifact has the actions."""
+"""The role of the required step whose artifact contains the actions."""
 
 
 class PddlPlanGenerator:
-    """Returns the plan that the accepted actions stand for: deterministic, so never tried twice.
+    """Returns the plan for the accepted actions. It is deterministic, so it is never tried twice.
 
     It returns an empty object, which the plan's guard rejects, in three cases. The run has no problem in PDDL, the
-    workflow has no step for actions, or the accepted answer holds no plan of valid actions.
+    workflow has no step for actions, or the accepted answer has no plan of valid actions.
     """
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
@@ -105,9 +106,9 @@ class PddlPlanGenerator:
 
 
 def translated_plan(context: Context) -> dict[str, object]:
-    """Return the plan of the accepted actions as a JSON object; an empty one where there is none.
+    """Return the plan for the accepted actions as a JSON object; an empty object if there is none.
 
-    Each action is checked again, since a workflow may accept actions by another guard than `pddl_actions`.
+    Each action is checked again, because a workflow may accept actions by another guard than `pddl_actions`.
     """
     roles = context.settings.get("roles", {})
     answers = [artifact.parsed for step, artifact in context.dependencies.items() if roles.get(step) == ROLE]

@@ -1,4 +1,4 @@
-"""The registry: the guards and generators of a process by name."""
+"""The registry: the guards and generators of a process, by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,32 +20,32 @@ class Registry:
     guards: Mapping[str, GuardFactory] = field(default_factory=lambda: dict(BUILT_IN))
     """The guards: built in, installed and passed in."""
     generators: Mapping[str, Generator] = field(default_factory=dict)
-    """The generators that plug-ins bring, by name; the built-in ones are not here."""
+    """The generators from plug-ins, by name. Built-in generators are not included."""
     templates: Path | None = None
-    """The folder of the plan templates; None for no template selector."""
+    """The folder of the plan templates; None if there is no template selector."""
 
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
-    """The files that plug-ins come from, by kind and name, such as `guard 'small'`; one that is installed has none."""
+    """The files of plug-ins, by kind and name, such as `guard 'small'`. An installed plug-in has no file here."""
 
     @property
     def generator_names(self) -> frozenset[str]:
-        """All generators that a workflow may name."""
+        """The names of all generators that a workflow may use."""
         built_in = MODEL_GENERATORS if self.templates is None else MODEL_GENERATORS | FREE_GENERATORS
         return built_in | frozenset(self.generators)
 
     def find_missing(self, workflow: Workflow) -> tuple[str, ...]:
-        """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
+        """Return the plug-ins that a workflow needs and the registry lacks, such as `guard 'mine'`."""
         by_kind = {"generator": self.generator_names, "guard": self.guards}
         return tuple(f"{kind} {name!r}" for kind, name in _names_needed(workflow) if name not in by_kind[kind])
 
     def files_of(self, workflow: Workflow) -> tuple[PlugInFile, ...]:
-        """Return the plug-ins of files that a workflow uses, each once."""
+        """Return the plug-in file of each guard and generator that a workflow names, without repetition."""
         keys = (f"{kind} {name!r}" for kind, name in _names_needed(workflow))
         return tuple(self.sources[key] for key in keys if key in self.sources)
 
 
 def _names_needed(workflow: Workflow) -> dict[tuple[str, str], None]:
-    """Return the kind and the name of every generator and guard that a workflow names, each once, in its order."""
+    """Return the kind and name of every generator and guard that a workflow names, in its order, without repetition."""
     return dict.fromkeys(
         (kind, name)
         for step, pair in workflow.action_pairs.items()

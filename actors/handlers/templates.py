@@ -1,4 +1,4 @@
-"""The template selector: a generator without a model, which returns the plan template of the problem's type (S123)."""
+"""The template selector: a generator without a model that returns the plan template for a problem's type (S123)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,16 +18,16 @@ from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Reply
 
 FALLBACK = "feature"
-"""The type of the template for a type that has none: its steps are the demands of the text."""
+"""The type whose template is used for types without one. Its steps are the demands of the text."""
 
 
 class TemplateSelectorGenerator:
-    """Generates the plan of a template: deterministic, without a model call, so never tried twice.
+    """Generates a plan from a template without a model call. It is deterministic, so it is never tried twice.
 
-    The accepted analysis states the problem type. The workflow's own plan for that type (`config["templates"]`), or for
-    any other type (`config["plan"]`), is returned unchanged. Otherwise the shipped template in `folder` is filled with
-    the title, the files and the demands. The template of `FALLBACK` is used for an unknown type, or without an analysis
-    (S132).
+    The accepted analysis states the problem type. If the workflow has a plan for that type (`config["templates"]`) or
+    for all types (`config["plan"]`), that plan is returned unchanged. Otherwise the shipped template in `folder` is
+    filled with the title, the files and the demands. The template of `FALLBACK` is used for an unknown type, or without
+    an analysis (S132).
 
     Raises:
         UsageProblem: a setting, a plan file or a shipped template cannot be used.
@@ -45,7 +45,7 @@ class TemplateSelectorGenerator:
         return self.reply(brief)
 
     def reply(self, brief: GenerationBrief) -> Reply:
-        """Return the plan as a reply, without waiting."""
+        """Return the plan as a reply. Not async: nothing is waited for."""
         text = orjson.dumps(self._plan(material(brief.context)), option=orjson.OPT_INDENT_2).decode()
         return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
 

@@ -1,9 +1,9 @@
-"""Handlers of tools: a call is recorded as started, with the name of its process, before it does anything.
+"""Handlers of tools. A call is recorded as started, with the name of its process, before it does anything.
 
-A repeatable call in this process is not recorded: it ends with this process, and is made again after a crash.
+A repeatable call in this process is not recorded, because it ends with this process and is made again after a crash.
 
-A tool is a `Tool`: a function that prepares a call and yields it before it begins. `command_tool` runs a program in a
-process group of its own; `function_tool` runs a Python function, sync or async, written against anyio.
+A `Tool` has a function that prepares a call and yields it before it begins. `command_tool` runs a program in a process
+group of its own. `function_tool` runs a Python function, sync or async, written for anyio.
 """
 
 import json
@@ -25,11 +25,11 @@ from runtime.drive.actor import Actor, Envelope
 from runtime.process.group import CommandExit, CommandNotStarted, GatedProcess, end_group, start_gated
 
 OUTPUT_CHARACTERS_MAX = 1024 * 1024
-"""Characters of a function's result that are kept."""
+"""The most characters of a function's result that are kept."""
 REASON_CHARACTERS_MAX = 500
-"""Characters of an exception's type and message that are kept."""
+"""The most characters of an exception's type and message that are kept."""
 TOOLS_SIDE_BY_SIDE = 16
-"""Calls of one tool that one run makes at a time."""
+"""How many calls of one tool one run makes at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class ToolResult:
     """The result of a call of a tool."""
 
     outcome: ToolOutcome
-    """How it ended; `ToolFinished` records it."""
+    """How the call ended, as `ToolFinished` records it."""
     output: str = ""
     """The output as text; for a program, its standard output and errors."""
     reason: str = ""
-    """The reason of a failure, in one line; empty after a success."""
+    """The reason of a failure, in one line; empty if the call succeeded."""
     cost: ToolCost | None = None
-    """The cost that the tool reports; None for a tool that reports no costs."""
+    """The cost that the tool reports; None if it reports none."""
 
 
 class PreparedCall(ABC):
-    """A call that has not begun."""
+    """A call that is prepared and has not begun."""
 
     __slots__ = ()
 
@@ -58,16 +58,16 @@ class PreparedCall(ABC):
 
     @property
     def is_made(self) -> bool:
-        """Whether the tool may have done something, once `run` has ended."""
+        """Whether the tool may have done something. Read it after `run` has ended."""
         return True
 
     @abstractmethod
     async def run(self) -> ToolResult:
-        """Begin the call and return its result. A cancellation ends the whole call before it is raised."""
+        """Begin the call and return its result. If it is cancelled, the whole call is ended first."""
 
 
 Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
-"""Prepares a call with the arguments given; leaving the context ends whatever is left of it."""
+"""Prepares a call with the given arguments. Leaving the context ends everything that still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,17 @@ class Tool:
     """A tool that a kind of agent may call by name."""
 
     name: str
-    """The name that agents call it by, as in `ToolRequested.tool`."""
+    """The name that agents use, as in `ToolRequested.tool`."""
     prepare: Prepare
-    """Prepares one call without letting it begin."""
+    """Prepares a call, but does not let it begin."""
     at_commit: Callable[[str], Prepare] | None = None
-    """Returns what prepares one call on the files of a commit, in a folder made for it; None for a built-in tool."""
+    """Returns a function that prepares a call on the files of a commit, in a folder made for it; None for a built-in
+    tool.
+    """
 
 
 ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]
-"""The actor that makes a tool's calls, and ends the processes of an earlier driver's."""
+"""The actor that makes a tool's calls, and ends processes of an earlier driver's calls."""
 
 
 def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
@@ -101,7 +103,7 @@ def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
 
 
 def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) -> list[Actor[Any, Any]]:
-    """Return actors for a run that has ended: they end the open calls of its tools, and make none."""
+    """Return actors for a run that has ended. They end the open calls of its tools, and make no calls."""
 
     async def handle(envelope: Envelope[ToolCheckRequested]) -> Checked:
         request = envelope.brief
@@ -114,7 +116,7 @@ def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) ->
 
 
 async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now: Callable[[], float]) -> Ended | None:
-    """Make a call; None where it has not begun, because its run is being stopped or does not want it any more."""
+    """Make a call. Return None if it has not begun, because its run is being stopped or has withdrawn it."""
     if envelope.parked or envelope.withdrawn:
         return None
     await envelope.ensure_held()
@@ -150,8 +152,8 @@ def command_tool(
 ) -> Tool:
     """Return a tool that runs a program.
 
-    `arguments_of` makes the program and its arguments from a call's arguments: no shell reads them. It runs in
-    `folder`, and `environment` is all that it sees. Exit code 0 is a success; another one is a failure; a program that
+    `arguments_of` returns the program and its arguments, from a call's arguments; no shell interprets them. The program
+    runs in `folder` and sees only `environment`. Exit code 0 is a success, and any other code a failure. A program that
     cannot be executed is a permanent failure.
     """
 
@@ -174,10 +176,10 @@ def _result_of_end(end: CommandExit | CommandNotStarted) -> ToolResult:
 
 
 def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Awaitable[str]]) -> Tool:
-    """Return a tool that calls a function with a call's arguments; the text that it returns is the output.
+    """Return a tool that calls a function with a call's arguments. The returned text is the output.
 
-    An async function runs in the driver's event loop; a sync one runs in a worker thread, which is abandoned when the
-    call is cancelled. An exception is a failure.
+    An async function runs in the driver's event loop. A sync function runs in a worker thread, which is abandoned if
+    the call is cancelled. An exception is a failure.
     """
 
     @asynccontextmanager
@@ -193,22 +195,22 @@ def _result_of_value(value: Any) -> ToolResult:
 
 @dataclass(slots=True)
 class ProgramCall(PreparedCall):
-    """A call of a program, which waits behind its gate until the call is recorded."""
+    """A call of a program, whose process waits until the call is recorded."""
 
     gated: GatedProcess
-    """The process that waits, and becomes the program."""
+    """The process that waits, and then becomes the program."""
     result_of: Callable[[CommandExit | CommandNotStarted], ToolResult]
-    """Makes a result of the program's end, or of the error that it could not be executed."""
+    """Returns the result for the program's end, or for the error that it could not be executed."""
     is_made: bool = True
-    """Whether it could be executed."""
+    """Whether the program could be executed."""
 
     @property
     def process(self) -> str:
-        """The name of the leader of its process group."""
+        """The name of the leader of the program's process group."""
         return self.gated.name
 
     async def run(self) -> ToolResult:
-        """Run it to its end."""
+        """Run the program to its end."""
         try:
             return self.result_of(await self.gated.run())
         except CommandNotStarted as error:
@@ -228,12 +230,12 @@ class FunctionCall(PreparedCall):
     positional: tuple[Any, ...]
     named: Mapping[str, Any] = field(default_factory=dict)
     result_of: Callable[[Any], ToolResult] = _result_of_value
-    """Makes a result of a returned value."""
+    """Returns the result for a value that the function returned."""
     outcome_of: Callable[[Exception], ToolOutcome] = _failed_outcome
-    """Returns the outcome that an exception stands for; its type and message are the reason."""
+    """Returns the outcome for an exception. Its type and message become the reason."""
 
     async def run(self) -> ToolResult:
-        """Call the function: an async one in the driver's event loop, a sync one in a worker thread."""
+        """Call the function: in the driver's event loop if it is async, else in a worker thread."""
         call = partial(self.function, *self.positional, **self.named)
         try:
             if iscoroutinefunction(self.function):

@@ -1,7 +1,7 @@
 """Branches in the state: the branch of an event, and how a branch is opened and pruned. Pure.
 
-The branches share the ledger, the nodes, the open requests and the questions. These are keyed by node or request id,
-and each id names its branch. Everything else is in the `Branch`, which functions take beside the state.
+All branches share the ledger, the nodes, the open requests and the questions. These have node or request ids, and each
+id contains the number of its branch. Everything else is in the `Branch`, which functions get besides the state.
 """
 
 from collections.abc import Collection
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def branch_about(state: State, event: PlanningEvent) -> Branch:
-    """Return the branch that an event is about; for an event about the whole run, the branch of the previous event."""
+    """Return the branch of an event. For an event about the whole run, return the branch of the previous event."""
     branches = state.branches
     if len(branches) == 1:
         return branches[0]
@@ -97,7 +97,10 @@ def _number(state: State, event: PlanningEvent) -> int | None:
 
 
 def update_view(before: State, event: PlanningEvent, after: State) -> State:
-    """Return the state with the views of the branches that an event has changed, for a strategy that compares them."""
+    """Return the state with new views of the branches that an event has changed.
+
+    Strategies that compare branches need them.
+    """
     if isinstance(event, Revised) and event.new_round:
         return update_views(after)
     branch = after.latest
@@ -108,7 +111,7 @@ def update_view(before: State, event: PlanningEvent, after: State) -> State:
 
 
 def update_views(state: State) -> State:
-    """Return the state with a new view of every branch, for a strategy that compares branches."""
+    """Return the state with a new view of every branch; unchanged if the strategy compares no branches."""
     if not state.config.compares:
         return state
     branches = [changed(branch, view=_view(state, branch)) for branch in state.branches]
@@ -122,7 +125,7 @@ def _view(state: State, branch: Branch) -> "BranchView":
 
 
 def _same_view(before: State, after: State, branch: Branch) -> bool:
-    """Return whether an event has changed nothing that the view of a branch depends on."""
+    """Tell whether an event left everything unchanged that the view of a branch depends on."""
     old_branch = before.branches[branch.number]
     return (
         branch.progress is old_branch.progress
@@ -134,9 +137,9 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 
 
 def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
-    """Return the state with a new branch, which starts from artifacts of its parent, `branch`, or from none.
+    """Return the state with a new branch, which starts from artifacts of its parent, `branch`, or from no artifacts.
 
-    If the parent was about to go back, the new branch goes back instead, with the reason and the later counts. The
+    If the parent was about to go back, the new branch goes back instead, and gets the reason and the later counts. The
     parent then tries its failed step again.
     """
     graph = state.config.graph
@@ -165,7 +168,7 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
 
 
 def _keep_artifacts(progress: BranchProgress, kept: Collection[str]) -> BranchProgress:
-    """Return the slots with only the accepted artifacts of the `kept` steps, and all counts."""
+    """Return the progress with all counts, but only with the accepted artifacts of the `kept` steps."""
     return BranchProgress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
 
 
@@ -174,7 +177,7 @@ def _unset(slot: Slot) -> Slot:
 
 
 def prune_branch(state: State, branch: Branch, event: BranchPruned) -> State:
-    """Return the state with a branch ended and its work withdrawn."""
+    """Return the state after a branch ended: its open work is withdrawn."""
     nodes = {name for name in state.in_use if state.nodes[name].branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
     superseded = {name: changed(state.nodes[name], status="superseded") for name in undecided}
@@ -188,12 +191,12 @@ def prune_branch(state: State, branch: Branch, event: BranchPruned) -> State:
 
 
 def restart_round(branch: Branch) -> Branch:
-    """Return a branch at the start of a round: its counts are reset, and its history is empty."""
+    """Return a branch at the start of a round, with its counts reset and an empty history."""
     return changed(branch, progress=new_round(branch.progress), history=())
 
 
 def begin_round_everywhere(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
-    """Return all branches at the start of a new round. `branch` has been changed by the event already.
+    """Return all branches at the start of a new round. `event` has already been applied to `branch`.
 
     If a requirement has changed, the other branches go back to the same steps.
     """
@@ -213,14 +216,14 @@ def _send_back(state: State, branch: Branch, event: Revised) -> Branch:
 
 
 def nodes_of_other_branches(state: State, branch: Branch) -> frozenset[str]:
-    """Return the nodes that the other branches have accepted."""
+    """Return the ids of the nodes that other branches have accepted."""
     others = (other for other in state.branches if other.number != branch.number and not other.pruned)
     slots = (slot for other in others for slot in other.progress.values())
     return frozenset(slot.accepted for slot in slots if slot.accepted is not None)
 
 
 def drop_work(state: State, dead: Collection[str]) -> State:
-    """Return the state without any open work on these nodes; its reservations are charged as unknown."""
+    """Return the state without open work on the `dead` nodes. Its reservations are charged as unknown."""
     return changed(
         state,
         run=drop_open_work(state.run, dead),

@@ -20,28 +20,28 @@ from runtime.core.machine import Work
 
 @dataclass(frozen=True, slots=True)
 class ChildBrief:
-    """The input of a step that is a run of its own."""
+    """The input of a step that a child run carries out."""
 
     run: str
     request_id: str
-    """The id of the parent's request that the child answers."""
+    """The id of the parent's request, which the child answers."""
     problem: str
     """The child's problem; see `child_brief`."""
     pinned: RunConfig
     limits: Limits
-    """The reservation of the request, with the parent's deadline and patience."""
+    """The limits of the child: the reservation of the request, and the parent's deadline and patience."""
     change: Mapping[str, Any] = field(default_factory=dict)
-    """The inbox message with the settings of the parent that people have changed."""
+    """The inbox message with the parent's settings that people changed; empty if none."""
     given: Given | None = None
-    """The facts that the child is given; None for a child that finds them itself."""
+    """The facts that the child is given; None if it finds them itself."""
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
-"""The part of a run that an actor may see."""
+"""The part of a run that an actor gets to see."""
 
 
 def brief_for(state: PlanningState, work: Work) -> Brief:
-    """Return the part of the run that the actor of this work may see."""
+    """Return the part of the run that the actor of this work gets to see."""
     assert isinstance(state, State)
     request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
     match request:
@@ -71,8 +71,8 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
 def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
     """Return the input of a child run.
 
-    Its problem is the problem of this run. If the step has dependencies, feedback, messages or answers of the user, its
-    problem is the step's whole prompt instead.
+    Its problem is the problem of this run. But if the step has dependencies, feedback, or messages or answers of the
+    user, it is the step's whole prompt.
     """
     pinned = state.config.child_of(request.step)
     assert pinned is not None
@@ -91,9 +91,9 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
 
 
 def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limits:
-    """Return the limits of a child run: the amount that is reserved for it, and the times of the run that starts it.
+    """Return the limits of a child run: the amount reserved for it, and the deadline and patience of its parent.
 
-    Its `stop_below` is its own, or 0 where the run that starts it never stops early.
+    Its `stop_below` is its own, but 0 if the parent never stops early.
     """
     above, seconds_left = ledger.limits, ledger.active_left
     return Limits(

@@ -1,4 +1,4 @@
-"""The actors of a planning run, and those of its steps that are child runs."""
+"""The actors of a planning run, including those of steps that are child runs."""
 
 import json
 from collections.abc import Awaitable
@@ -36,19 +36,19 @@ from runtime.models.replies import Parsed
 
 
 class ChildFailed(Exception):
-    """A child ended by a bug, so its parent ends too: no call is made after a bug."""
+    """A child ended because of a bug. Its parent ends too, because no call is made after a bug."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildGenerator:
-    """Generates the artifact of a step by a child run."""
+    """Generates the artifact of a step with a child run."""
 
     drive: DriveChild
-    """Drives the child, which goes on where its journal ends: a repeated request costs nothing."""
+    """Drives the child. It continues at the end of the child's journal, so a repeated request costs nothing."""
     clock: Clock
 
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
-        """Return the child's artifact and cost, or None when it was parked or never begun.
+        """Return the child's artifact and cost; None if the child was parked or has not begun.
 
         If the child waits for its provider, the parent waits too, because it would call the same provider.
         """
@@ -83,7 +83,7 @@ def _wait_of_parent(brief: ChildBrief, state: State, now: float, elapsed: float)
 
 
 def child_of(brief: ChildBrief) -> ChildRun:
-    """Return the child run of a step."""
+    """Return the child run for a step."""
 
     def first(at: float) -> RunStarted:
         return RunStarted(
@@ -100,10 +100,10 @@ def child_of(brief: ChildBrief) -> ChildRun:
 
 
 def artifact_of(run: str, state: State) -> str:
-    """Return a finished run's plan, else its last accepted artifact, else the reason why there is none.
+    """Return a finished run's plan. Without one, return its last accepted artifact, else a JSON object with the reason.
 
     Raises:
-        ChildFailed: it ended by a bug.
+        ChildFailed: the run ended because of a bug.
     """
     end = state.end
     assert end is not None
@@ -122,7 +122,7 @@ def artifact_of(run: str, state: State) -> str:
 
 
 def child_guard(guard: AnyGuard) -> AnyGuard:
-    """Return a guard that rejects the result of an unsuccessful child, and asks `guard` about all others."""
+    """Return a guard that rejects the result of an unsuccessful child, and passes every other result to `guard`."""
     return partial(_judge, guard)
 
 
@@ -137,13 +137,14 @@ def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict | A
 
 
 WAITS_MAX = 1024
-"""Waits side by side: one per back-off, and the deadline."""
+"""How many waits may be open at once: one for each back-off, and one for the deadline."""
 
 
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
 
-    The registry must have all that the workflow names (`Registry.missing`): no model is called in place of a plug-in.
+    The registry must have every plug-in that the workflow names (`Registry.missing`), so that no model is called in its
+    place.
     """
     workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry
@@ -169,7 +170,7 @@ def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]
 
 
 def _generator(pair: ActionPair, model: ModelGenerator, registry: Registry) -> Generator:
-    """Return a step's generator. Raises `UsageProblem` on bad settings."""
+    """Return a step's generator. Raises `UsageProblem` if its settings are wrong."""
     if pair.generator in MODEL_GENERATORS:
         return model
     if pair.generator == PDDL_PLANS:

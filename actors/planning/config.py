@@ -1,6 +1,7 @@
-"""The configuration of a run: the resolved workflow, policy, prompts, model and price, stored by content at the start.
+"""The configuration of a run: its resolved workflow, policy, prompts, model and price.
 
-Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
+The first event stores them in full. All later decisions use this copy, so a new release or an edited file cannot break
+a parked run.
 """
 
 import operator
@@ -31,36 +32,36 @@ if TYPE_CHECKING:
 
 
 STOP_BELOW = 0.025
-"""The usual least chance of success per call of a move of a belief policy."""
+"""The usual limit `stop_below` of a belief policy: the least chance of success per call that a move must have."""
 
 
 class StepConfig(NamedTuple):
     """The configuration of one step."""
 
     role: str
-    """The role of its artifact, such as `plan`; empty where the workflow gives it none."""
+    """The role of its artifact, such as `plan`; empty if the workflow gives it none."""
     guard: str
-    """The name of the guard that judges it; for a composite its kind, such as `all_of`."""
+    """The name of the guard that judges it; for a composite, the kind, such as `all_of`."""
     prompt: PromptTemplate | None
-    """The prompt that its model is asked with; None where it calls no model."""
+    """The prompt for its model; None if it calls no model."""
     child: "RunConfig | None"
-    """The configuration of the run that makes its artifact; None for a step that is no run of its own."""
+    """The configuration of the child run that makes its artifact; None if the step is no child run."""
     requires: tuple[str, ...]
-    """The steps that it requires, in the order in which prompts show their artifacts."""
+    """The steps that it requires, ordered as prompts show their artifacts."""
     timeout_seconds: float
     output_tokens_max: int
     settings: ModelSettings
     model: str
-    """The model that it names itself; empty for the run's own."""
+    """The model that the step names itself; empty if it uses the run's model."""
     price: Price | None
-    """The price of its model; None where it is unknown."""
+    """The price of its model; None if it is unknown."""
 
 
 class StepModel(Value):
-    """The model that a step names in place of the run's own."""
+    """The model that a step uses in place of the run's model."""
 
     model: str
-    """Its name in the form of `--model`."""
+    """The model in the form of `--model`."""
     price: Price | None = None
 
 
@@ -68,25 +69,25 @@ class RunConfig(Value):
     """The resolved configuration of one run, which its first event stores."""
 
     workflow: Workflow
-    """The workflow, with the values that options gave in place of the file's."""
+    """The workflow, with the values of options in place of those in the file."""
     policy: Policy
-    """The rule table that decides after a rejection."""
+    """The rule table for the decisions after a rejection."""
     prompts: PromptBook
     """The prompts of the workflow's steps and of the classifier."""
     model: str
     """The model in the form of `--model`."""
     price: Price | None = None
-    """The model's price; None when it is unknown; a free model has a price of zero."""
+    """The model's price; None if it is unknown. A free model has the price zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
-    """The configurations of the runs that its steps start, by the name after `workflow:`."""
+    """The configurations of the child runs, by the name that follows `workflow:` in a step."""
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
-    """Whether the model always gives the same reply to the same prompt, so that no reply is asked for twice."""
+    """Whether the model always gives the same reply to the same prompt. Then no reply is requested twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
-    """Whether nobody is there to answer, so that a belief policy weighs no question; False with other policies."""
+    """Whether nobody can answer questions, so that a belief policy does not consider any; False with other policies."""
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The settings of calls by step, those of the classifier under its name; a step without any is left out."""
+    """The settings of calls, by step or by the classifier's name. Steps without settings are left out."""
     step_models: Mapping[str, StepModel] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The models of the steps that name one of their own."""
+    """The models of the steps that name a model of their own."""
 
     @property
     def question_expires_seconds(self) -> float | None:
@@ -94,21 +95,22 @@ class RunConfig(Value):
         return self.workflow.question_expires_seconds
 
     def child_of(self, step: str) -> "RunConfig | None":
-        """Return the configuration of the run that makes a step's artifact; None for a step that is no run."""
+        """Return the configuration of the child run for a step; None if the step is no child run."""
         return self.steps[step].child
 
     @property
     def all(self) -> "Iterator[RunConfig]":
-        """Yield this and every configuration below it."""
+        """Yield this configuration and those of all its child runs."""
         yield self
         for child in self.children.values():
             yield from child.all
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
-        """Return the configuration after a person has changed the model or the limits of a call.
+        """Return the configuration after a person changed the model, the limits or settings of a call, or `strict`.
 
-        The limits and the model hold for every step, also in child runs to come; a step's own model may be of a
-        provider that is gone. `strict` is only for the run's own plans: its child runs make parts of them.
+        The limits and the model apply to every step, and to later child runs. They replace a step's own model too,
+        because its provider may no longer work. `strict` applies only to the run's own plans, because child runs make
+        only parts of them.
         """
         call_fields = (event.model, event.timeout_seconds, event.output_tokens_max)
         if not event.strict and not event.model_settings and all(value is None for value in call_fields):
@@ -133,7 +135,7 @@ class RunConfig(Value):
         )
 
     def with_step_models(self, other: "RunConfig") -> "RunConfig":
-        """Return the configuration with the models that steps name in another of the same workflow, also below it."""
+        """Return the configuration with the step models of `other`, also in child runs. Both have the same workflow."""
         return self.changed(
             step_models=other.step_models,
             deterministic=writes_the_same(self.model, other.step_models),
@@ -141,52 +143,52 @@ class RunConfig(Value):
         )
 
     def changed(self, **fields: Any) -> "RunConfig":
-        """Return the configuration with other values for some fields."""
+        """Return the configuration with new values for some fields."""
         # `model_copy` would also copy the cached properties, which were computed from the old values.
         return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | fields))
 
     def _patch_settings(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
-        """Return the settings of each step after a person has changed those of the run."""
+        """Return the settings of each step after a person changed those of the run."""
         names = (*self.workflow.model_steps, CLASSIFIER)
         patched = {name: self.model_settings.get(name, ModelSettings()).apply_patch(patch) for name in names}
         return {name: settings for name, settings in patched.items() if settings}
 
     def with_stop_below(self, least: float) -> "RunConfig":
-        """Return the configuration with another limit `stop_below`; unchanged for a policy that weighs no moves."""
+        """Return the configuration with another `stop_below`; unchanged if its policy has no belief."""
         if self.policy.belief is None:
             return self
         return self.changed(workflow=self.workflow.changed(stop_below=least))
 
     @property
     def price_known(self) -> bool:
-        """Whether the price of each of its models is known, those of the runs below it included."""
+        """Whether the prices of all its models are known, including those of child runs."""
         prices = (*(item.price for item in self.all), *self.step_prices.values())
         return all(price is not None for price in prices)
 
     @property
     def step_prices(self) -> dict[str, Price | None]:
-        """The prices of the models that steps name in place of the run's own, those of the runs below it included."""
+        """The prices of the models that steps use in place of the run's model, including steps of child runs."""
         return {own.model: own.price for item in self.all for own in item.step_models.values()}
 
     @property
     def most_calls(self) -> int:
-        """The most calls that a run may take: its worst case in one round, or its cap where that is less."""
+        """The most calls that a run may make: its worst case in one round, or its limit of calls if that is less."""
         return min(worst_case_calls(self.graph, self.workflow.classifications_max), self.workflow.max_total_calls)
 
     @cached_property
     def search(self) -> Search:
-        """How the strategy searches each branch."""
+        """How the strategy searches within each branch."""
         name = read_search(self.workflow.search).name
         return Search(name) if name in SINGLE_BRANCH else self.strategy.moves
 
     @cached_property
     def compares(self) -> bool:
-        """Whether the strategy compares branches. If not, there is only one, and no views and no tree are made."""
+        """Whether the strategy compares branches. If not, there is only one branch, without views and a tree."""
         return read_search(self.workflow.search).name not in SINGLE_BRANCH and self.strategy.compares
 
     @cached_property
     def strategy(self) -> "SearchStrategy":
-        """The strategy that opens and prunes branches, from the workflow's `search`."""
+        """The strategy that opens and prunes branches, made from the workflow's `search`."""
         from actors.search.strategies import strategy_of  # noqa: PLC0415 -- reading a run needs none
 
         return strategy_of(read_search(self.workflow.search), self.graph)
@@ -203,20 +205,20 @@ class RunConfig(Value):
 
     @cached_property
     def belief(self) -> BeliefModel | None:
-        """The belief table of the policy, compiled for the workflow; None if the policy has only rows."""
+        """The belief table of the policy, compiled for this workflow; None if the policy has only rows."""
         table = self.policy.belief
         return None if table is None else BeliefModel(table, self.graph, self.roles)
 
     @property
     def stop_below(self) -> float | None:
-        """The limit `stop_below` of its runs where nobody sets another; None for a policy that weighs no moves."""
+        """The limit `stop_below` of its runs, if nobody sets another; None if its policy has no belief."""
         if self.policy.belief is None:
             return None
         return STOP_BELOW if self.workflow.stop_below is None else self.workflow.stop_below
 
     @cached_property
     def classifier(self) -> PromptTemplate:
-        """The prompt that asks a model for the cause of a rejection."""
+        """The prompt in which a model is asked for the cause of a rejection."""
         entry = self.prompts.entries[CLASSIFIER].shown(compact=self.classifier_settings.compact)
         return PromptTemplate(entry, self.prompts)
 
@@ -227,13 +229,13 @@ class RunConfig(Value):
 
     @cached_property
     def reviewed(self) -> frozenset[str]:
-        """The steps whose artifacts a person reviews, as the only guard or among others."""
+        """The steps whose artifacts a person reviews; their guard is a review or contains one."""
         guards = {step: self.workflow.effective_guard(step) for step in self.workflow.action_pairs}
         return frozenset(step for step, guard in guards.items() if review.includes_review(guard))
 
     @cached_property
     def steps(self) -> dict[str, StepConfig]:
-        """The configuration of each step, resolved once."""
+        """The configuration of each step, computed once."""
         order = self.workflow.order()
         return {step: self._step(step, order) for step in self.workflow.action_pairs}
 
@@ -259,7 +261,7 @@ class RunConfig(Value):
         )
 
     def settings(self, step: str) -> dict[str, Any]:
-        """Return the settings that a step's generator and guard get, as new objects."""
+        """Return the settings for a step's generator and guard, as new objects."""
         workflow = self.workflow
         return {
             "role": self.steps[step].role,
@@ -271,7 +273,7 @@ class RunConfig(Value):
         }
 
     def escalation(self, step: str) -> Escalation:
-        """Return a step's escalation settings, with the workflow's where it has none."""
+        """Return a step's escalation settings; those that it does not set are the workflow's."""
         pair = self.workflow.action_pairs[step]
         return Escalation(
             r_patience=self.workflow.r_patience_of(step),
@@ -282,29 +284,32 @@ class RunConfig(Value):
 
     @cached_property
     def workflow_ref(self) -> str:
-        """The hash of the configuration: two runs with the same hash decide alike."""
+        """The hash of the configuration. Two runs with the same hash make the same decisions."""
         return text_hash(self.model_dump_json())
 
 
 def writes_the_same(model: str, step_models: Mapping[str, StepModel]) -> bool:
-    """Tell whether each model of a run always gives the same reply to the same prompt."""
+    """Tell whether every model of a run always gives the same reply to the same prompt."""
     return all(map(is_deterministic, (model, *(own.model for own in step_models.values()))))
 
 
 def _set_for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
-    """Return the workflow with a value for one of its keys and for the key by which a step has its own."""
+    """Return the workflow with `value` for the key `common`, and for the key `own` of every step."""
     steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
     return workflow.model_copy(update={"action_pairs": steps, common: value})
 
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> RunConfig:
-    """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
+    """Return the configuration with which a run was started, from its JSON.
+
+    Runs with the same JSON share one object.
+    """
     return RunConfig.model_validate_json(text)
 
 
 def graph_of(workflow: Workflow, children: Mapping[str, RunConfig] | None = None) -> Graph:
-    """Return the shape and budgets of a workflow; a step that is a child run counts the calls of that run."""
+    """Return the workflow's steps and budgets as a graph. A step that is a child run counts the calls of that run."""
     by_name = children or {}
 
     def calls(step: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Ends of a run while calls are left, and decisions about replies that were cut off. Pure."""
+"""Ends of a run while it has calls left, and decisions about replies that were cut off. Pure."""
 
 from dataclasses import replace
 
@@ -21,13 +21,13 @@ from actors.values.findings import Code
 from runtime.core.copies import changed
 
 REPEATS_MAX = 3
-"""How often a step's model writes the same rejected artifact in a round before the run ends."""
+"""How often a step's model may write the same rejected artifact in a round; then the run ends."""
 
 
 def end_worthless_search(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
     """End the run because no move is worth its calls.
 
-    The failure stays undecided: a run that is reopened decides about it then.
+    The failure remains undecided. If the run is reopened, it decides then.
     """
     assert decision.weighing is not None
     best = decision.weighing.options[0]
@@ -38,9 +38,10 @@ def end_worthless_search(state: State, node: Node, decision: Decision) -> ending
 
 
 def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
-    """Return whether a rejected artifact is the third of its step in this round with the same meaning.
+    """Tell whether a rejected artifact is the third of its step in this round with the same meaning.
 
-    A step with a question is not stuck, since the answer begins a new round. A run that keeps trying is never stuck.
+    A step that asks a question is not stuck, because the answer begins a new round. With `--keep-trying`, no step is
+    stuck.
     """
     if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
         return False
@@ -72,7 +73,7 @@ def end_used_up_run(state: State, node: Node, decision: Decision) -> ending.RunF
 
 
 def _end_early(state: State, node: Node, decision: Decision, cause: str) -> ending.RunFinished | None:
-    """End the run with calls unspent; None while the answer to an open question may change what is known."""
+    """End the run with calls unspent; None if a question is open, because its answer may change the decision."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None
@@ -83,7 +84,8 @@ def _end_early(state: State, node: Node, decision: Decision, cause: str) -> endi
 def find_repeating_steps(state: State, branch: Branch) -> frozenset[str]:
     """Return the steps for which a deterministic model has repeated an artifact from the same parents.
 
-    Its reply depends on the number of rejections, so one repeat shows that further rejections change nothing.
+    The model's reply depends on the number of rejections. So one repeat shows that further rejections would change
+    nothing.
     """
     config = state.config
     if not config.deterministic:
@@ -113,7 +115,7 @@ def _content(state: State, name: str | None) -> str | None:
 
 
 def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
-    """Return the graph in which these steps are not asked again."""
+    """Return the graph with these steps marked as deterministic, so that they are not tried again."""
     if not steps:
         return graph
     budgets = {
@@ -123,11 +125,11 @@ def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
 
 
 CUTS_MAX = 2
-"""The number of replies in one visit with a missing end at which the run parks."""
+"""How many replies of one visit may be cut off; then the run parks."""
 
 
 def reject_cut(state: State, name: str) -> VerdictReached | None:
-    """Reject the artifact of a node if its end is missing."""
+    """Reject the artifact of a node if its end is missing; else return None."""
     node = state.nodes[name]
     if node.artifact is None or not node.artifact.ended_early:
         return None
@@ -137,7 +139,7 @@ def reject_cut(state: State, name: str) -> VerdictReached | None:
 
 
 def park_for_cut(state: State, branch: Branch) -> RunParked | None:
-    """Park after the second reply of a visit whose end is missing, if nothing else is under way or can be asked."""
+    """Park after the second reply of a visit that was cut off, if no other work or question is open."""
     if branch.pruned or Phase.FAILED not in branch.progress.phases:
         return None
     run = state.run
@@ -154,7 +156,7 @@ def park_for_cut(state: State, branch: Branch) -> RunParked | None:
 
 
 def is_held(state: State, branch: Branch, node: Node) -> bool:
-    """Tell whether the decision about a rejected node waits until a person has resumed the run."""
+    """Tell whether the decision about a rejected node has to wait until a person resumes the run."""
     if not is_cut(node) or node.node in state.forgiven:
         return False
     cut_replies = [item for item in _cut_nodes_in_visit(state, branch, node) if item not in state.forgiven]
@@ -162,9 +164,9 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 
 
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
-    """Return the decision about a node: a retry after a cut reply in a visit that a person has resumed.
+    """Return the decision about a node. After a cut reply in a visit that a person resumed, it becomes a retry.
 
-    The retry follows even if no attempt is left, because other steps are not to blame.
+    The retry is made even if no attempt is left, because other steps are not to blame.
     """
     if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision
@@ -185,13 +187,13 @@ def _cut_nodes_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
 
 
 def forgive_cut_replies(state: State) -> State:
-    """Return the state after a person has resumed a run that was parked for cut replies: they count no more."""
+    """Return the state after a person resumed a run that was parked for cut replies. These replies no longer count."""
     cut_nodes = {name for name, node in state.nodes.items() if is_cut(node)}
     return changed(state, forgiven=state.forgiven | cut_nodes)
 
 
 def apply_new_limit(state: State) -> State:
-    """Return the state after the limit of replies has changed, with the new limit in the texts of rejections."""
+    """Return the state after the token limit of replies changed; the new limit is put into the texts of rejections."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
         text = text_under_limit(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""

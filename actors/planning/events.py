@@ -1,12 +1,12 @@
-"""The facts of a planning run: one closed union, in the past tense; those that ask for work end in `Requested`.
+"""The events of a planning run: one closed union, named in the past tense; those that request work end in `Requested`.
 
-Times are UTC seconds since 1970, durations seconds. Facts that an id holds are properties, not stored fields. What
-every kind of agent has is in `actors.run`.
+Times are UTC seconds since 1970, durations seconds. Facts that an id contains are properties, not stored fields. Events
+that every kind of agent has are in `actors.run`.
 
-A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has its id. In a branch other than the first
-`.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the second try on. The classification of a
-rejection has `/c` after the node's id, and its tries likewise. A judgement request has `judge:` before it. A step's id
-has neither a slash nor a dot in it, so every name can be read back.
+A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has the same id. In a branch other than the
+first, `.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the second try on. The
+classification of a rejection has `/c` after the node's id, and its tries likewise. A judgement request has `judge:`
+before it. A step's id contains neither a slash nor a dot, so every name can be parsed.
 """
 
 from enum import StrEnum
@@ -31,7 +31,7 @@ from runtime.core.events import Event, Seconds, StorableText
 
 
 def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
-    """Return the name of an attempt."""
+    """Return the id of an attempt."""
     node = f"{step}/v{visit}.a{attempt}"
     return f"{node}.b{branch}" if branch else node
 
@@ -43,7 +43,7 @@ def visit_and_attempt(node: str) -> tuple[int, int]:
 
 
 def branch_of(name: str) -> int:
-    """Return the branch that a node, or any request about one, belongs to."""
+    """Return the number of the branch of a node, or of a request about a node."""
     return int(name.partition(".b")[2].partition(".")[0].partition("/")[0] or 0)
 
 
@@ -58,7 +58,7 @@ def judgement_id(node: str) -> str:
 
 
 class Decided(Event):
-    """The policy decided what to do about a rejected node. The node's verdict says what failed."""
+    """The policy decided what to do about a rejected node. The node's verdict has the reason of the rejection."""
 
     kind: Literal["decided"] = "decided"
     node: str
@@ -66,19 +66,21 @@ class Decided(Event):
     level: BacktrackLevel = BacktrackLevel.LOCAL_RETRY
     """How far back the search goes."""
     targets: tuple[str, ...] = ()
-    """The steps that a replan redoes."""
+    """The steps that the search redoes."""
     rule: str
     """The id of the policy's row, or the name of the built-in rule."""
     code: str = ""
-    """The code of the finding that matched, else of the first one; empty for none."""
+    """The code of the finding that matched, else of the first finding; empty if there is none."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the row asked for, where others were allowed."""
+    """The targets that the policy's row asked for, if the budgets did not allow them; else None, and `targets` are
+    those.
+    """
     delay_seconds: float = 0.0
     """The seconds of back-off before a retry; 0 for none."""
     classified: Cause | None = None
-    """The classifier's code that selected the row."""
+    """The classifier's code, if it selected the row; else None."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
-    """The numbers on which a belief policy based it."""
+    """The numbers from which a belief policy made the decision; None for any other policy."""
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":
@@ -93,7 +95,7 @@ class Decided(Event):
 
     @property
     def decision(self) -> Decision:
-        """The decision; the target of a retry or a question is the failed step."""
+        """The decision as a value. The target of a retry or a question is the failed step."""
         own = () if self.level is BacktrackLevel.GIVE_UP else (self.step,)
         fields = {name: value for name, value in self if name in Decision.model_fields}
         return Decision(**fields | {"step": self.step, "targets": self.targets if self.level in REPLANS else own})
@@ -102,32 +104,32 @@ class Decided(Event):
 class GenerationRequested(CallRequested):
     """A step's generator was asked for an artifact; its node is the attempt.
 
-    The attempt builds on the artifacts that are accepted at this point.
+    The attempt builds on the artifacts that are accepted at this point of the run.
     """
 
     kind: Literal["generation_requested"] = "generation_requested"
 
     @property
     def visit(self) -> int:
-        """The number of the stay at the step, from 1, counted over the whole run."""
+        """The number of the visit to the step, from 1, counted over the whole run."""
         return visit_and_attempt(self.node)[0]
 
     @property
     def attempt(self) -> int:
-        """The attempt of this visit, from 1; a leaf's counts over visits with the same parents."""
+        """The number of the attempt in this visit, from 1. For a leaf, it counts all visits with the same parents."""
         return visit_and_attempt(self.node)[1]
 
 
 class ClassificationRequested(CallRequested):
-    """A model was asked why a node was rejected, before a costly step back."""
+    """A model was asked why a node was rejected, before the search takes a costly step back."""
 
     kind: Literal["classification_requested"] = "classification_requested"
     rule: str
-    """The policy's row that asks for the step back."""
+    """The policy's row that asks for this step back."""
 
     @property
     def call(self) -> str:
-        """The call that this request is a try of: the node's second one."""
+        """The name of the call that this request is a try of: the node's second call."""
         return classification_id(self.node)
 
 
@@ -135,27 +137,27 @@ PlanningCall = GenerationRequested | ClassificationRequested
 
 
 class RequestReissued(CallReissued):
-    """An open request of an earlier driver is asked again; the first try stays charged as unknown."""
+    """An open request of an earlier driver was made again; the earlier try stays charged as unknown."""
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: PlanningCall
-    """The request that takes its place, with the next try number."""
+    """The new request, with the next try number."""
 
 
 class ArtifactProduced(Replied):
-    """A generator's reply became the artifact of an attempt, which is judged next."""
+    """A generator's reply became the artifact of an attempt; a guard judges it next."""
 
     kind: Literal["artifact_produced"] = "artifact_produced"
     repeats: str | None = None
-    """The id of an earlier attempt of the step with the same content."""
+    """The id of an earlier attempt at the step with the same content; None if there is none."""
 
 
 class FailureClassified(Replied):
-    """A model said why a node was rejected."""
+    """A model replied why a node was rejected."""
 
     kind: Literal["failure_classified"] = "failure_classified"
     cause: Cause | None = None
-    """The cause, if the reply was a code of the set."""
+    """The cause; None if the reply was not one of the codes."""
 
 
 class PlanningOutcome(StrEnum):
@@ -172,11 +174,11 @@ class PlanningOutcome(StrEnum):
 
 
 ONLY_FORWARD = "this workflow does not go back"
-"""The end of the reason where a step that is not a root was rejected in all attempts of a forward-only search."""
+"""The end of the reason if all attempts of a step with requirements were rejected and the search goes only forward."""
 
 
 class RunStarted(Started):
-    """A planning run began. Its first event, which holds all that later decisions depend on."""
+    """A planning run began. Its first event, with everything that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
     added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins", "given_facts", "by", "shared")
@@ -184,17 +186,17 @@ class RunStarted(Started):
     specification: StorableText
     """The text of the user's problem."""
     pinned: str
-    """The JSON of everything that later decisions use."""
+    """The JSON of the configuration that later decisions use."""
     source: StorableText = ""
-    """Where the workflow was found: a shipped name or a file's path."""
+    """Where the workflow was found: its shipped name, or the path of its file."""
     given: tuple[str, ...] = ()
-    """The keys of the workflow that options have set."""
+    """The keys of the workflow that options have replaced."""
     attachments: StorableText = Field(default="", exclude_if=lambda attachments: not attachments)
-    """The JSON of the attached files, and of the list of the repository's."""
+    """The JSON of the attached files, and of the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
-    """The plug-ins of files of the user's own, each with the hash of its file."""
+    """The plug-ins from the user's own files, each with the hash of its file."""
     given_facts: Given | None = Field(default=None, exclude_if=lambda facts: facts is None)
-    """The facts that a planning run of an execution is given."""
+    """The facts that an execution gives to its planning run; None for any other run."""
 
 
 class JudgementRequested(Event):
@@ -204,11 +206,11 @@ class JudgementRequested(Event):
     node: str
     """The id of the attempt."""
     guard: str
-    """The name of the guard; for a composite its kind."""
+    """The name of the guard; for a composite, its kind."""
 
     @property
     def request_id(self) -> str:
-        """The id of the request, made of the node's."""
+        """The id of the request, made from the node's id."""
         return judgement_id(self.node)
 
     @property
@@ -224,57 +226,57 @@ class VerdictReached(TimedEvent):
     node: str
     """The id of the attempt."""
     elapsed: Seconds
-    """The seconds that the guard took."""
+    """How many seconds the guard took."""
     verdict: Verdict
     """Whether it passed, the score and the findings."""
 
     @property
     def request_id(self) -> str:
-        """The id of the request."""
+        """The id of the request that the verdict answers."""
         return judgement_id(self.node)
 
 
 class Revised(Event):
-    """The revision marker of a replan: the targets and all that requires them are unset; older work is void."""
+    """A replan began: the targets and all steps that require them lost their artifacts, and older work is void."""
 
     kind: Literal["revised"] = "revised"
     revision: int
-    """The number of the revision that begins."""
+    """The number of the replan, from 1."""
     level: BacktrackLevel
     """How far back the search goes."""
     targets: tuple[str, ...]
-    """The steps that are redone, as the decision names them."""
+    """The steps that are redone, as named by the decision."""
     cleared: tuple[str, ...]
-    """The steps that are unset: the targets and all that requires them."""
+    """The steps that lost their artifacts: the targets and all steps that require them."""
     tags: tuple[ReasonTag, ...] = ()
-    """The reason, as tags of the findings."""
+    """The reason, as the tags of the findings."""
     new_round: bool = False
-    """Whether it opens a round, so that all counts are reset."""
+    """Whether it begins a new round, in which all counts start again."""
     branch: int | None = 0
-    """The branch that goes back; None is every branch."""
+    """The branch that goes back; None if every branch does."""
 
 
 class BranchOpened(Event):
-    """A new branch of the search began, on the artifacts that `parent` has accepted for the steps `kept`.
+    """A new branch of the search began, with the artifacts that `parent` has accepted for the steps `kept`.
 
-    If the parent was about to go back, the new branch goes back instead, and the parent stays where it is.
+    If the parent was about to go back, the new branch goes back instead, and the parent does not.
     """
 
     kind: Literal["branch_opened"] = "branch_opened"
     branch: int
     """The number of the branch."""
     parent: int | None = None
-    """The number of the branch on whose artifacts it opens."""
+    """The number of the branch whose artifacts it uses; None if it begins without artifacts."""
     kept: tuple[str, ...] = ()
-    """The steps whose artifacts it builds on."""
+    """The steps whose artifacts it uses."""
     anew: bool = False
-    """Whether all visits and attempts are given back to the new branch."""
+    """Whether the new branch has all visits and attempts again."""
     why: str
     """The reason, in one line for people."""
 
 
 class BranchPruned(Event):
-    """A branch ended: its open work is withdrawn, and the rest of its slice of the calls is free."""
+    """A branch ended. Its open work was withdrawn, and the rest of its share of the calls is free."""
 
     kind: Literal["branch_pruned"] = "branch_pruned"
     branch: int
@@ -286,29 +288,29 @@ class BranchPruned(Event):
 
 
 class NeededAnswer(AskedForm):
-    """A question to a person that a run may not ask itself."""
+    """A question to a person that a run needs answered but may not ask itself."""
 
     node: str
     """The id of the attempt that it is about."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     review: bool = False
-    """Whether the attempt's artifact is to be approved or rejected."""
+    """Whether the question asks a person to approve or reject the attempt's artifact."""
 
 
 class RunFinished(ending.RunFinished):
-    """A planning run ended: with a plan, or without one and why."""
+    """A planning run ended, with a plan or with the reason why there is none."""
 
     outcome: PlanningOutcome
     """How it ended; only `success` has a plan."""
     branch: int = 0
-    """The branch that brought the plan, or else the one that got furthest."""
+    """The number of the branch with the plan, or else of the branch that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
-    """The question that the run may not ask, and needed an answer to."""
+    """The question that the run needs answered but may not ask; None if there is none."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":
-        """Return the end of any run as the end of a planning run."""
+        """Return the end of a run of any kind as the end of a planning run."""
         if isinstance(end, cls):
             return end
         return cls(outcome=PlanningOutcome(end.outcome), why=end.why, cause=end.cause, at=end.at, mono=end.mono)
@@ -331,4 +333,4 @@ PlanningEvent = (
     | RunFinished
 )
 EVENTS: tuple[type[Event], ...] = get_args(PlanningEvent)
-"""The members of the union, for the codec and for generated docs."""
+"""The members of the union, for the codec and the generated documentation."""

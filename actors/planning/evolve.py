@@ -1,4 +1,7 @@
-"""`evolve`: the only writer of state. It never decides, never acts, never fails on an event that was once emitted."""
+"""`evolve`: the only code that creates a new state.
+
+It makes no decision, takes no action, and accepts every event that was ever written.
+"""
 
 from collections.abc import Callable
 from typing import assert_never
@@ -66,13 +69,15 @@ from actors.values.given import read_attachments
 from runtime.core.copies import changed, without
 
 Common = RunState[PlanningCall]
-"""The common part of a run; functions take the one after the event, and the state before the event."""
+"""The common part of a run. In the functions below, `run` is that part after the event, and `state` the state before
+it.
+"""
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
-"""The template of new nodes: a copy of it takes a fifth of the time that setting all fields takes."""
+"""The template for new nodes. Copying it takes a fifth of the time that setting all fields takes."""
 
 
 def record_request(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
-    """Return the state after a call was asked for, with a new node if it is the first try of an attempt."""
+    """Return the state after a call was requested, with a new node if it is the first try of an attempt."""
     taken, tries = branch.calls + event.calls, run.calls.tries
     if tries and event.call in tries:  # A further try of the same call.
         return _count_calls(state, run, branch, taken)
@@ -99,21 +104,21 @@ def record_request(state: State, run: Common, branch: Branch, event: PlanningCal
 
 
 def _count_calls(state: State, run: Common, branch: Branch, calls: int) -> State:
-    """Return the state with another number of calls of a branch."""
+    """Return the state with a new number of calls of a branch."""
     return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=calls)))
 
 
 def record_reissue(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
-    """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown.
+    """Return the state after an earlier driver's call was requested again; the earlier try stays charged as unknown.
 
-    A call of the run that this one was forked from counts in its branch from the beginning.
+    A call of the other run, from which this one was forked, counts in its branch from the beginning.
     """
     of_origin = state.run.calls.open[event.replaces].epoch == OF_ORIGIN
     return _count_calls(state, run, branch, branch.calls + (0 if of_origin else event.again.calls))
 
 
 def record_artifact(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
-    """Return the state after a reply became an artifact, to be judged next."""
+    """Return the state after a reply became an artifact, which is judged next."""
     node, used = state.nodes[event.node], event.used
     made = make_content(state, node.step, event.content, event.finish_reason)
     artifact = Artifact(
@@ -152,7 +157,7 @@ def record_artifact(state: State, run: Common, branch: Branch, event: ArtifactPr
 
 
 def record_cause(state: State, run: Common, event: FailureClassified) -> State:
-    """Return the state after a model said why a node was rejected, or nothing that is known."""
+    """Return the state with a model's reply about why a node was rejected; the reply may name no known cause."""
     node = state.nodes[event.node]
     node = changed(node, classification=event, used=node.used + event.used)
     return changed(state, run=run, nodes={**state.nodes, node.node: node})
@@ -165,7 +170,7 @@ def record_failure(state: State, run: Common, branch: Branch, event: CallFailed)
 
 
 def planned_questions(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
-    """Return the questions of a decision to ask."""
+    """Return the questions of a decision to ask a person."""
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
     history = state.branch_of(decision.node).history
@@ -181,7 +186,7 @@ def record_question(state: State, run: Common, branch: Branch, event: Clarificat
 
 
 def record_close(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
-    """Return the state after a question was closed; the step goes on once none of its questions is open."""
+    """Return the state after a question was closed. The step goes on when none of its questions is open."""
     before = state.run.questions[event.question_id]
     state = changed(state, run=run)
     if isinstance(event, ClarificationWithdrawn):
@@ -212,11 +217,14 @@ def _schedule_revision(state: State, branch: Branch, targets: tuple[str, ...]) -
 
 
 ApplyCommon = Callable[[State, Common, CommonEvent], State]
-"""The type of `RunMachine.common`."""
+"""The type of the method `RunMachine.common`."""
 
 
 def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
-    """Return the state after an event; `run` is the common part after it, `common` applies events of every kind."""
+    """Return the state after an event.
+
+    `run` is the common part after it; `common` applies events that every kind has.
+    """
     branch = branch_about(state, event)
     after = _apply_to_branch(common, state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
@@ -372,7 +380,7 @@ def _record_decision(state: State, branch: Branch, event: Decided) -> State:
 
 
 def _remember_failure(state: State, branch: Branch, node: Node, decision: Decision) -> tuple[Past, ...]:
-    """Return the record of a decided failure for the history; none for an attempt of an earlier round."""
+    """Return the history entry for a decided failure; empty for an attempt of an earlier round."""
     if node.verdict is None or node.round != state.round:
         return ()
     came = compare_redone_steps(state, branch, node, state.config.policy)
@@ -380,13 +388,16 @@ def _remember_failure(state: State, branch: Branch, node: Node, decision: Decisi
 
 
 def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
-    """Return the history without the step's last failure."""
+    """Return the history without the last failure of the step."""
     position = max((position for position, past in enumerate(history) if past.step == step), default=len(history))
     return (*history[:position], *history[position + 1 :])
 
 
 def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
-    """Unset the cleared steps and withdraw all work on them; its reservations are charged as unknown."""
+    """Return the state after a replan: the cleared steps lose their artifacts, and their open work is withdrawn.
+
+    Its reservations are charged as unknown.
+    """
     graph, gone, new = state.config.graph, set(event.cleared), event.new_round
     of_all = event.branch is None
     used = frozenset[str]() if of_all else nodes_of_other_branches(state, branch)

@@ -1,6 +1,6 @@
-"""Puts given facts and mended values into the plans that a run's model writes, before a guard judges them. Pure.
+"""Puts given facts and corrected values into the plans that a run's model writes, before a guard judges them. Pure.
 
-A run that is given facts and asks nobody ends with its first question.
+A run that is given facts and may ask nobody ends at its first question.
 """
 
 from dataclasses import dataclass
@@ -25,25 +25,25 @@ from runtime.core.hooks import make_total
 from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 PLAN = "plan"
-"""The role of the steps whose artifacts are plans."""
+"""The role of steps whose artifacts are plans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The content of a reply's artifact, and the changes that were made in a plan."""
+    """The content of an artifact made from a reply, and what the program changed in it."""
 
     content: str
-    """The content, with the values that the program has set in a plan."""
+    """The content; in a plan, with the values that the program has set."""
     replaced: tuple[str, ...] = ()
-    """The keys of a plan that said something else than a given fact."""
+    """The keys of the plan that contradicted a given fact, and were replaced."""
     notes: tuple[Finding, ...] = ()
-    """The warnings about the values that the program has set."""
+    """Warnings about the values that the program has set."""
 
 
 def make_content(state: State, step: str, content: str, finish_reason: str) -> Made:
-    """Return the content of a reply's artifact.
+    """Return the content of the artifact for a reply, with corrections if it is a plan.
 
-    A reply that is no plan, or whose end is missing, is not changed: the guard rejects it.
+    A reply that is no plan or was cut off is not changed, because the guard rejects it.
     """
     if state.config.roles.get(step) != PLAN or lacks_end(content, finish_reason):
         return Made(content)
@@ -62,7 +62,7 @@ def _make_with_given(plan: Any, facts: Given, made: Made) -> Made:
 @lru_cache(maxsize=64)  # A reply is read when it comes and when it is stored.
 @make_total("the plan", lambda _: None)  # The guard rejects what cannot be read.
 def _mend_plan(content: str) -> tuple[Any, Made] | None:
-    """Return the mended plan in a reply, as a value and as a text; None if the reply has no JSON."""
+    """Return the corrected plan in a reply, as a value and as a text; None if the reply contains no JSON."""
     value = read_reply(content)
     if not isinstance(value, Parsed):
         return None
@@ -76,7 +76,10 @@ def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
 
 
 def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
-    """Return a guard's verdict on an artifact, with this program's own findings about a plan; errors reject it."""
+    """Return a guard's verdict with this program's own findings about a plan added.
+
+    An added error rejects the artifact.
+    """
     node = state.nodes[name]
     if node.artifact is None or state.config.roles.get(node.step) != PLAN:
         return verdict
@@ -100,7 +103,7 @@ def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
 
 
 def ask_or_end(state: State, question: ClarificationRequested) -> ClarificationRequested | RunFinished:
-    """Return the question, or the end of a run that asks nobody, with the question that its parent is to ask."""
+    """Return the question. But if the run may ask nobody, return its end, with the question for its parent to ask."""
     if state.given is None or not state.given.asks_nobody:
         return question
     form = question.form
@@ -118,5 +121,5 @@ def ask_or_end(state: State, question: ClarificationRequested) -> ClarificationR
 
 
 def _first_line(text: str) -> str:
-    """Return the first line of a text, for the reason of an end."""
+    """Return the first line of a text that is not empty, for the reason of an end."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -1,4 +1,4 @@
-"""The kind of planning runs, registered under the name `planning`."""
+"""The kind for planning runs, registered under the name `planning`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -88,4 +88,4 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     log_fields=log_fields,
     views=VIEWS,
 )
-"""Planning: finds a contingent plan by a search over the replies of a model."""
+"""Planning: finds a contingent plan with a search over the replies of a model."""

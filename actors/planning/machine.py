@@ -1,6 +1,7 @@
-"""The machine of planning runs: what differs there from runs of other kinds. Pure.
+"""The machine of planning runs: what differs from runs of other kinds. Pure.
 
-A process that only reads a run folds its events. The modules that decide and make requests are imported by a driver.
+A process that only reads a run folds its events. The modules that make decisions and requests are imported only by a
+driver.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +46,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return rules_with(self.reissue)
 
     def decide(self, state: State) -> PlanningEvent | None:
-        """Return the next decision; some rules look at each branch, or at the tree of all branches."""
+        """Return the next decision. Some rules look at each branch, or at the tree of all branches."""
         return self._decide(state)
 
     @cached_property
@@ -64,19 +65,19 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return apply_event(self.common, state, run, event)
 
     def next_try(self, state: State, request: PlanningCall) -> PlanningCall:
-        """Return the request for the next try of a call, in whatever branch it belongs to."""
+        """Return the request for the next try of a call, whichever branch it belongs to."""
         from actors.planning.requests import next_try  # noqa: PLC0415 -- only a driver needs it
 
         return next_try(state, request)
 
     def prompt(self, state: State, request: PlanningCall) -> CallPrompt | None:
-        """Return the prompt of a call; None for a step that asks no model."""
+        """Return the prompt of a call; None if the step asks no model."""
         from actors.planning.requests import prompt_of  # noqa: PLC0415 -- only a driver needs it
 
         return prompt_of(state, request)
 
     def reply_event(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
-        """Return the event of an artifact, or of a failure's class."""
+        """Return the event of a reply: an artifact, or the cause of a rejection."""
         from actors.planning.requests import accept_reply  # noqa: PLC0415 -- only a driver needs it
 
         return accept_reply(state, request, fields)
@@ -92,24 +93,24 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return state.judgements
 
     def address(self, request: PlanningCall | JudgementRequested) -> str:
-        """Return the mailbox of a step, of its guard, or of the classifier."""
+        """Return the mailbox for a step, its guard or the classifier."""
         if isinstance(request, JudgementRequested):
             return f"guard:{request.step}"
         return f"step:{request.step}" if isinstance(request, GenerationRequested) else CLASSIFIER
 
     def price(self, state: State, request_id: str) -> Price | None:
-        """Return the price of the step's model, or of the run's for a classification."""
+        """Return the price of the step's model; for a classification, that of the run's model."""
         config = state.config
         if not config.step_models or call_of(request_id).endswith(SECOND_CALL):
             return config.price
         return config.steps[step_of(request_id)].price
 
     def is_child(self, state: State, request: PlanningCall) -> bool:
-        """Tell whether a step is a run of its own."""
+        """Tell whether the request's step is a child run."""
         return state.is_child(request)
 
     def shows_messages(self, state: State, request: PlanningCall) -> bool:
-        """Tell whether a request has a prompt that a step's author reads."""
+        """Tell whether the prompt of a request contains the user's messages. The classifier's prompt does not."""
         return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
 
     def end_event(self, end: ending.RunFinished) -> RunFinished:
@@ -117,11 +118,11 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return RunFinished.of(end)
 
     def question_view(self, state: State) -> Shown:
-        """Return the function that makes plain data of an open question."""
+        """Return the function that turns an open question into plain data."""
         return partial(question_of, state)
 
     def brief(self, state: PlanningState, work: Work) -> Any:
-        """Return the part of the run that the actor of this work may see."""
+        """Return the part of the run that the actor of this work gets to see."""
         return self._brief(state, work)
 
     @cached_property

@@ -1,6 +1,6 @@
-"""The meaning of artifacts, and the comparison of redone steps by it, for policies with an agreement. Pure.
+"""The meaning of artifacts, and the comparison of redone steps, for policies with `agreement`. Pure.
 
-The meaning is a text that two artifacts share if they differ only in words or in white space.
+The meaning is a text. Two artifacts have the same text if they differ only in wording or white space.
 """
 
 import json
@@ -19,17 +19,17 @@ TYPED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "recon": ("mentioned_files", "apis_involved", "test_references", "constraints_mentioned"),
     "strategy": ("strategy_id",),
 }
-"""By role, the fields of an artifact that later steps and guards read; its other fields explain them."""
+"""The fields of an artifact that later steps and guards read, by role. Its other fields only explain these."""
 _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
-"""The keys of a plan that no guard reads: two plans that differ in nothing else are the same."""
+"""The keys of a plan that no guard reads. Two plans that differ only in these have the same meaning."""
 
 
 @lru_cache(maxsize=256)
 def typed_meaning(artifact: Artifact, role: str) -> str:
-    """Return a text that two artifacts of a role share if their typed fields are equal.
+    """Return a text that is equal for two artifacts of a role if their typed fields are equal.
 
-    Lists count as sets; case and white space do not count. An artifact of another role, or without any of the fields,
-    has the text of `meaning`.
+    Lists are compared as sets; case and white space do not count. For an artifact of another role, or without any of
+    the fields, the text is that of `meaning`.
     """
     fields, value = TYPED_FIELDS.get(role, ()), artifact.parsed
     if isinstance(value, dict) and any(name in value for name in fields):
@@ -38,7 +38,7 @@ def typed_meaning(artifact: Artifact, role: str) -> str:
 
 
 def _fold_value(value: Any) -> Any:
-    """Return a value without case, white space, order and repetition."""
+    """Return a value normalized for comparison: lower case, single spaces, lists sorted and without repetition."""
     match value:
         case str():
             return " ".join(value.casefold().split())
@@ -52,9 +52,9 @@ def _fold_value(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def meaning(artifact: Artifact, *, plan: bool) -> str:
-    """Return a text that two artifacts share if they differ only in white space.
+    """Return a text that is equal for two artifacts if they differ only in white space.
 
-    In a plan, the names for people and the order of lists do not count either, since no guard reads them.
+    In a plan, texts for people and the order of lists do not count either, because no guard reads them.
     """
     value = artifact.value
     if not isinstance(value, Parsed):
@@ -80,10 +80,10 @@ def _canonical(value: Any, *, plan: bool) -> Any:
 
 
 def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
-    """Return which steps above a rejected attempt have made the same artifact again, and which another one.
+    """Return which steps above a rejected attempt were redone and made the same artifact, and which another one.
 
-    An artifact is compared with the step's last accepted one of this round, if both were made from the same artifacts.
-    The policy says whether texts or meanings are compared; without an agreement in the policy, nothing is.
+    An artifact is compared with the step's previous accepted one of this round, if both were made from the same
+    artifacts. The policy says whether texts or meanings are compared. If it has no `agreement`, nothing is compared.
     """
     belief = policy.belief
     if belief is None or belief.agreement is None:
@@ -101,7 +101,7 @@ def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy
 
 
 def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | None:
-    """Return the step's last attempt of this round before this one that its guard accepted."""
+    """Return the last other attempt at the step in this round that its guard accepted; None if there is none."""
     for node in state.attempts_at(branch, accepted.step):
         passed = node.verdict is not None and node.verdict.passed
         if passed and node.node != accepted.node and node.round == accepted.round:
@@ -110,11 +110,11 @@ def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | No
 
 
 _Content = Callable[[State, Node], object]
-"""Returns the compared content of an attempt; None where it has no artifact."""
+"""Returns the content of an attempt's artifact in the compared form; None if it has no artifact."""
 
 
 def _inputs(state: State, node: Node, content: _Content) -> list[object]:
-    """Return the compared contents of the artifacts that an attempt was made from."""
+    """Return the artifacts from which an attempt was made, in the compared form."""
     return [content(state, state.nodes[parent]) for parent in node.parents]
 
 

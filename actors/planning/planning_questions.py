@@ -1,4 +1,4 @@
-"""The questions of a planning run to a person, from its findings and its reviews. Pure."""
+"""The questions of a planning run to a person, made from its findings and its reviews. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,12 +24,12 @@ _REDONE = "The step is done again with this answer."
 ADVICE_CHOICES: Mapping[str, str] = {
     "try again": "The step is done again in a new round, in which it may send the search back as often as before.",
 }
-"""The answer that is offered beside advice where a step has used up its escalations."""
+"""The answer that is offered besides free text if a step has used up its escalations."""
 REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
     f"{reviews.REJECT} REASON": "The result is rejected, and the next attempt is told the reason.",
 }
-"""The effects of the answers to a review."""
+"""The answers to a review, and what each does."""
 
 
 def questions_of_verdict(
@@ -37,8 +37,8 @@ def questions_of_verdict(
 ) -> list[AskedForm]:
     """Return the questions to a person that follow from a rejection.
 
-    Each finding for a person is a question, with its words and its schema. If the run may not ask that many more, the
-    last question asks for the rest together. With only findings for models, the step has used up its escalations, and
+    Each finding for a person becomes a question, with the finding's text and schema. If the run may not ask that many
+    questions, the last one combines the rest. If all findings are for models, the step has used up its escalations, and
     the person is asked how to go on (S104). `history` has the failures of the round.
     """
     about = waiting_text(step, blocks(state, step))
@@ -53,7 +53,7 @@ def questions_of_verdict(
 
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:
-    """Return the question whether the result of a step is accepted."""
+    """Return the question whether a person approves the result of a step."""
     return make_form(
         f"Do you approve what the step '{step}' has made?",
         about=f"The result is shown below. {waiting_text(step, blocked)}",
@@ -65,12 +65,12 @@ def review(step: str, blocked: Sequence[str]) -> AskedForm:
 
 
 def blocks(state: State, step: str) -> tuple[str, ...]:
-    """Return the steps that wait for an answer about a step."""
+    """Return the steps that wait for an answer about a step: itself, and all steps below it."""
     return (step, *state.config.graph.below[step])
 
 
 def question_of(state: State, run: str, question: Question) -> OpenQuestion:
-    """Return an open question as plain data; a review has the artifact, as its author wrote it."""
+    """Return an open question as plain data. A review includes the artifact as the model wrote it."""
     data = question_json(run, question)
     node = state.nodes[question.request.node]
     if question.request.review and node.artifact is not None:
@@ -91,9 +91,9 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
 
 
 def _ask_how_to_continue(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:
-    """Return the question how to go on with a step that may not send the search back any more.
+    """Return the question how to go on with a step that may not send the search back again.
 
-    Its findings are for models; the person sees how often it failed, and which guard rejected it last.
+    The findings are for models, so the person sees only how often the step failed and which guard rejected it last.
     """
     failures = [past for past in history if past.step == step]
     back = sum(past.up > 0 for past in failures)
@@ -113,7 +113,7 @@ def _times(number: int) -> str:
 
 
 def _otherwise(step: str, verdict: Verdict) -> str:
-    """Return what happens without an answer: the decision of `actors.policy.decision` if nobody can be asked."""
+    """Return what happens without an answer: what `actors.policy.decision` decides if nobody can be asked."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
         return "the run ends, since the author does not understand the problem."
     askable = [finding for finding in verdict.errors if finding.askable]

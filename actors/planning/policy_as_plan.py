@@ -1,10 +1,10 @@
-"""Prints a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
+"""Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
 
-The plan is a policy: every step of it is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or
-`rejected`; its attempts are a retry budget; each visit of a non-leaf is a plan step of its own, and the last one takes
-the token `visits left` away, which every way back over it needs. The decisions after a rejection are plan steps that
-cannot fail; the verdict chooses between them, so the guards look at all. The question to the user comes last: an answer
-opens a new round, and no answer hands the run over.
+Every step of the plan is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or `rejected`; its
+attempts are a retry budget. Each visit of a non-leaf is a plan step. The last visit removes the token `visits left`,
+and no way back over the step is possible without that token. The decisions after a rejection are plan steps that cannot
+fail. The verdict chooses between them, so the guards check all. The question to the user comes last: an answer opens a
+new round, and without an answer the run ends.
 """
 
 from collections.abc import Iterable
@@ -20,10 +20,10 @@ WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits lef
 
 
 def as_plan(pinned: RunConfig) -> dict[str, Any]:
-    """Return the JSON value of the plan.
+    """Return the plan as a JSON value.
 
-    It names only guards of the default catalogue, which every installation knows. For a workflow's own guard the step
-    has `composite_validation`, and the guard's name is in the step's name.
+    It names only guards of the default catalogue, which every installation has. For a guard of the workflow's own, the
+    plan step has `composite_validation`, and the guard's name is in the step's name.
     """
     graph = pinned.graph
     steps = [plan_step for step in graph.steps for plan_step in (*_visits(pinned, step), *_decisions(pinned, step))]
@@ -43,7 +43,10 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
 
 
 def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
-    """Yield one plan step per visit; a leaf has one for all, since only its attempts are bounded."""
+    """Yield one plan step for each visit of a step.
+
+    A leaf has one for all visits, because only its attempts are limited.
+    """
     graph, workflow = pinned.graph, pinned.workflow
     counted = _is_bounded(graph, step)
     spec = workflow.effective_guard(step)
@@ -70,7 +73,7 @@ def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
 
 
 def _decisions(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
-    """Yield the ways back from a rejected step, and the question that comes last."""
+    """Yield the ways back from a rejected step; the last one is a question to the user."""
     graph = pinned.graph
     if pinned.search is Search.LINEAR:
         return
@@ -108,7 +111,7 @@ def _decisions(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
 
 
 def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], str]]:
-    """Yield each set of steps that a rejection may send the search back to, and the rows that ask for it."""
+    """Yield each set of steps to which a rejection may send the search back, with the rows that ask for it."""
     graph, escalation = pinned.graph, pinned.escalation(step)
     rows = wanted_targets(step, graph, pinned.roles, pinned.policy)
     ways: dict[tuple[str, ...], tuple[str, ...]] = {(upper,): rows.get(upper, ()) for upper in graph.upward(step, 1)}
@@ -122,7 +125,7 @@ def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], 
 
 
 def _is_bounded(graph: Graph, step: str) -> bool:
-    """Tell whether a step's visits are bounded: it calls a model, and something requires it."""
+    """Tell whether a step's visits are limited: it calls a model, and another step requires it."""
     return step not in graph.leaves and not graph.budgets[step].deterministic
 
 
@@ -131,7 +134,7 @@ def _initial_tokens(graph: Graph, step: str) -> list[str]:
 
 
 def _budget(graph: Graph, step: str) -> list[str]:
-    """Return the tokens of a step's unused visits."""
+    """Return the tokens for all visits of a step, as at the start."""
     if not _is_bounded(graph, step):
         return []
     return [_is(step, "visit 1"), *([_is(step, LEFT)] if graph.budgets[step].backtrack_budget else [])]

@@ -1,4 +1,7 @@
-"""Prepares a planning run or a fork: resolves and checks workflow, policy, prompts and limits before the run begins."""
+"""Prepares a planning run or a fork.
+
+Workflow, policy, prompts and limits are resolved and checked before the run begins.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,57 +39,57 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits, Price
 
 PROBLEM_BYTES_MAX = 1024 * 1024
-"""The largest problem, in bytes. A prompt contains at most a fifth of this."""
+"""The most bytes of a problem. A prompt contains at most a fifth of this."""
 OUTPUT_TOKENS = "output_tokens_max"
-"""The workflow key for the token limit of replies; the option replaces the limits of all steps."""
+"""The workflow's key for the token limit of replies. The option replaces the limits of all steps."""
 TIMEOUT = "model_timeout_seconds"
-"""The workflow key for the time limit of model calls; the option replaces the limits of all steps."""
+"""The workflow's key for the time limit of model calls. The option replaces the limits of all steps."""
 _OPTIONS = {"max_total_calls": "max_calls", TIMEOUT: "timeout"}
-"""The limit that replaces a key of the workflow, by that key, where the two have different names."""
+"""The limit that replaces a key of the workflow, by key, if the two have different names."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a planning run, from any face. None means the workflow's value."""
+    """The options of a planning run, the same for every interface. None stands for the workflow's value."""
 
     workflow: str = "search"
-    """The name of a shipped workflow, or the path of a workflow file."""
+    """The name of a shipped workflow, or the path of a workflow's file."""
     search: str | None = None
-    """The search strategy, such as `beam:4`, in place of the workflow's."""
+    """The search strategy that replaces the workflow's, such as `beam:4`."""
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits, in place of the workflow's."""
+    """The limits that replace the workflow's."""
     no_input: bool = False
-    """Whether nobody is there to answer: a belief policy then weighs no question."""
+    """Whether nobody can answer questions. A belief policy then does not consider any."""
     strict: bool = False
-    """Whether a plan is rejected that leaves a demand of the text in no step; else as the workflow says."""
+    """Whether a plan is rejected if it leaves a demand of the text in no step; if False, the workflow decides that."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A planning run that may begin (`actors.run.kind.PreparedRun`): checked, and not yet written."""
+    """A planning run that may begin (`actors.run.kind.PreparedRun`): it is checked, and nothing is written yet."""
 
     problem: str
     """The text of the user's problem, at most `PROBLEM_BYTES_MAX` bytes."""
     title: str
-    """The title in lists of runs: the problem's first line, cut to 80 characters."""
+    """The title in lists of runs: the first line of the problem, cut to 80 characters."""
     pinned: RunConfig
     limits: Limits
-    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline as a time."""
+    """The limits of calls, tokens, micro-dollars and active seconds, and the time of the deadline."""
     notices: tuple[str, ...] = ()
     """Lines for the user about the workflow's files and about names that are probably misspelt."""
     source: str = ""
     given: tuple[str, ...] = ()
-    """The keys of the workflow that options have changed, as in `RunStarted`."""
+    """The keys of the workflow that options have replaced, as in `RunStarted`."""
     kind: str = "planning"
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins that come from files of the user's own, with the hashes of these files."""
+    """The plug-ins from the user's own files, each with the hash of its file."""
     given_facts: Given | None = None
-    """The facts that the run is given, such as the names that tools implement; None for none."""
+    """The facts that the run is given, such as the names that tools implement; None if there are none."""
 
     def first(self, run: str, at: float) -> RunStarted:
-        """Return its first event, which starts it, at a time in UTC seconds since 1970."""
+        """Return its first event, which starts it. `at` is in UTC seconds since 1970."""
         return RunStarted(
             at=at,
             run=run,
@@ -103,22 +106,22 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """The input of the kind's `prepare`: the user's problem, and the options for planning it."""
+    """The input for the kind's `prepare`: the user's problem, and the options for planning."""
 
     problem: str
     """The text of the problem, as the user wrote it."""
     options: RunOptions = field(default_factory=RunOptions)
-    """The options that the user gave; the others are None."""
+    """The options of the user; those that the user did not give are None."""
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     pddl: PddlTexts | None = None
-    """The planning task in PDDL that the problem is the text of; None for a problem in words."""
+    """The planning task in PDDL, whose text is the problem; None for a problem in words."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     """Return a planning run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
 
-    The place of an invalid option is its name in `RunOptions` or `RunLimits`.
+    For an invalid option, the place is its name in `RunOptions` or `RunLimits`.
     """
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
@@ -150,9 +153,9 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
 
 
 def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
-    """Check that a run has both a task in PDDL and a workflow and model for it, or none of them.
+    """Check that a run has both a PDDL task and a workflow and model for PDDL, or neither.
 
-    A workflow for PDDL is one with a step whose guard is `pddl_actions`. Raises `UsageProblem`.
+    A workflow for PDDL has a step with the guard `pddl_actions`. Raises `UsageProblem`.
     """
     for_pddl = "actions" in map(loaded.workflow.role, loaded.workflow.action_pairs)
     if for_pddl and not given:
@@ -174,9 +177,9 @@ def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
 
 
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
-    """Return the configuration of planning runs that another run starts.
+    """Return the configuration of the planning runs that another run starts.
 
-    The keys of a scripted model are not checked: the script may also have replies for the other run.
+    The keys of a scripted model are not checked, because the script may also have replies for the other run.
 
     Raises:
         UsageProblem: an option cannot be used, or a file is missing or invalid.
@@ -187,7 +190,10 @@ def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
 
 
 def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
-    """Return the workflow and its policy, with its keys that options replace, and check all that it names."""
+    """Return the workflow, its policy, and the workflow's keys that options replaced.
+
+    Check everything that it names.
+    """
     registry, limits = setup.registry, check_limits(options.limits)
     try:
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
@@ -213,9 +219,9 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
 def _drop_unusable_belief(
     loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return the workflow and its policy; without its belief if `--search` names a search that cannot use one.
+    """Return the workflow and its policy. The policy loses its belief if `--search` names a search that cannot use one.
 
-    This is for shipped workflows, whose belief is a default. A workflow file of the user names its policy on
+    This applies only to shipped workflows, whose belief is a default. In a user's own file the policy was chosen on
     purpose, so `check_belief` refuses the combination.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
@@ -227,19 +233,19 @@ def _drop_unusable_belief(
 
 
 def _misspelt_names(policy: Policy, pinned: RunConfig) -> Iterator[str]:
-    """Yield a line about each name in a policy that is probably misspelt, so that its row never fires."""
+    """Yield a line about each name in a policy that is probably misspelt. A row with such a name would never match."""
     for name in unknown_names(policy, {*ROLES, *pinned.roles.values()}):
         if name.near:
             yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
 
 
 def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
-    """Return a workflow, and those below it, with one time limit for all model calls. Raises `UsageProblem`."""
+    """Return a workflow and its child workflows with one time limit for all model calls. Raises `UsageProblem`."""
     return _change_all(loaded, lambda workflow: workflow.with_timeout(seconds))
 
 
 def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
-    """Return a workflow with the time limit of calls that is the default of the models' servers, or with its own."""
+    """Return a workflow with its own time limit for calls, or else the usual one of the models' servers."""
     of_steps = (setup.call_seconds_of(pair.model) for pair in workflow.action_pairs.values() if pair.model is not None)
     seconds = max((setup.call_seconds, *of_steps))
     if TIMEOUT in workflow.model_fields_set or workflow.model_timeout_seconds == seconds:
@@ -248,18 +254,21 @@ def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
 
 
 def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
-    """Return a workflow, and those below it, with one token limit for all replies. Raises `UsageProblem`."""
+    """Return a workflow and its child workflows with one token limit for all replies. Raises `UsageProblem`."""
     return _change_all(loaded, lambda workflow: workflow.with_output_tokens(tokens))
 
 
 def _change_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) -> LoadedWorkflow:
-    """Return a workflow, and those below it, each after a change."""
+    """Return a workflow and its child workflows, all changed by `change`."""
     children = {name: (_change_all(child, change), policy) for name, (child, policy) in loaded.children.items()}
     return replace(loaded, workflow=change(loaded.workflow), children=children)
 
 
 def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
-    """Make every guard and generator of a workflow. Raises `UsageProblem` with file, line, step and guard."""
+    """Create every guard and generator of a workflow as a check.
+
+    Raises `UsageProblem` with file, line, step and guard.
+    """
     for step, pair in loaded.workflow.action_pairs.items():
         try:
             make_step_guard(loaded.workflow, step, registry.guards)
@@ -274,13 +283,16 @@ def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
 
 
 def _source(path: Path, root: Path) -> str:
-    """Return a shipped workflow's name, since its path may change with a release; the path of any other workflow."""
+    """Return a shipped workflow's name, because its path may change with a release.
+
+    For any other workflow, return its path.
+    """
     shipped = path.parent == root / "configs" / "workflows"
     return path.stem if shipped else str(path.absolute())
 
 
 def _model_steps(loaded: LoadedWorkflow) -> Iterator[str]:
-    """Yield each step for which a run, or one of its child runs, may call a model."""
+    """Yield each step for which a run or one of its child runs may call a model; also the classifier if it is used."""
     yield from loaded.workflow.action_pairs
     if loaded.workflow.classifications_max:
         yield CLASSIFIER
@@ -289,7 +301,7 @@ def _model_steps(loaded: LoadedWorkflow) -> Iterator[str]:
 
 
 def _child_workflows(loaded: LoadedWorkflow) -> Iterator[tuple[LoadedWorkflow, Policy]]:
-    """Yield the workflow and the policy of each child run that a run of this workflow may start, directly or not."""
+    """Yield the workflow and the policy of every child run, including child runs of child runs."""
     for child, policy in loaded.children.values():
         yield child, policy
         yield from _child_workflows(child)
@@ -305,9 +317,9 @@ def pin(
     setup: Setup | None = None,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> RunConfig:
-    """Return the pinned configuration of a run and of its child runs. Only the parent run asks questions.
+    """Return the complete configuration of a run and of its child runs. Only the parent run asks questions.
 
-    Prices and settings of models are those of `setup`. `settings` are what a person has set; they apply to every step.
+    Prices and settings of models come from `setup`. `settings` were set by a person, and apply to every step.
     """
     children = {
         name: pin(
@@ -336,7 +348,10 @@ def pin(
 
 
 def _check_step_models(loaded: LoadedWorkflow) -> None:
-    """Check that steps name models. Raises `UsageProblem` with the place in the file."""
+    """Check that the models named by steps are no scripts or recordings.
+
+    Raises `UsageProblem` with the place in the file.
+    """
     for step, pair in loaded.workflow.action_pairs.items():
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))
@@ -346,7 +361,7 @@ def _check_step_models(loaded: LoadedWorkflow) -> None:
 
 
 def _step_models(workflow: Workflow, setup: Setup | None) -> dict[str, StepModel]:
-    """Return the models that steps name, with their prices."""
+    """Return the models that steps name, with their prices; a price is None without a `setup`."""
     named = {step: pair.model.strip() for step, pair in workflow.action_pairs.items() if pair.model is not None}
     return {
         step: StepModel(model=name, price=None if setup is None else setup.price_of(name))
@@ -361,7 +376,10 @@ def _call_settings(
     setup: Setup | None,
     settings: Mapping[str, Any],
 ) -> dict[str, ModelSettings]:
-    """Return the settings of each step's calls: a person's go first, then the step's, the workflow's, the model's."""
+    """Return the settings of each step's calls.
+
+    A person's settings take precedence over the step's, then the workflow's, then the model's.
+    """
     steps = {step: workflow.action_pairs[step].model_settings for step in workflow.model_steps}
     if workflow.classifications_max:
         steps[CLASSIFIER] = ModelSettings()
@@ -375,7 +393,7 @@ def _call_settings(
 
 
 def check_problem(problem: str) -> None:
-    """Check that a problem is a text, not empty and not too large. Raises `UsageProblem`."""
+    """Check that a problem is a text that is neither empty nor too large. Raises `UsageProblem`."""
     value: object = problem  # whatever a caller in Python passes
     if not isinstance(value, str):
         cause = f"the problem is text, not {type(value).__name__}"
@@ -391,7 +409,7 @@ def check_problem(problem: str) -> None:
 def _with_options(
     loaded: LoadedWorkflow, options: RunOptions, limits: RunLimits
 ) -> tuple[LoadedWorkflow, tuple[str, ...]]:
-    """Return the workflow with the values from options, and its keys that they replace.
+    """Return the workflow with the values from options, and the keys that these replaced.
 
     Raises `UsageProblem` that names the option.
     """
@@ -416,7 +434,10 @@ def _with_options(
 
 
 def _check_script(spec: ModelSpec, steps: Collection[str]) -> None:
-    """Check that the keys of a script are steps of the workflow. Raises `UsageProblem` for the first that is none."""
+    """Check that the keys of a script are steps of the workflow.
+
+    Raises `UsageProblem` for the first key that is not.
+    """
     if not isinstance(spec, Scripted):
         return
     from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
@@ -429,9 +450,9 @@ def _check_script(spec: ModelSpec, steps: Collection[str]) -> None:
 
 
 def fork_config(state: State, workflow: str | None, policy: str | None, setup: Setup) -> ForkConfig:
-    """Return the configuration with another workflow, another policy or both. Raises `UsageProblem`.
+    """Return a run's configuration with another workflow, another policy or both. Raises `UsageProblem`.
 
-    Its place is the keyword, `workflow` or `policy`, or a place in a file.
+    The place of the error is the keyword (`workflow` or `policy`), or a place in a file.
     """
     config = state.config
     if workflow is not None:
@@ -455,7 +476,7 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
 
 
 def _check_steps(before: RunConfig, after: RunConfig) -> None:
-    """Raise `UsageProblem` for the first step that is new, is missing, or requires other steps."""
+    """Raise `UsageProblem` for the first step that is new or missing, or that requires other steps than before."""
     had, has = before.graph.requires, after.graph.requires
     for step in (*had, *has):
         if step in had and step in has and set(had[step]) == set(has[step]):

@@ -1,9 +1,9 @@
-"""The contexts that generators and guards get, with both kinds of feedback, made from the state. Pure.
+"""The contexts for generators and guards, with both kinds of feedback, made from the state. Pure.
 
-Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
-what this step produced". Both are computed from the nodes and not stored, so they survive a new visit and a restart.
-Each rejection is in a prompt once. A rejection of the step itself is in the retry history and not in the escalation
-history. A rejection that became a question is among the clarifications only, with the answer.
+Retry feedback says: "your output for this step was rejected because …". Escalation feedback says: "a later step failed
+because of what this step produced". Both are computed from the nodes and not stored, so they survive a new visit and a
+restart. A prompt shows each rejection once. A rejection of the step itself is in the retry history, not in the
+escalation history. A rejection that became a question is only among the clarifications, with its answer.
 """
 
 from collections.abc import Container, Sequence
@@ -23,11 +23,11 @@ from actors.values.given import Given
 from actors.values.question_form import split_last_question
 
 PREVIEW_MAX = 200
-"""Characters of each artifact on the attempted path that an escalation shows (S29)."""
+"""How many characters of each artifact on the failed path an escalation shows (S29)."""
 
 
 def context_for(state: State, branch: Branch, step: str) -> Context:
-    """Return the context of the step's generator and guard in this state."""
+    """Return the context for the generator and the guard of a step in this state."""
     config, run, progress, facts = state.config, state.run, branch.progress, state.given
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
@@ -61,12 +61,12 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
 
 
 def earlier_answers(facts: Given) -> tuple[Clarified, ...]:
-    """Return the answers to questions of earlier runs, in the form in which prompts show them."""
+    """Return the answers to questions of earlier runs, in the form that prompts show."""
     return tuple(Clarified(answer.question, answer.answer, unanswered=answer.unanswered) for answer in facts.answers)
 
 
 def _answered_rejections(state: State) -> frozenset[str]:
-    """Return the rejected nodes all of whose errors a person has answered as questions."""
+    """Return the rejected nodes whose errors all became questions that a person answered."""
     if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
@@ -82,13 +82,13 @@ def _answered_rejections(state: State) -> frozenset[str]:
 
 
 def _is_asked(message: str, text: str) -> bool:
-    """Tell whether the words of a finding are in the text of questions, which may show them in another order."""
+    """Tell whether a finding's words are in a text of questions, where their order may differ."""
     passage, question = split_last_question(message)
     return passage in text and question in text
 
 
 def render_prompt(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
-    """Return the prompt for the step's next attempt; `context` is its context, if the caller has computed it."""
+    """Return the prompt for the step's next attempt. `context` is its context, if the caller has it already."""
     prompt = state.config.steps[step].prompt
     if prompt is None:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
@@ -96,7 +96,7 @@ def render_prompt(state: State, branch: Branch, step: str, context: Context | No
 
 
 def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
-    """Return the codes of the errors for which attempts at a step were rejected, whatever the window shows of them."""
+    """Return the error codes of all rejected attempts at a step, even of those that the feedback window leaves out."""
     if step not in branch.attempts:
         return frozenset()
     for node in state.attempts_at(branch, step):
@@ -108,9 +108,9 @@ def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
 def retry_feedback(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return the newest `window` of the step's own rejections over the whole run, without nodes in `answered_nodes`.
+    """Return the newest `window` of the step's own rejections in the whole run, oldest first.
 
-    Oldest first.
+    Nodes in `answered_nodes` are left out.
     """
     if step not in branch.attempts:
         return ()
@@ -126,9 +126,10 @@ def retry_feedback(
 def escalation_feedback(
     state: State, causes: Sequence[Node], left_out: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return one entry per cycle that sent the search back over a step, without nodes in `left_out`.
+    """Return one entry for each cycle that sent the search back over a step.
 
-    `causes` are the rejections that ended the cycles. The newest `window` entries are returned, oldest first.
+    `causes` are the rejections that ended the cycles. Nodes in `left_out` are left out. The newest `window` entries are
+    returned, oldest first.
     """
     feedback: list[Feedback] = []
     for last in reversed(causes):
@@ -141,15 +142,15 @@ def escalation_feedback(
 
 
 def explain(verdict: Verdict) -> str:
-    """Return a verdict's errors as the lines that a prompt shows."""
+    """Return a verdict's errors as lines for a prompt."""
     lines = [f"- {finding.where + ': ' if finding.where else ''}{finding.message}" for finding in verdict.errors]
     return "\n".join(lines) or f"- {verdict.guard}"
 
 
 def escalations(state: State, branch: Branch, step: str) -> list[Node]:
-    """Return the rejections of later steps for which the search went back over this step, oldest first.
+    """Return the rejections of later steps that sent the search back over this step, oldest first.
 
-    Rejections of a step that this step depends on are left out.
+    Rejections of steps that this step depends on are left out.
     """
     if not branch.replans:
         return []
@@ -159,9 +160,9 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
 
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
-    """Return a text of what failed, why, and on which path, with previews of the artifacts.
+    """Return a text that says what failed, why, and on which path, with previews of the artifacts.
 
-    The text about a cut reply is the same for all of them, so it stands there once.
+    The text about a cut reply is always the same, so it is included once.
     """
     lines, of_cut = list[str](), set[str]()
     for name in cycle:
@@ -186,7 +187,7 @@ def _preview(content: str) -> str:
 
 
 def _accepted_artifact(state: State, node: str | None) -> Artifact | None:
-    """Return an accepted artifact in the form that the steps see which require it."""
+    """Return an artifact in the form that steps see that require it; None if there is none."""
     attempt = state.nodes.get(node or "")
     if attempt is None or attempt.artifact is None or attempt.verdict is None:
         return None if attempt is None else attempt.artifact
@@ -199,7 +200,7 @@ def _artifact(state: State, node: str | None) -> Any:
 
 
 def failure_context(state: State, branch: Branch, node: str) -> Context:
-    """Return the context of a classification: the rejection in `retry`, the step's earlier ones in `escalation`."""
+    """Return the context for a classification: the rejection as `retry`, the step's earlier ones as `escalation`."""
     workflow, failed_node = state.config.workflow, state.nodes[node]
     built_on = ((state.nodes[parent].step, state.nodes[parent].artifact) for parent in failed_node.parents)
     earlier_attempts = (
@@ -220,12 +221,12 @@ def failure_context(state: State, branch: Branch, node: str) -> Context:
 
 
 def render_failure_prompt(state: State, branch: Branch, node: str, context: Context | None = None) -> Rendered:
-    """Return the prompt of a classification; `context` is its context, if the caller has computed it."""
+    """Return the prompt for a classification. `context` is its context, if the caller has it already."""
     return render(state.config.classifier, context or failure_context(state, branch, node), headed=False)
 
 
 def _rejection(node: Node) -> str:
-    """Return a rejection with its artifact: the findings first, since a long artifact is cut."""
+    """Return a rejection with its artifact. The findings come first, because a long artifact is cut at its end."""
     assert node.verdict is not None
     artifact_text = "" if node.artifact is None else f"\n\n{node.artifact.shown}"
     return f"{node.node} ({node.verdict.guard}):\n{_text_with_codes(node)}{artifact_text}"

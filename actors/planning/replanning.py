@@ -1,9 +1,9 @@
 """Planning runs that an execution starts to replace its plan: their input and their result.
 
-An execution asks for such a run as planning asks for the runs of its own steps: it reserves the child's limits in its
-ledger, hands a `ChildBrief` to an actor whose handler is `ChildGenerator(resources.drive_child, clock).generate`, and
-gets a `Generated` message with the cost, or a `Faulted` one while the child waits for its provider. `read_replan` reads
-the text of the reply.
+An execution starts such a run in the same way as planning starts the runs of its own steps. It reserves the child's
+limits in its ledger, and hands a `ChildBrief` to an actor whose handler is `ChildGenerator(resources.drive_child,
+clock).generate`. It gets a `Generated` message with the cost, or a `Faulted` one while the child waits for its
+provider. `read_replan` reads the text of the reply.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from runtime.core.ledger import Limits
 from runtime.models.replies import Parsed, read_reply
 
 UNSUCCESSFUL = "unsuccessful_run"
-"""The only key of the JSON object that stands in the place of an artifact where a child run was unsuccessful."""
+"""The only key of the JSON object that an unsuccessful child run returns in place of an artifact."""
 
 
 def replan_brief(
@@ -39,12 +39,12 @@ def replan_brief(
     """Return the input of a planning run that replaces a plan.
 
     `parent` is the id of the execution and `request_id` that of its request. `node` names the child run, so a request
-    that is asked again after a crash goes on with the same child. `pinned` is the JSON of a `RunConfig`. `limits` are
-    the reservation of the request, and `change` the settings that people have changed since (`RunState.changes`).
+    that is made again after a crash continues the same child. `pinned` is the JSON of a `RunConfig`. `limits` are the
+    reservation of the request. `change` has the settings that people have changed since (`RunState.changes`).
 
     `given` should name at least the current tokens as `initial_state`; in a partial replan also the goal state, the
     invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The execution asks
-    it, and starts another child whose `Given.answers` hold the answer.
+    it, and starts another child with the answer in `Given.answers`.
     """
     return ChildBrief(
         run=child_run(parent, node),
@@ -59,7 +59,7 @@ def replan_brief(
 
 @dataclass(frozen=True, slots=True)
 class NewPlan:
-    """A plan that every guard has accepted, with the given facts in it."""
+    """A plan that every guard has accepted, including the given facts."""
 
     plan: Mapping[str, Any]
     """The plan as a JSON object, which `actors.plans.reader.read_plan` reads."""
@@ -67,10 +67,10 @@ class NewPlan:
 
 @dataclass(frozen=True, slots=True)
 class NeedsAnswer:
-    """The planning run needs an answer of a person; its parent is to ask."""
+    """The planning run needs a person's answer; its parent has to ask."""
 
     question: NeededAnswer
-    """The question, with the JSON Schema of an answer."""
+    """The question, with the JSON Schema for its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,10 @@ class NoPlan:
 
 @make_total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
-    """Return the result in the reply of a planning run. Total: a text that is no JSON object is no plan."""
+    """Return the result of a planning run, read from its reply.
+
+    Never raises: a text that is no JSON object gives `NoPlan`.
+    """
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None
     if not isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""Requests for calls, with a reservation of the most that they can cost, and the events of their results. Pure."""
+"""Requests for calls, which reserve the most that the call can cost, and the events for their results. Pure."""
 
 from typing import assert_never
 
@@ -25,7 +25,7 @@ from runtime.core.ledger import ZERO
 
 
 def next_try(state: State, request: PlanningCall) -> PlanningCall:
-    """Return the request for the next try of a call, in whatever branch it belongs to."""
+    """Return the request for the next try of a call, whichever branch it belongs to."""
     branch = state.branch_of(request.node)
     match request:
         case GenerationRequested():
@@ -37,7 +37,7 @@ def next_try(state: State, request: PlanningCall) -> PlanningCall:
 
 
 def prompt_of(state: State, request: PlanningCall) -> CallPrompt | None:
-    """Return the prompt of a call; None for a step that asks no model."""
+    """Return the prompt of a call; None if the step asks no model."""
     branch = state.branch_of(request.node)
     if isinstance(request, ClassificationRequested):
         return _classifier_prompt(state, branch, request.node)
@@ -45,7 +45,7 @@ def prompt_of(state: State, request: PlanningCall) -> CallPrompt | None:
 
 
 def request_for(state: State, branch: Branch, node: str, try_number: int) -> GenerationRequested:
-    """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
+    """Return the request for a try of an attempt, with the current prompt, limits and reservation."""
     step, reserve = step_of(node), None
     budget = state.config.graph.budgets[step]
     if state.config.steps[step].child is not None:
@@ -57,7 +57,7 @@ def request_for(state: State, branch: Branch, node: str, try_number: int) -> Gen
 
 
 def classification_of(state: State, branch: Branch, node: str, rule: str, try_number: int) -> ClassificationRequested:
-    """Return the request for a try of a classification, with the prompt, limits and reservation as they are now."""
+    """Return the request for a try of a classification, with the current prompt, limits and reservation."""
     prompt = _classifier_prompt(state, branch, node)
     fields = try_fields(state, prompt, node, try_number, call=classification_id(node))
     return ClassificationRequested(**fields, rule=rule)
@@ -94,7 +94,7 @@ def prompt_bytes(config: RunConfig, request: GenerationRequested) -> int:
 
 
 def accept_reply(state: State, request: PlanningCall, fields: ReplyFields) -> ArtifactProduced | FailureClassified:
-    """Return the event of a reply: an artifact, or the class of a failure."""
+    """Return the event of a reply: an artifact, or the cause of a rejection."""
     if isinstance(request, GenerationRequested):
         earlier = _earlier(state, request.node, request.step, fields["content"], fields["finish_reason"])
         return ArtifactProduced(**fields, repeats=earlier)
@@ -102,13 +102,13 @@ def accept_reply(state: State, request: PlanningCall, fields: ReplyFields) -> Ar
 
 
 def _earlier(state: State, node: str, step: str, content: str, finish_reason: str) -> str | None:
-    """Return the id of the first attempt at the step, in the node's branch, with the same content; None for none."""
+    """Return the id of the branch's first attempt at the step with the same content; None if there is none."""
     same = state.made.get((step, make_content(state, step, content, finish_reason).content), ())
     return next((name for name in state.branch_of(node).attempts[step] if name in same), None) if same else None
 
 
 def accept_verdict(state: State, message: Judged) -> VerdictReached | None:
-    """Return the event of a verdict; None for one that nothing waits for."""
+    """Return the event of a verdict; None if nothing waits for it."""
     request = state.judgements.get(message.request_id)
     if request is None:
         return None

@@ -26,12 +26,12 @@ from runtime.models.replies import Parsed
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One accepted artifact on the path."""
+    """An accepted artifact on the path."""
 
     step: str
     """The id of the step whose artifact it is."""
     node: str
-    """The id of the attempt that brought it."""
+    """The id of the attempt that made it."""
     value: Any
     """The artifact's JSON value; its text if it is not JSON."""
     score: float
@@ -39,16 +39,16 @@ class PathStep:
     guard: str = ""
     """The name of the guard that accepted it."""
     last: bool = False
-    """Whether no other artifact on the path builds on it."""
+    """Whether no other artifact on the path was made from it."""
 
 
 class PathStepJson(TypedDict):
-    """One accepted artifact on the path."""
+    """An accepted artifact on the path."""
 
     step: str
     """The step whose artifact it is."""
     node: str
-    """The attempt that brought it."""
+    """The attempt that made it."""
     value: Any
     """The artifact's JSON value; its text if it is not JSON."""
     score: float
@@ -56,18 +56,18 @@ class PathStepJson(TypedDict):
 
 
 class PlanningJson(TypedDict):
-    """The keys that `--json` prints for planning runs, in addition to those of every run."""
+    """The keys that `--json` prints for planning runs, besides those of every run."""
 
     revision: int
-    """The number of times that the search went back over steps."""
+    """How often the search went back over steps."""
     plan: Any
-    """The plan as its author wrote it; null unless it was proved."""
+    """The plan as the model wrote it; null unless it was proved."""
     path: list[PathStepJson]
-    """The accepted path, or the best that was validated."""
+    """The accepted path, or the best path so far if the run has not succeeded."""
     findings: list[dict[str, Any]]
     """The findings of the last rejection, or the warnings on the plan."""
     needs_answer: NotRequired[dict[str, Any]]
-    """The question that a run needs an answer to and may not ask."""
+    """The question that the run needs answered but may not ask."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -75,25 +75,25 @@ class Result(RunResult):
     """The result of a planning run."""
 
     revision: int
-    """The number of times that the search went back over steps."""
+    """How often the search went back over steps."""
     plan_json: Any
-    """The proved plan as its author wrote it, a JSON value; None where there is none."""
+    """The proved plan as the model wrote it, as a JSON value; None if there is none."""
     path: tuple[PathStep, ...]
-    """The accepted artifacts in order: the winning path, or the best that was validated."""
+    """The accepted artifacts in order: the winning path, or the best path so far if the run has not succeeded."""
     findings: tuple[Finding, ...]
     """The findings of the last rejection, or the warnings on the plan."""
     tree: AttemptTree = field(default_factory=AttemptTree)
-    """The whole search tree: every attempt in the order in which it was made, linked by `parents`."""
+    """The whole search tree: all attempts, in the order in which they were made, linked by `parents`."""
     proof: Proof = field(default_factory=Proof)
-    """The measurements of the guard."""
+    """What the plan's guard measured for the proof."""
     needed: NeededAnswer | None = None
-    """The question that the run may not ask itself, because its parent asks it; None for none."""
+    """The question that the run needs answered but may not ask, because its parent asks; None if there is none."""
     user: UserTexts | None = None
-    """The texts of the user, for the table of demands; None for a step of another run, whose table has them."""
+    """The user's texts, for the table of demands; None for a child run, whose parent has the table."""
     reads_text: bool = True
-    """Whether the run's author reads the text, as a language model does."""
+    """Whether the run's model reads the text, as a language model does."""
     output_tokens: int = 0
-    """The token limit of the replies of the step that was rejected last; 0 where none was."""
+    """The token limit of replies of the last rejected step; 0 if no step was rejected."""
 
     @property
     def succeeded(self) -> bool:
@@ -101,13 +101,13 @@ class Result(RunResult):
         return self.outcome == "success"
 
     def facts(self) -> tuple[str, ...]:
-        """Return whether it is proved, and how many steps its plan has."""
+        """Return whether the plan is proved, and how many steps it has; empty without a plan."""
         if self.plan is None:
             return ()
         return ("proved" if self.proved else "not proved", format_count(len(self.plan.steps), "step"))
 
     def attempts_at(self, step: str) -> tuple[TreeAttempt, ...]:
-        """Return all attempts at a step in the order in which they were made; none where it was never tried (S91)."""
+        """Return all attempts at a step in the order in which they were made; empty if it was never tried (S91)."""
         return tuple(attempt for attempt in self.tree if attempt.step == step)
 
     @cached_property
@@ -120,7 +120,7 @@ class Result(RunResult):
 
     @cached_property
     def demands(self) -> DemandTable | None:
-        """The table of the user's demands; None without a plan, and for a step of another run."""
+        """The table of the user's demands; None without a plan, and for a child run."""
         plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
         if plan is None or self.user is None:
             return None
@@ -131,7 +131,7 @@ class Result(RunResult):
 
     @cached_property
     def conclusion(self) -> Conclusion:
-        """The statement about the accepted plan, in words, or that there is none."""
+        """The statement about the accepted plan, in words; `No plan` if there is none."""
         if self.plan_json is None:
             return Conclusion(False, "No plan")
         guards = [step.guard for step in self.path if step.value == self.plan_json]
@@ -139,7 +139,7 @@ class Result(RunResult):
 
     @property
     def proved(self) -> bool:
-        """Whether the plan is proved, and no demand of the user is in no step."""
+        """Whether the plan is proved, and every demand of the user is in a step."""
         return self.conclusion.proved
 
     def details(self) -> Mapping[str, Any]:
@@ -182,7 +182,7 @@ def result_of(view: RunView) -> Result:
 
 
 def user_texts_of(state: State) -> UserTexts:
-    """Return the texts of the user of a run: the problem, the later messages, and the answers."""
+    """Return the user's texts of a run: the problem, the later messages, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     # A problem in PDDL has its goal, and says nothing in words.
     in_words = state.given is None or state.given.pddl is None
@@ -192,10 +192,11 @@ def user_texts_of(state: State) -> UserTexts:
 
 
 def best_path(state: State) -> tuple[Node, ...]:
-    """Return the best path that was validated: the accepted artifacts, or an earlier one with all that it builds on.
+    """Return the best path: the artifacts accepted now, or an earlier accepted one with all that it builds on.
 
-    The longest is the best; of several, the one with the highest sum of scores; of equal ones, what is accepted now,
-    then the oldest (S36). A search that compares plans chooses by the same scores, so a success has its winning path.
+    The longest path is the best. Among equally long paths the highest sum of scores decides, then what is accepted now,
+    then age: the oldest wins (S36). A search that compares plans uses the same scores, so a successful run has its
+    winning path.
     """
     passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
     best: tuple[Node, ...] = tuple(

@@ -1,6 +1,6 @@
 """The texts of a planning run for people: its result with the next step, its search tree, its documents. Pure.
 
-Most commands only read records; `views` imports this module when one shows more.
+Most commands only read records, so `views` imports this module only when a command shows more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from runtime.core.events import Record
 from runtime.core.ledger import ZERO
 
 UNANSWERED = "answer in the problem what was asked, and run it again"
-"""The advice where a question has no answer and the run takes none any more."""
+"""The advice if a question has no answer and the run accepts no answer any more."""
 
 _BY_CODE: Mapping[str, str] = {
     Code.FILTERED: "reword what the provider's filter may object to in the problem, or use another model",
@@ -53,7 +53,7 @@ _BY_FAMILY: Mapping[str, str] = {
 
 
 def cut_advice(result: Result, program: str) -> str:
-    """Return the next step after a run was parked because its replies were cut or filtered again and again."""
+    """Return the next step after a run was parked because its replies were repeatedly cut or filtered."""
     resume = f"`{program} resume {result.run_id}"
     if Code.CUT in result.why:  # Also where a child run says so, whose findings are its own.
         more = f"{resume} --output-tokens-max {2 * result.output_tokens or 'N'}` allows longer replies"
@@ -62,9 +62,9 @@ def cut_advice(result: Result, program: str) -> str:
 
 
 def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
-    """Return the next step, as a clause without a full stop; empty where the findings suggest none.
+    """Return the next step as a clause without a full stop; empty if the findings suggest none.
 
-    `output_tokens` is the limit of the replies of the step that failed. The first error counts, as for the policy.
+    `output_tokens` is the token limit of the failed step. Only the first error counts, as in the policy.
     """
     first = next((finding for finding in findings if finding.severity == "error"), None)
     if first is None:
@@ -75,7 +75,7 @@ def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
 
 
 FINDINGS_MAX = 5
-"""Findings of the last rejection that are shown; `replan show RUN --tree` has all."""
+"""How many findings of the last rejection are shown; `replan show RUN --tree` shows all."""
 
 _NEXT = {
     "all_pruned": "state the problem more fully, or use another model",
@@ -87,7 +87,7 @@ _PER_CALL = ("no tokens left", "no money left")
 
 
 def brief_lines(result: Result, program: str = "replan") -> list[Line]:
-    """Return the report with a plan in short, and the commands that show and write all of it."""
+    """Return the report with the plan in short, and the commands that show and export the whole plan."""
     if not result.succeeded or result.plan_json is None:
         return outcome_lines(result, program)
     run = result.run_id
@@ -96,7 +96,10 @@ def brief_lines(result: Result, program: str = "replan") -> list[Line]:
 
 
 def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
-    """Return the whole report; `program` is how the user calls this program. Without `full`, the plan is shortened."""
+    """Return the whole report. `program` is the command by which the user calls this program.
+
+    Without `full`, the plan is in short form.
+    """
     if result.succeeded and result.plan_json is None:
         return [*_artifacts(result), *_warnings(result), usage_line(result)]
     if result.succeeded:
@@ -120,7 +123,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:
-    """Return a hint about the guards in brackets behind the steps, with the first one as the example."""
+    """Return a hint that explains the guard in brackets behind each step, with one guard as an example."""
     steps = result.plan_json.get("steps", ()) if isinstance(result.plan_json, dict) else ()
     guards = [step.get("guard") for step in steps if isinstance(step, dict)]
     example = next((guard for guard in guards if guard in GUARD_CATALOG), None)
@@ -151,12 +154,12 @@ def _advice(result: Result, program: str) -> str:
 
 
 def _ended_without_going_back(result: Result) -> bool:
-    """Tell whether the run ended because its search does not go back to the steps above the rejected one."""
+    """Tell whether the run ended because its search may not go back to the steps above the rejected one."""
     return result.outcome == "all_pruned" and result.why.endswith(ONLY_FORWARD)
 
 
 def _was_unreadable(result: Result) -> bool:
-    """Tell whether the last rejected reply could not be read: more calls of the same kind do not help."""
+    """Tell whether the last rejected reply could not be read, so that more calls of the same kind would not help."""
     return any(finding.code.startswith("reply.") for finding in result.findings)
 
 
@@ -165,7 +168,7 @@ def _warnings(result: Result) -> list[Line]:
 
 
 def _artifacts(result: Result) -> list[Line]:
-    """Return the artifacts of a workflow without a plan that no other artifact builds on."""
+    """Return the artifacts that no other artifact builds on, for a workflow without a plan."""
     rows: list[Line] = []
     for step in result.path:
         if step.last:
@@ -190,14 +193,14 @@ def _conclusion(result: Result) -> Line:
 
 
 TREE_FINDINGS_MAX = 3
-"""Findings that the tree shows under one attempt; the rest are counted."""
+"""How many findings the tree shows under one attempt; further ones are only counted."""
 
 _TREE_STYLES: Mapping[str, Style] = {"accepted": "green", "rejected": "red", "superseded": "dim", "pending": "yellow"}
 _STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}
 
 
 def search_tree(title: str, views: list[AttemptView], *, brief: bool = False) -> LineTree:
-    """Return the attempts as a tree of lines; `brief` leaves out the warnings and the reasons of the rules."""
+    """Return the attempts as a tree of lines. `brief` leaves out warnings and the reasons of rules."""
     return LineTree(line(title, "bold"), tuple(_subtree(branch, brief=brief) for branch in roots(views)))
 
 
@@ -279,7 +282,7 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
 
 
 def _describe_cause(classification: FailureClassified, decision: Decision) -> str:
-    """Return the answer of the classifier, and whether the decision used it."""
+    """Return the classifier's answer, and whether the decision used it."""
     if classification.cause is None:
         return "a model was asked for the cause and gave no code; the table decides"
     use = "which selects the rule" if decision.classified else "so the table decides"
@@ -287,7 +290,7 @@ def _describe_cause(classification: FailureClassified, decision: Decision) -> st
 
 
 def _describe_weighing(weighing: Weighing) -> str:
-    """Return where the belief saw the mistake before and after the rejection, and the value of the two best moves."""
+    """Return the likeliest places of the mistake before and after the rejection, and the values of the best moves."""
     places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
     moves = [
         f"{' '.join((one.move, *one.targets))} {one.value:.2%} ({one.chance:.1%} in {count_calls(one.calls)})"
@@ -329,7 +332,7 @@ def flow(result: Result) -> Flow | None:
 
 
 def document(view: str, state: State, result: Result, program: str) -> RunDocument:
-    """Return a document of a run by the name of its view. Raises `UsageProblem` that says why there is none."""
+    """Return a document of a run, by the name of its view. Raises `UsageProblem` with the reason if there is none."""
     if view != "yaml":
         note = f"Run {result.run_id}: {result.conclusion.text}."
         return plan_document(view, result, _read_proved_plan(state, result, view, program), note, program)
@@ -340,7 +343,7 @@ def document(view: str, state: State, result: Result, program: str) -> RunDocume
 
 
 def plan_document(view: str, result: RunResult, plan: Any, note: str, program: str) -> RunDocument:
-    """Return a plan with the table of demands; `note` says in Markdown where the plan is from.
+    """Return a plan with the table of demands. `note` says in Markdown where the plan comes from.
 
     `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` if the value is no plan.
     """
@@ -354,12 +357,12 @@ def plan_document(view: str, result: RunResult, plan: Any, note: str, program: s
 
 
 def option_of(view: str) -> str:
-    """Return the option of `show` and `export` that asks for a document."""
+    """Return the option of `show` and `export` for a document."""
     return f"--{view}" if view in ("plan", "mermaid") else f"--format {view}"
 
 
 def yaml_text(result: Result) -> str:
-    """Return the accepted artifact of the last step, such as a proposed profile, as YAML; empty where there is none."""
+    """Return the accepted artifact of the last step, such as a proposed profile, as YAML; empty if there is none."""
     last = next((step for step in result.path if step.last), None)
     if not result.succeeded or last is None or isinstance(last.value, str):
         return ""
@@ -369,7 +372,7 @@ def yaml_text(result: Result) -> str:
 
 
 def _read_proved_plan(state: State, result: Result, view: str, program: str) -> Any:
-    """Return the proved plan. Raises `UsageProblem` that says why there is none."""
+    """Return the proved plan. Raises `UsageProblem` with the reason if there is none."""
     run = result.run_id
     if result.plan_json is not None:
         return result.plan_json

@@ -1,4 +1,4 @@
-"""The rules of a planning run: each is a decision that may follow from a state; `rules_with` has their order. Pure.
+"""The rules of a planning run. A rule is a decision that a state may lead to; `rules_with` has their order. Pure.
 
 The order counts: the first rule that returns an event wins. Some rules look at every branch, or at the tree of all
 branches.
@@ -54,7 +54,7 @@ _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12, looking up a 
 
 
 def judge(state: State) -> JudgementRequested | VerdictReached | None:
-    """Ask the guard of the oldest artifact that nobody has judged, or reject a reply whose end is missing."""
+    """Ask the guard of the oldest artifact without a judgement, or reject a reply whose end is missing."""
     if not state.unjudged:
         return None
     node = state.nodes[state.unjudged[0]]
@@ -62,12 +62,12 @@ def judge(state: State) -> JudgementRequested | VerdictReached | None:
 
 
 def begin_round(state: State, branch: Branch) -> Revised | None:
-    """Begin a new round of all branches after an answer, even if the branch that asked was pruned."""
+    """Begin a new round in all branches after an answer, even if the branch that asked was pruned."""
     return revise(state, branch) if branch.to_revise is not None and branch.to_revise.new_round else None
 
 
 def revise(state: State, branch: Branch) -> Revised | None:
-    """Record the replan that was decided: its targets and the steps below them lose their artifacts and work."""
+    """Record the replan that was decided: its targets and all steps that require them lose their artifacts and work."""
     revision = branch.to_revise
     if revision is None:
         return None
@@ -83,7 +83,7 @@ def revise(state: State, branch: Branch) -> Revised | None:
 
 
 def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | ending.RunFinished | None:
-    """Decide about a rejected artifact, ask a classifier for its cause first, or end the run."""
+    """Decide about a rejected artifact. Before that, ask a classifier for the cause if needed; or end the run."""
     if branch.pruned or _FAILED not in branch.progress.phases:
         return None
     for step, slot in branch.progress.items():
@@ -132,7 +132,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
 
 
 def situation_of(state: State, branch: Branch, step: str) -> Situation:
-    """Return all that a decision about a failure of a step in a branch depends on, besides the failure."""
+    """Return everything that a decision about a failed step depends on, besides the failure itself."""
     config = state.config
     return Situation(
         graph=early_ends.disable_steps(config.graph, early_ends.find_repeating_steps(state, branch)),
@@ -150,9 +150,10 @@ def situation_of(state: State, branch: Branch, step: str) -> Situation:
 
 
 def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an attempt, or one that it builds on, has the content of an earlier attempt at its step.
+    """Tell whether an attempt, or one that it builds on, has the same content as an earlier attempt at its step.
 
-    Only attempts of the same round count, and no steps without a model call: their content is always the same.
+    Only attempts of the same round count. Steps without a model call do not count, because their content is always the
+    same.
     """
     for name in (node.node, *node.parents):
         again = state.nodes[name]
@@ -166,7 +167,7 @@ def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:
 
 
 def end(state: State, tree: SearchTree | None) -> RunFinished | None:
-    """End the run with the best plan, or for the branches that are stuck, unless an answer may free them."""
+    """End the run with the best plan, or if all branches are stuck and no open answer can change that."""
     phases = [branch.progress.phases for branch in state.branches if not branch.pruned]
     if GOAL not in phases and not all(_STUCK in present for present in phases):
         return None
@@ -183,7 +184,7 @@ def end(state: State, tree: SearchTree | None) -> RunFinished | None:
 
 
 def _give_up(state: State, branch: Branch) -> RunFinished | None:
-    """End the run for a step that is stuck, unless a question is open, whose answer may begin a new round."""
+    """End the run because a step is stuck; None while a question is open, because its answer may begin a new round."""
     step = first(branch.progress, Phase.STUCK)
     if step is None or state.run.open_questions:
         return None
@@ -213,9 +214,9 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunFinished | None:
-    """Request the next artifact that a ready step needs and the limits allow.
+    """Request an artifact of a ready step, if the limits allow it.
 
-    End the run where a limit allows no request and nothing is open.
+    End the run if a limit allows no request and no other work is open.
     """
     run = state.run
     if run.saving:
@@ -243,7 +244,7 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
 def _allowed_steps(
     state: State, tree: SearchTree, view: BranchView, steps: Sequence[str]
 ) -> tuple[Sequence[str], Limit | None]:
-    """Return the steps that the strategy lets a branch ask for, and the limit that its slice of the calls reaches."""
+    """Return the steps that the strategy lets a branch request, and the limit that its share of the calls reached."""
     strategy, graph, short = state.config.strategy, state.config.graph, None
     if view.spent and steps:  # What costs nothing needs no slice.
         free = [step for step in steps if graph.budgets[step].deterministic]
@@ -254,7 +255,7 @@ def _allowed_steps(
 
 
 def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
-    """Return the steps of a branch without those that wait before a retry."""
+    """Return the steps of a branch without those that are waiting for a delayed retry."""
     if not state.resting:
         return steps
     resting = {step_of(node) for node in state.resting if branch_of(node) == branch.number}
@@ -262,9 +263,10 @@ def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> S
 
 
 def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
-    """Return the first request of a branch that can be paid, or else the limit that the last one would pass.
+    """Return the first request of a branch that can be paid; if none can, the limit that the last one would exceed.
 
-    Further tries come first: they belong to an attempt that was allowed already. Then a first try at each of the steps.
+    Further tries of a call come first, because they belong to an attempt that was already allowed. First tries at each
+    of `steps` follow.
     """
     graph, ledger, now = state.config.graph, state.run.ledger, state.run.now
     short: Limit | None = None
@@ -287,12 +289,12 @@ def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> Plann
 
 
 def _end_at_limit(short: Limit | None, state: State) -> ending.RunFinished | None:
-    """End the run where no request can be paid, and nothing is open that may let it go on."""
+    """End the run if no request can be paid and no open work may change that."""
     return None if short is None or state.working else end_exhausted_run(short)
 
 
 def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | None:
-    """Ask the next question that was decided on, or end the run with it where the run asks nobody."""
+    """Ask the next decided question. If the run may ask nobody, end it with the question."""
     if not branch.to_ask:
         return None
     planned = branch.to_ask[0]
@@ -307,7 +309,7 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | 
 
 
 def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
-    """Withdraw a question whose step does not wait for it any more."""
+    """Withdraw a question if its step no longer waits for it."""
     if not state.run.questions:
         return None
     for name, request in state.run.open_questions.items():
@@ -321,7 +323,7 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
 
 
 def replan(state: State) -> Revised | None:
-    """Go back after a changed requirement, as far as the policy says, and begin a new round."""
+    """Go back after a requirement has changed, as far as the policy says, and begin a new round."""
     if not state.to_replan:
         return None
     config = state.config
@@ -337,7 +339,7 @@ def replan(state: State) -> Revised | None:
 
 
 def review_artifact(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
-    """Ask a person to review an artifact that no other guard rejects, and take the verdict."""
+    """Ask a person to review an artifact that no other guard rejects; later, record the person's verdict."""
     if not state.reviews:
         return None
     for node, others in state.reviews.items():
@@ -379,7 +381,7 @@ _COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # Before Python 
 
 
 def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
-    """Return every rule, in the order that counts."""
+    """Return all rules in their order."""
     return (
         Rule("judge", Scope.RUN, judge),
         Rule("begin a round", Scope.BRANCH, begin_round),
@@ -403,7 +405,7 @@ def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
 
 
 def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent | None:
-    """Return the event of the first rule that returns one; None where no rule does."""
+    """Return the event of the first rule that returns one; None if no rule does."""
     run, branches, strategy = state.run, state.branches, state.config.strategy
     event = tree = None
     for scope, function in table:
@@ -426,6 +428,6 @@ def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEv
 
 
 def _finish_run(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
-    """Return the run's end, with the best branch if the search compares branches."""
+    """Return the run's end. If the search compares branches, it names the best branch."""
     end = RunFinished.of(event)
     return end if tree is None else end_with_best(tree, end)

@@ -1,4 +1,4 @@
-"""The search of a planning run as data: its attempts with their results and costs, and its branches. Pure."""
+"""The search of a planning run as data: its attempts with results and costs, and its branches. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -34,11 +34,11 @@ class TreeAttempt:
     branch: int
     """The number of the branch that it belongs to."""
     parents: tuple[str, ...]
-    """The ids of the attempts that it builds on; empty at a root of the tree."""
+    """The ids of the attempts that it builds on; empty for a root of the tree."""
     previous: str | None
-    """The id of the step's attempt before it; None for the first."""
+    """The id of the previous attempt at the step; None for the first."""
     status: str
-    """`pending` until its verdict, then `accepted` or `rejected`; `superseded` once a backtrack has made it void."""
+    """`pending` until its verdict, then `accepted` or `rejected`; `superseded` if a backtrack has made it void."""
     artifact: Artifact | None = field(repr=False)
     """The artifact that its generator made; None until there is one."""
     score: float | None
@@ -46,11 +46,11 @@ class TreeAttempt:
     findings: tuple[Finding, ...]
     """The findings of the verdict: why it was rejected, or warnings."""
     level: str | None
-    """How far back the search went after its rejection, such as `partial_replan`; None if nothing was decided."""
+    """How far back the search went after its rejection, such as `partial_replan`; None without a decision."""
     targets: tuple[str, ...]
-    """The steps that are done again after its rejection."""
+    """The steps that were redone after its rejection."""
     rule: str
-    """The row of the policy, or `belief`, that decided so; empty if nothing was decided."""
+    """The row of the policy, or `belief`, that decided this; empty without a decision."""
 
     @property
     def value(self) -> Any:
@@ -62,7 +62,7 @@ class TreeAttempt:
 
 
 class AttemptTree(tuple[TreeAttempt, ...]):
-    """All attempts of a run in the order in which they were made; their `parents` make them a tree."""
+    """All attempts of a run in the order in which they were made. Their `parents` make them a tree."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ class AttemptTree(tuple[TreeAttempt, ...]):
         return markdown_of(self.lines())
 
     def lines(self) -> Iterator[Line]:
-        """Yield a line for each attempt, indented below its parents; under a rejected one its first finding."""
+        """Yield a line for each attempt, indented below its parents. A rejected attempt also has its first finding."""
         depths: dict[str, int] = {}
         for attempt in self:
             depth = depths[attempt.node] = 1 + max((depths.get(parent, 0) for parent in attempt.parents), default=-1)
@@ -128,48 +128,48 @@ _BUILT_IN_RULES = {
     "blind": "A blind search goes one level up, whatever was found.",
     "e_max": "The step has caused as many escalations as it may.",
 }
-"""The explanations of rules that are no rows of the policy, by their ids."""
+"""The explanations of the built-in rules, by their ids. Other rules are rows of the policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """One attempt at one step: its node, and the facts about it that the state does not hold."""
+    """One attempt at one step: its node in the state, and facts that the state does not contain."""
 
     node: Node
     """The attempt in the state: its artifact, verdict and decision."""
     parent: str | None
-    """The id of the attempt that it is shown under; None at the top."""
+    """The id of the attempt under which it is shown; None at the top."""
     why: str = ""
-    """The explanation of the rule that decided after its rejection; empty if none did."""
+    """The explanation of the rule that decided about its rejection; empty if none did."""
     wasted: Amount = ZERO
-    """The cost of the attempts that its rejection made void, itself included."""
+    """The cost of the attempts that its rejection made void, including its own."""
     cost_known: bool = False
     """Whether the model's price is known, so that costs in dollars can be shown."""
     late: Amount = ZERO
-    """The cost of replies that came after their request was withdrawn; `Node.used` does not include it."""
+    """The cost of replies that came after their request was withdrawn. `Node.used` does not contain it."""
     unknown: Amount = ZERO
-    """The charge for tries whose real cost is not known; neither `Node.used` nor `late` includes it."""
+    """The charge for tries with an unknown cost. Neither `Node.used` nor `late` contains it."""
     reviewed: bool = False
     over: bool = False
     """Whether the run has finished, so that no verdict will come."""
     rests: bool = False
-    """Whether no process drives the run now: it is parked, interrupted or finished."""
+    """Whether no process drives the run now, because it is parked, interrupted or finished."""
     child: str | None = None
-    """The id of the child run that makes its artifact; None for a step without one."""
+    """The id of the child run that makes its artifact; None if it has no child run."""
 
     @property
     def used(self) -> Amount:
-        """The cost of all its replies, late ones included."""
+        """The cost of all its replies, including late ones."""
         return self.node.used + self.late
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings of its verdict; none while there is no verdict."""
+        """The findings of its verdict; empty without a verdict."""
         return self.node.verdict.findings if self.node.verdict is not None else ()
 
     @property
     def went_back(self) -> bool:
-        """Whether the search left this step after its rejection, for another step or for a person."""
+        """Whether the search left this step after its rejection, for another step or for a question to a person."""
         decision = self.node.decision
         return decision is not None and decision.level not in (BacktrackLevel.LOCAL_RETRY, BacktrackLevel.GIVE_UP)
 
@@ -226,9 +226,9 @@ def attempts(
 ) -> list[AttemptView]:
     """Return the attempts in the order of their requests.
 
-    The cost of backtracks and of late replies is read from the records. `interrupted` tells that the run has lost its
-    driver, so that its open requests may have been charged. `live` tells that it has a driver, which waits for open
-    requests even while it parks the run.
+    The costs of backtracks and of late replies are read from the records. `interrupted` says that the run has lost its
+    driver, so its open requests may have been charged. `live` says that it has a driver; even while it parks the run,
+    it waits for open requests.
     """
     wasted, late = _wasted_cost(state, records), _late_costs(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
@@ -256,7 +256,7 @@ def attempts(
 
 
 def roots(views: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
-    """Return the attempts as a forest: pairs of an attempt and the list of such pairs under it."""
+    """Return the attempts as trees: pairs of an attempt and a list of the pairs below it."""
     pairs: dict[str, tuple[AttemptView, list[Any]]] = {attempt.node.node: (attempt, []) for attempt in views}
     top: list[tuple[AttemptView, list[Any]]] = []
     for attempt in views:
@@ -266,7 +266,7 @@ def roots(views: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
 
 
 def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    """Return, by rejected node, the cost of the attempts that its rejection made void."""
+    """Return the cost of the attempts that a rejection made void, by rejected node."""
     valid: dict[tuple[int, str], list[str]] = {}
     costs: dict[str, Amount] = {}
     cause = ""
@@ -286,19 +286,22 @@ def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict
 
 
 def _late_costs(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    """Return, by node, the cost of replies that came after their request was withdrawn."""
+    """Return the cost of replies that came after their request was withdrawn, by node."""
     events = (record.event for record in records)
     return _sum_by_node((event.request_id, event.used) for event in events if isinstance(event, Settled))
 
 
 def _unknown_costs(state: State, *, rests: bool) -> dict[str, Amount]:
-    """Return, by node, what may have been charged; while the run rests, its open requests are included."""
+    """Return the amounts whose real cost is not known, by node.
+
+    If no process drives the run, open requests are included.
+    """
     ledger = state.run.ledger
     return _sum_by_node((*ledger.forfeited.items(), *(ledger.reserved.items() if rests else ())))
 
 
 def _sum_by_node(amounts: Iterable[tuple[str, Amount]]) -> dict[str, Amount]:
-    """Return the sums by node of amounts, which are given with the ids of their requests."""
+    """Return the sum of the amounts for each node. The amounts come with the ids of their requests."""
     sums: dict[str, Amount] = {}
     for request, amount in amounts:
         node = node_of(request)
@@ -316,23 +319,23 @@ def _amount(amount: Amount, *, known: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class BranchStory:
-    """One branch, from its opening to its end."""
+    """What happened to one branch, from its opening to its end."""
 
     branch: int
-    """The branch's number, in the order of opening, from 0."""
+    """The number of the branch, from 0, in the order of opening."""
     parent: int | None
-    """The number of the branch that it was opened on; None where it began without artifacts."""
+    """The number of its parent branch; None if it began without artifacts."""
     kept: tuple[str, ...]
-    """The steps whose artifacts it took from its parent."""
+    """The steps whose artifacts it began with."""
     opened: str
-    """The reason why it was opened, in words."""
+    """Why it was opened, in words."""
     calls: int
     cause: str = ""
-    """The reason why it was pruned, as a code (`PruneCause`); empty while it is live."""
+    """Why it was pruned, as a code (`PruneCause`); empty if it was not."""
     pruned: str = ""
-    """The reason why it was pruned, in words."""
+    """Why it was pruned, in words; empty if it was not."""
     won: bool = False
-    """Whether the run's plan is this branch's."""
+    """Whether the run's plan comes from this branch."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the branch as plain data."""

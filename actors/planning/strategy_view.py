@@ -1,4 +1,4 @@
-"""The strategy's view of the branches, its changes as events, and the branch that wins. Pure."""
+"""The strategy's view of the branches, the events for its changes, and the branch that wins. Pure."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -23,7 +23,7 @@ def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:
 
 
 def free_calls(tree: SearchTree, share: int) -> int:
-    """Return the calls that are in no slice of a live branch."""
+    """Return how many calls are free, because no live branch has used or reserved them in its share."""
     committed = sum(
         [share if view.live and not view.done and view.calls < share else view.calls for view in tree.branches]
     )
@@ -49,14 +49,14 @@ def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPru
 
 
 def _kept_steps(state: State, parent: Branch) -> tuple[str, ...]:
-    """Return the steps whose accepted artifacts a new branch takes over from its parent."""
+    """Return the steps whose accepted artifacts a new branch gets from its parent."""
     revision = parent.to_revise
     unset = () if revision is None else cleared_steps(state.config.graph, revision.targets)
     return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in unset)
 
 
 def choose_branch(strategy: SearchStrategy, tree: SearchTree) -> BranchView | None:
-    """Return the branch whose plan wins, once no other can do better."""
+    """Return the branch whose plan wins; None while another branch can still do better."""
     best = _best_plan(tree)
     if best is None or not strategy.picks_best or best.score >= 1.0:
         return best
@@ -64,12 +64,12 @@ def choose_branch(strategy: SearchStrategy, tree: SearchTree) -> BranchView | No
 
 
 def end_with_win(best: BranchView) -> RunFinished:
-    """Return the successful end."""
+    """Return the successful end, with the plan of the branch."""
     return RunFinished(outcome=PlanningOutcome.SUCCESS, why="every guard passed", branch=best.branch)
 
 
 def end_with_best(tree: SearchTree, event: RunFinished) -> RunFinished:
-    """Return an end with the branch whose result is the best; where a branch has a plan, the run ends with that."""
+    """Return an end with the best branch. If a branch has a plan, the run ends with that plan."""
     best = _best_plan(tree)
     if best is not None:
         return end_with_win(best)
@@ -82,7 +82,7 @@ def _best_plan(tree: SearchTree) -> BranchView | None:
 
 
 def view_of(state: State, branch: Branch) -> BranchView:
-    """Return the strategy's view of a branch."""
+    """Return the view of a branch that the strategy gets."""
     if branch.pruned:
         return BranchView(branch.number, branch.parent, live=False, calls=branch.calls)
     graph, revision, nodes, progress = state.config.graph, branch.to_revise, state.nodes, branch.progress
@@ -141,7 +141,7 @@ def _score(node: Node) -> float:
 
 
 def _layer(graph: Graph, progress: BranchProgress) -> tuple[int, bool]:
-    """Return the number of completely accepted layers, from the top, and whether the next one has begun."""
+    """Return how many layers from the top are completely accepted, and whether the next layer has begun."""
     for number, layer in enumerate(graph.layers):
         for step in layer:
             if progress[step].phase is not Phase.ACCEPTED:

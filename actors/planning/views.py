@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def news_text(event: PlanningEvent, state: State) -> str:
-    """Return the line that progress shows for an event, from the state after it; empty where it is no news."""
+    """Return the line that progress shows for an event, from the state after it; empty if it shows none."""
     match event:
         case ArtifactProduced() | JudgementRequested():
             return ""  # What follows from them is shown.
@@ -60,7 +60,7 @@ def news_text(event: PlanningEvent, state: State) -> str:
 
 
 def record_text(event: PlanningEvent, state: State) -> str:
-    """Return what happened, in one line that is not yet sanitised, from the state after it."""
+    """Return what an event reports, in one line that is not yet sanitised. `state` is the state after it."""
     match event:
         case RunStarted():
             model = state.config.model
@@ -117,8 +117,8 @@ def _decision(event: Decided) -> str:
 def log_fields(event: PlanningEvent, state: State) -> Mapping[str, str | int]:
     """Return `step`, `node` and `branch` (0 is the first) of an event that names a node, a request or a question.
 
-    `state` is one after the event; it knows who has asked a question. Empty for all other events: what is about a whole
-    branch has a field for it, and the rest is about the run.
+    `state` is a state after the event; it knows who asked a question. The result is empty for all other events. Events
+    about a whole branch have a field for it, and the rest are about the run.
     """
     node = records.node_of_event(event, state)
     return {"step": step_of(node), "node": node, "branch": branch_of(node)} if node else {}

@@ -1,4 +1,4 @@
-"""Compares the files of a run's workflow with its pinned configuration, for a notice to its user."""
+"""Compares the files of a run's workflow with the configuration that the run stored, to notify its user."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,16 +14,16 @@ from actors.planning.prepare import OUTPUT_TOKENS, TIMEOUT, pin, with_output_tok
 from runtime.core.errors import UsageProblem
 
 NAMED_MAX = 5
-"""How many differences are named; the others are counted."""
+"""How many differences are named; further ones are only counted."""
 
 _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
-"""The keys of a workflow that are compared by content: each step, and the files that are named."""
+"""The keys of a workflow whose content is compared: the steps, and the files that it names."""
 
 
 def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
-    """Return a line about the differences; empty if there are none, or if the run's source is not known.
+    """Return a line about the differences; empty if there are none, or if it is not known where the workflow came from.
 
-    A workflow that cannot be read any more gives a line too, not an error, since the run does not need it. The model
+    A workflow that can no longer be read gives a line too, not an error, because the run does not need it. The model
     and its price are not compared.
     """
     if not start.source:
@@ -41,9 +41,9 @@ def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, roo
 
 
 def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfig) -> LoadedWorkflow:
-    """Return a workflow with the values that the options of a run gave.
+    """Return a workflow with the values from the options of a run.
 
-    Raises `UsageProblem` for a value that the workflow does not take.
+    Raises `UsageProblem` if the workflow does not accept a value.
     """
     option_values = {key: getattr(pinned.workflow, key) for key in start.given}
     tokens, seconds = option_values.pop(OUTPUT_TOKENS, None), option_values.pop(TIMEOUT, None)
@@ -56,9 +56,9 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
 
 
 def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
-    """Return a line about the files of plug-ins whose content differs now; empty where none does.
+    """Return a line about plug-in files whose content has changed; empty if none has.
 
-    The code of a plug-in is not pinned: the run uses what the file has now.
+    The code of a plug-in is not stored: the run uses the current content of the file.
     """
     now = registry.sources
     changed = [plugin for plugin in start.plugins if plugin.plugin in now and now[plugin.plugin].hash != plugin.hash]
@@ -70,7 +70,7 @@ def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
 
 
 def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:
-    """Yield the keys and steps of the workflow that differ, then its policy, its prompts and the workflows below it."""
+    """Yield the keys and steps of the workflow that differ, then the policy, the prompts and the child workflows."""
     for key in Workflow.model_fields:
         if key not in _BY_CONTENT and getattr(then.workflow, key) != getattr(now.workflow, key):
             yield key

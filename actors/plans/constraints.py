@@ -1,7 +1,7 @@
-"""The constraints on every plan of one execution: prohibitions, scope, budget, deadline, and invariants. Pure.
+"""The constraints on every plan of an execution: prohibitions, scope, budget, deadline, and invariants. Pure.
 
-They come from the first plan, from later plans, and from what the user has said since. A new plan may add constraints.
-If it leaves one out or weakens it, the constraint is restored before the plan is proved.
+They come from the first plan, from later plans, and from what the user said later. A new plan may add constraints. If
+it leaves a constraint out or weakens it, the constraint is restored before the plan is proved.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,20 +18,20 @@ from actors.values.requirements import (
 FORBIDS = frozenset({str(RequirementKind.MUST_AVOID), str(RequirementKind.MUST_KEEP)})
 """The kinds of requirements that forbid something."""
 KEPT_KINDS = FORBIDS | {str(RequirementKind.SCOPE), str(RequirementKind.BUDGET), str(RequirementKind.DEADLINE)}
-"""The kinds of requirements that survive every replan; goals may change."""
+"""The kinds of requirements that every later plan must keep. Goals may change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """The requirements and invariants that every plan of an execution has."""
+    """The requirements and invariants that every plan of an execution must have."""
 
     requirements: tuple[Requirement, ...] = ()
-    """Requirements of `KEPT_KINDS`, each id once."""
+    """The requirements, all of `KEPT_KINDS`; their ids are unique."""
     invariants: tuple[Mapping[str, Any], ...] = ()
-    """Invariants as JSON objects, each once."""
+    """The invariants as JSON objects, without repetition."""
 
     def join(self, other: "Constraints") -> "Constraints":
-        """Return these constraints with others added; a requirement in both gets no weaker."""
+        """Return these constraints with others added. A requirement that is in both becomes no weaker."""
         requirements = {item.id: item for item in self.requirements}
         for item in other.requirements:
             mine = requirements.get(item.id)
@@ -41,7 +41,7 @@ class Constraints:
 
 
 def constraints_of(value: Mapping[str, Any]) -> Constraints:
-    """Return the constraints of a plan, which is a JSON object."""
+    """Return the constraints in a plan, which is given as a JSON object."""
     stated = tuple(item for item in requirements_in(value.get("requirements")) if item.kind in KEPT_KINDS)
     invariants = value.get("invariants")
     listed = tuple(
@@ -53,7 +53,7 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
 
 
 def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:
-    """Return a plan, a JSON object, with all constraints added; the same object if it has them already."""
+    """Return a plan (a JSON object) with all constraints added; the same object if it has them already."""
     kept = {item.id: item for item in constraints.join(constraints_of(value)).requirements}
     raw = value.get("requirements")
     requirements: list[Any] = []
@@ -77,7 +77,10 @@ def requirements_json(requirements: Iterable[Requirement]) -> tuple[dict[str, An
 
 
 def _missing_invariants(wanted: Iterable[Mapping[str, Any]], present: Iterable[Any]) -> list[Mapping[str, Any]]:
-    """Return the invariants that are not among others, each once; the order of tokens has no meaning."""
+    """Return the `wanted` invariants that are not among `present`, without repetition.
+
+    The order of tokens does not count.
+    """
     known = {_meaning(item) for item in present if isinstance(item, Mapping)}
     missing = {_meaning(item): item for item in wanted}
     return [item for meaning, item in missing.items() if meaning not in known]
@@ -89,7 +92,7 @@ def _meaning(invariant: Mapping[str, Any]) -> tuple[frozenset[str], ...]:
 
 
 def _join_requirements(mine: Requirement, other: Requirement) -> Requirement:
-    """Return a requirement that joins two forms of it; a scope is never made wider."""
+    """Return one requirement that joins two versions of it. A scope is never made wider."""
     wider = mine.kind == RequirementKind.SCOPE and bool(mine.paths)
     return mine._replace(
         tools=_merge(mine.tools, other.tools),

@@ -1,4 +1,4 @@
-"""Which requirements of a plan are covered, which are kept, and which are not checked.
+"""Tells which requirements of a plan are covered, which are kept, and which are not checked.
 
 Only names and tokens are compared; no text is interpreted.
 """
@@ -12,7 +12,7 @@ from actors.plans.plan import Plan, Step
 from actors.values.requirements import Requirement, RequirementKind
 
 GOALS_MAX = 200
-"""The most goal requirements of a plan that are checked; `requirements_covered` rejects a plan with more."""
+"""The most goal requirements of a plan that are checked. `requirements_covered` rejects a plan with more."""
 
 
 class RequirementStanding(StrEnum):
@@ -31,7 +31,7 @@ class CheckedRequirement(NamedTuple):
     requirement: Requirement
     standing: RequirementStanding
     steps: tuple[str, ...]
-    """The ids, sorted, of the steps that cover it, or that violate it."""
+    """The ids of the steps that cover it or violate it, sorted."""
 
 
 def check_requirements(plan: Plan) -> list[CheckedRequirement]:
@@ -55,10 +55,11 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
 
 
 def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
-    """Return the goals that each step contributes to, by step id; `goals` has the tokens of each goal.
+    """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
 
-    A step contributes to a goal if it makes one of its tokens, or makes a token that a contributing step needs, or if a
-    contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit sets of goals.
+    A step contributes to a goal if it makes a token of the goal, or a token that a contributing step needs. It also
+    contributes if a contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit
+    sets of goals.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
@@ -98,11 +99,11 @@ class TokenChanges(NamedTuple):
     adding: Mapping[str, tuple[str, ...]]
     """The ids of the steps that add a token, by token."""
     deleting: Mapping[str, tuple[str, ...]]
-    """The ids of the steps that delete a token and do not add it again, by token."""
+    """The ids of the steps that delete a token without adding it again, by token."""
 
     @classmethod
     def of(cls, plan: Plan) -> "TokenChanges":
-        """Return the changes of all steps."""
+        """Return the changes that all steps of a plan make."""
         adding: dict[str, list[str]] = defaultdict(list)
         deleting: dict[str, list[str]] = defaultdict(list)
         for step in plan.steps:
@@ -126,7 +127,7 @@ def _check_goal(
 
 
 def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> CheckedRequirement:
-    """Return the standing of a requirement that is no goal."""
+    """Return the standing of a requirement that is not a goal."""
     violating = {*uses_forbidden(item, plan), *changes_forbidden(item, plan, changes)}
     if violating:
         return CheckedRequirement(item, RequirementStanding.VIOLATED, tuple(sorted(violating)))
@@ -137,7 +138,7 @@ def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> Checke
 
 
 def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> bool:
-    """Return whether a token shows that a requirement is kept: some step must be able to change it."""
+    """Tell whether a token can show that a requirement is kept. Some step must be able to change it."""
     if token not in changes.adding and token not in changes.deleting:
         return False
     if kind == RequirementKind.MUST_AVOID:
@@ -146,7 +147,7 @@ def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> boo
 
 
 def uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
-    """Return the ids of the steps whose generator or guard a requirement forbids, white space and case folded."""
+    """Return the ids of the steps with a forbidden generator or guard. White space and case are ignored."""
     if item.kind != RequirementKind.MUST_AVOID or not item.tools:
         return []
     names = {fold_name(name) for name in item.tools}
@@ -154,7 +155,10 @@ def uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
 
 
 def changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
-    """Return the ids of the steps that add a forbidden token, or delete one that must be kept and is not a goal."""
+    """Return the ids of the steps that add a forbidden token, or delete one that must be kept.
+
+    Tokens of the goal may be deleted.
+    """
     match item.kind:
         case RequirementKind.MUST_AVOID:
             return [step for token in item.tokens for step in changes.adding.get(token, ())]
@@ -166,5 +170,5 @@ def changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> l
 
 
 def fold_name(name: str) -> str:
-    """Return a name with white space and case folded, so that two spellings of it are equal."""
+    """Return a name with single spaces and in lower case, so that two spellings of it are equal."""
     return " ".join(name.split()).casefold()

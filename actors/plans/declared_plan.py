@@ -1,4 +1,4 @@
-"""Makes a plan without a model from the steps that generators declare, or says in one line why there is none. Pure."""
+"""Makes a plan without a model from the steps that generators declare, or says in one line why it cannot. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,23 +13,25 @@ from runtime.core.errors import UsageProblem
 
 GOAL = "goal"
 START = "at the beginning"
-"""The token that holds at the beginning if no other does: a plan without an initial state is rejected."""
+"""The token that holds at the beginning if no other does. It is needed because a plan without an initial state is
+rejected.
+"""
 HOLDS = "holds"
-"""The keywords that errors name: the goal, and the tokens that hold at the beginning."""
+"""The keywords that errors name as their place: `GOAL`, and this one for the tokens that hold at the beginning."""
 
 
 def plan_for(
     steps: Sequence[Step], holds: AbstractSet[str], goal: AbstractSet[str], others: AbstractSet[str] = frozenset()
 ) -> Plan:
-    """Return a plan of declared steps that reaches a goal from a state in every outcome of its steps.
+    """Return a plan, made from declared steps, that reaches `goal` whatever outcomes the steps have.
 
-    The id of a declared step is the name of its generator, which may have several steps in the plan. Where no step has
-    outcomes, steps wait only for those that they depend on; else each waits for the one before it. `others` are tokens
-    that hold at the beginning and that no step names.
+    The id of a declared step is the name of its generator. The plan may use the same generator for several steps. If no
+    step has outcomes, each step waits only for the steps that it depends on; else it waits for the step before it.
+    `others` are further tokens that hold at the beginning and that no step names.
 
     Raises:
-        UsageProblem: for a token that no step has, a goal that cannot be reached, or that holds already. Its place is
-            `goal` or `holds`.
+        UsageProblem: no step names a token of `holds` or `goal`; the goal cannot be reached; or it holds already. Its
+            place is `goal` or `holds`.
     """
     start, wanted = frozenset(holds), frozenset(goal)
     _check(steps, start, wanted)
@@ -74,7 +76,7 @@ def _candidate(step: Step) -> Candidate:
 
 
 def _check(steps: Sequence[Step], start: Tokens, goal: Tokens) -> None:
-    """Raise `UsageProblem` for tokens that no step has, and for a goal that nothing can reach."""
+    """Raise `UsageProblem` for tokens that no step names, and for a goal that holds already or cannot be reached."""
     made = frozenset().union(*(step.may_add for step in steps))
     known = made.union(*(step.preconditions | step.may_delete for step in steps))
     for token in sorted(start - known - goal):
@@ -100,7 +102,7 @@ def _suggest_name(token: str, known: AbstractSet[str]) -> str:
 
 
 def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
-    """Return all tokens that could hold if nothing were ever deleted."""
+    """Return all tokens that could hold if no step deleted any."""
     reached, before = start, None
     while reached != before:
         before = reached
@@ -109,7 +111,11 @@ def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
 
 
 def _roots(steps: Sequence[Step], reached: Tokens, lost: Sequence[str]) -> list[str]:
-    """Return the tokens for want of which others are lost, sorted: those that nothing makes, else all of them."""
+    """Return the missing tokens because of which the `lost` tokens cannot be reached, sorted.
+
+    These are the needed tokens that no step makes. If there are none, they are all needed tokens that cannot be
+    reached.
+    """
     lacking, new = set(lost), list(lost)
     while new:
         token = new.pop()
@@ -128,11 +134,11 @@ class _Node(NamedTuple):
     step_id: str
     generator: str
     next: tuple[tuple[str, str], ...]
-    """The outcomes, each with the step that follows it; an empty text where the goal holds after it."""
+    """The outcomes, each with the id of the step that follows it; empty if the goal holds after the outcome."""
 
 
 def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
-    """Return the steps that may be taken from a state, each before those that follow it."""
+    """Return the steps that a plan may take from `start`, each before the steps that follow it."""
     order: list[Tokens] = []
     seen: set[Tokens] = set()
     todo = [(start, False)]
@@ -157,7 +163,7 @@ def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
 
 
 def _ids(names: Sequence[str]) -> Iterator[str]:
-    """Yield an id for each name: the name itself, with a number where it occurs more than once."""
+    """Yield an id for each name: the name itself; if it occurs more than once, with a number added."""
     totals, counts, taken = Counter(names), Counter[str](), set(names) | RESERVED_IDS
     for name in names:
         if totals[name] == 1 and name not in RESERVED_IDS:
@@ -172,7 +178,10 @@ def _ids(names: Sequence[str]) -> Iterator[str]:
 
 
 def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
-    """Return the steps of a plan without outcomes: each depends on those before it that it may not be swapped with."""
+    """Return the steps of a plan without outcomes.
+
+    Each depends on the earlier steps with which it may not be swapped.
+    """
     made: list[Step] = []
     after: dict[str, frozenset[str]] = {}
     for node in nodes:
@@ -189,7 +198,7 @@ def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[
 
 
 def _must_precede(before: Step, after: Step) -> bool:
-    """Return whether one step must stay before another one."""
+    """Tell whether `before` must stay before `after`."""
     makes = before.effects & after.preconditions
     harms = before.delete_effects & (after.preconditions | after.effects)
     harmed = after.delete_effects & (before.preconditions | before.effects)
@@ -197,7 +206,7 @@ def _must_precede(before: Step, after: Step) -> bool:
 
 
 def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start: Tokens) -> list[Step]:
-    """Return the steps of a plan with outcomes: tokens say which step is next, so that only one is ready."""
+    """Return the steps of a plan with outcomes. Tokens say which step is next, so only one step is ready at a time."""
     prefix = "next: "
     while any(token.startswith(prefix) for token in start):
         prefix = f"then {prefix}"

@@ -1,4 +1,4 @@
-"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, which steps run.
+"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, and which steps run.
 
 Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps their number
 small without changing a result.
@@ -27,13 +27,13 @@ from actors.plans.semantics import (
 )
 
 Edge = tuple[int, int, str]
-"""The number of a visited configuration (source or target, depending on the list), the step's index, its outcome."""
+"""The number of the source or target configuration (depending on the list), the index of the step, and its outcome."""
 
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
-"""The guarantees for traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
+"""What is guaranteed about traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
 
 DEAD_ENDS_MAX = 100
-"""The most dead ends whose trace is kept."""
+"""How many dead ends are kept with their trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +67,27 @@ class Exploration:
     work: int = 0
     """The units of work that were spent (`WorkLeft`)."""
     complete: bool = False
-    """Whether all were visited; False if it stopped at its limit, or because it had found what was sought."""
+    """Whether all configurations were visited. False if a limit stopped the exploration, or if it had found what it
+    sought.
+    """
     ran: frozenset[str] = frozenset()
-    """The ids of the steps that run on some trace, as far as it was explored."""
+    """The ids of the steps that run on some explored trace."""
     succeeds: bool = False
     """Whether a trace was found that ends with the goal."""
     assurance: Assurance | None = None
-    """The assurance of the traces that do not escalate; None if the exploration is not complete."""
+    """What is guaranteed about traces that do not escalate; None if the exploration is not complete."""
     dead_ends: list[DeadEnd] = field(default_factory=list)
-    """Ends without the goal, shortest traces first, at most `DEAD_ENDS_MAX`."""
+    """The traces that end without the goal, the shortest first, at most `DEAD_ENDS_MAX`."""
     trap: tuple[str, ...] | None = None
-    """A trace to a configuration from which no trace ends or escalates, if there is one."""
+    """A trace to a configuration from which no trace ends or escalates; None if none was found."""
     loop: tuple[str, ...] | None = None
-    """A trace that ends with one iteration of a loop, if there is one."""
+    """A trace that ends with one iteration of a loop; None if none was found."""
     broken: dict[int, BrokenInvariant] = field(default_factory=dict)
     """The broken invariants, by their position in the plan's list."""
     escalations: tuple[str, ...] = ()
     """The ids of the steps at which a trace may escalate, sorted."""
     undoes: tuple[str, ...] = ()
-    """The ids of the steps at whose failure a trace ends with everything undone, sorted."""
+    """The ids of the steps whose failure ends a trace with everything undone, sorted."""
 
     @property
     def closest_missing(self) -> tuple[str, ...]:
@@ -96,11 +98,11 @@ class Exploration:
 def explore(
     program: Program, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Visit at most `limit` configurations.
+    """Visit at most `limit` configurations of a plan.
 
-    `until_success` stops at the first trace that ends with the goal; `until_ran`, when each of these steps has run on
-    some trace. The work is limited too, since a configuration may have many outcomes. It is counted, not timed, so that
-    the result is the same on every machine.
+    With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop when each of these
+    steps has run on some trace. The work is limited too, because a configuration may have many outcomes. It is counted,
+    not timed, so the result is the same on every machine.
     """
     sought = mask_of([program.order.index[step_id] for step_id in until_ran])
     return _Explorer(program, sought, until_success=until_success).run(limit)
@@ -109,7 +111,7 @@ def explore(
 def explore_plan(
     plan: Plan, order: StepOrder, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Compile and explore a plan; a plan whose program is too large is not explored."""
+    """Compile and explore a plan. If its program is too large, it is not explored."""
     returning = sum(step.goes_back_to is not None for step in plan.steps)
     tokens, steps = len(named_tokens(plan)), len(plan.steps)
     if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
@@ -118,19 +120,19 @@ def explore_plan(
 
 
 class _Explorer:
-    """One exploration. Configurations are numbered in the order of their discovery; the initial one is number 0.
+    """One exploration. Configurations are numbered from 0 (the initial one) in the order of their discovery.
 
-    The lists have one entry for each numbered configuration.
+    Each list has one entry for each numbered configuration.
     """
 
     _reduced: list[Reduced]
-    """The configuration, reduced by `Reducer`."""
+    """The configuration in the form to which `Reducer` reduces it."""
     _ready: list[int]
-    """The bit set of its ready steps."""
+    """The ready steps in the configuration, as a bit set."""
     _predecessor: list[Edge | None]
-    """The edge by which it was discovered."""
+    """The edge by which the configuration was discovered; None for the initial one."""
     _successors: list[list[Edge]]
-    """The edges that lead from it to its successors."""
+    """The edges from the configuration to its successors."""
 
     def __init__(self, program: Program, sought: int, *, until_success: bool) -> None:
         self._program = program
@@ -151,7 +153,7 @@ class _Explorer:
         self._result = Exploration()
 
     def run(self, limit: int) -> Exploration:
-        """Visit the configurations, then compute the result from what was visited."""
+        """Visit the configurations, and compute the result from them."""
         result = self._result
         successes: list[int] = []
         dead_ends: list[int] = []
@@ -173,9 +175,9 @@ class _Explorer:
         return (self._program.steps[index].step_id for index in bits(steps))
 
     def _visit(self, limit: int, successes: list[int], dead_ends: list[int]) -> bool:
-        """Visit configurations and add their numbers to the two lists; return whether all were visited.
+        """Visit configurations and add the ends of traces to the two lists. Return whether all were visited.
 
-        Raises `OutOfWork` when the limit of work is passed.
+        `successes` and `dead_ends` get numbers of configurations. Raises `OutOfWork` when the limit of work is passed.
         """
         program, result = self._program, self._result
         initial = self._reducer.initial()
@@ -238,7 +240,7 @@ class _Explorer:
             self._check_invariants(number, index, outcome, after)
 
     def _add(self, reduced: Reduced, candidates: int, predecessor: Edge | None) -> int:
-        """Number a new configuration; `candidates` are the steps that may be ready in it."""
+        """Number a new configuration, and return the number. `candidates` are the steps that may be ready in it."""
         self._work.spend(self._work.stored + candidates.bit_count() * self._work.item)
         number = len(self._reduced)
         now = Configuration(reduced.pending, reduced.tokens)
@@ -254,7 +256,7 @@ class _Explorer:
         return number
 
     def _check_invariants(self, number: int, index: int, outcome: str, after: Configuration) -> None:
-        """Record the invariants that an outcome breaks for the first time."""
+        """Record the invariants that an outcome is the first to break."""
         new = [position for position in broken_invariants(self._program, after) if position not in self._result.broken]
         if new:
             trace = (*self._trace(number), self._item(index, outcome))
@@ -262,7 +264,7 @@ class _Explorer:
             self._record_violation(new, trace, after.tokens)
 
     def _record_violation(self, positions: list[int], trace: tuple[str, ...], tokens: int) -> None:
-        """Record that the invariants at these positions do not hold with these tokens, after a trace."""
+        """Record that the invariants at these positions do not hold with these tokens after a trace."""
         for position in positions:
             _, must, must_not = self._program.invariants[position]
             missing, wrong = self._program.names(must & ~tokens), self._program.names(must_not & tokens)
@@ -279,14 +281,17 @@ class _Explorer:
         return tuple(reversed(items))
 
     def _item(self, index: int, outcome: str) -> str:
-        """Return the item of a trace; many traces share it."""
+        """Return the item of a trace for an outcome of a step.
+
+        Equal items are one object, because many traces have them.
+        """
         item = self._items.get((index, outcome))
         if item is None:
             item = self._items[index, outcome] = trace_item(self._program, index, outcome)
         return item
 
     def _dead_end_traces(self, dead_ends: list[int]) -> list[DeadEnd]:
-        """Return one dead end for each outcome that leads to a configuration in `dead_ends`."""
+        """Return a dead end for each outcome that leads to a configuration in `dead_ends`."""
         numbers = set(dead_ends)
         result = [DeadEnd((), self._missing(0))] if 0 in numbers else []
         for number, edges in enumerate(self._successors if numbers else ()):
@@ -301,7 +306,7 @@ class _Explorer:
         return tuple(self._program.names(self._program.goal & ~self._reduced[number].tokens))
 
     def _assess(self, successes: list[int], dead_ends: list[int]) -> None:
-        """Compute what the complete graph of configurations guarantees."""
+        """Compute what is guaranteed, from the complete graph of configurations."""
         result = self._result
         predecessors: list[list[int]] = [[] for _ in self._reduced]
         for number, edges in enumerate(self._successors):
@@ -326,7 +331,7 @@ class _Explorer:
 
 
 def _configurations_reaching(predecessors: list[list[int]], targets: list[int]) -> set[int]:
-    """Return all configurations from which a target can be reached, the targets included."""
+    """Return all configurations from which a target can be reached, including the targets."""
     found, queue = set(targets), list(targets)
     while queue:
         for number in predecessors[queue.pop()]:
@@ -337,7 +342,7 @@ def _configurations_reaching(predecessors: list[list[int]], targets: list[int]) 
 
 
 def _find_loop(successors: list[list[Edge]]) -> tuple[int, list[Edge]] | None:
-    """Return a configuration and the edges of a path from it back to itself, or None if the graph is acyclic."""
+    """Return a configuration and the edges of a path from it back to itself; None if the graph has no cycle."""
     finished = [False] * len(successors)
     path: list[Edge] = []
     depth = {0: 0}

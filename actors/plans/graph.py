@@ -22,18 +22,18 @@ class StepOrder:
     """The steps of an acyclic plan in topological order."""
 
     steps: tuple[Step, ...]
-    """The steps, each after all that it depends on."""
+    """The steps. Each comes after all steps that it depends on."""
     dependencies: tuple[tuple[int, ...], ...]
-    """For each step, the indices of its dependencies, ascending."""
+    """The indices of the dependencies of each step, ascending."""
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """Each step's index by its id."""
+        """The index of each step, by its id."""
         return {step.step_id: index for index, step in enumerate(self.steps)}
 
     @cached_property
     def ancestors(self) -> Sequence[int]:
-        """For each step, the bit set of the steps that are settled before it in every execution."""
+        """The bit set, for each step, of the steps that are settled before it in every execution."""
         ancestors: list[int] = []
         for dependencies in self.dependencies:
             mask = 0
@@ -44,7 +44,7 @@ class StepOrder:
 
     @cached_property
     def descendants(self) -> Sequence[int]:
-        """For each step, the bit set of the steps that depend on it, directly or not."""
+        """The bit set, for each step, of the steps that depend on it, directly or not."""
         descendants = [0] * len(self.steps)
         for index in range(len(self.steps) - 1, -1, -1):
             mask = descendants[index] | 1 << index
@@ -54,10 +54,10 @@ class StepOrder:
 
 
 def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
-    """Return the plan's topological order, or None if its dependencies have a cycle.
+    """Return the plan's topological order; None if its dependencies have a cycle.
 
-    Step ids must be unique; dependencies that name no step are ignored. Ties are broken by id, so that the order does
-    not depend on how the steps are listed; with `as_listed`, for people, by the plan's own list.
+    Step ids must be unique. Dependencies that name no step are ignored. Ties are broken by id, so the order does not
+    depend on how the steps are listed. With `as_listed`, for people, ties are broken by the plan's own list.
     """
     steps = plan.steps if as_listed else sorted(plan.steps, key=attrgetter("step_id"))
     rank = {step.step_id: index for index, step in enumerate(steps)}
@@ -91,10 +91,11 @@ def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
 
 
 def cycles(plan: Plan) -> list[tuple[str, ...]]:
-    """Return disjoint dependency cycles, at most `CYCLES_MAX`, as step ids in which each step depends on the next one.
+    """Return at most `CYCLES_MAX` dependency cycles that share no step.
 
-    A cycle starts at its smallest id. A cycle that shares a step with a returned one is not returned. Linear time: one
-    depth-first search, which goes on from the step before a cycle and never returns to the steps of that cycle.
+    A cycle is a tuple of step ids, in which each step depends on the next; it starts at its smallest id. A cycle that
+    shares a step with a returned one is left out. Linear time: one depth-first search, which continues from the step
+    before a cycle and never returns to the steps of that cycle.
     """
     names = {step.step_id: step.dependencies for step in sorted(plan.steps, key=attrgetter("step_id"))}
     found: list[tuple[str, ...]] = []
@@ -124,7 +125,7 @@ def cycles(plan: Plan) -> list[tuple[str, ...]]:
 
 
 def _from_smallest(cycle: list[str]) -> tuple[str, ...]:
-    """Return the cycle so that it starts at its smallest id."""
+    """Return the cycle, rotated to start at its smallest id."""
     start = cycle.index(min(cycle))
     return (*cycle[start:], *cycle[:start])
 
@@ -138,7 +139,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def mask_of(indices: Sequence[int]) -> int:
-    """Return the bit set of the indices, in time linear in the highest one."""
+    """Return the bit set of the indices. The time is linear in the highest index."""
     if len(indices) == 1:
         return 1 << indices[0]
     if not indices:
@@ -150,7 +151,7 @@ def mask_of(indices: Sequence[int]) -> int:
 
 
 def transpose(count: int, rows: Sequence[int]) -> list[int]:
-    """Return the transpose of a bit matrix with `count` columns: for each column, its rows."""
+    """Return the transpose of a bit matrix with `count` columns: the set of rows for each column."""
     columns: list[list[int]] = [[] for _ in range(count)]
     for number, row in enumerate(rows):
         for index in bits(row):
@@ -159,10 +160,10 @@ def transpose(count: int, rows: Sequence[int]) -> list[int]:
 
 
 def contingent_steps(plan: Plan) -> frozenset[str]:
-    """Return the ids of the contingent steps; all other steps make up the nominal run.
+    """Return the ids of the contingent steps. All other steps make up the nominal run.
 
-    A step is contingent iff one of its preconditions is not in the initial state and is produced only by failures or by
-    contingent steps (least fixpoint; a step does not count as the producer of its own precondition).
+    A step is contingent if one of its preconditions is not in the initial state and only failures or contingent steps
+    produce it. This is a least fixpoint; a step does not count as the producer of its own precondition.
     """
     if not any(step.failure_effects for step in plan.steps):
         return frozenset()
@@ -195,8 +196,8 @@ def contingent_steps(plan: Plan) -> frozenset[str]:
 def reachable_by_failure(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
     """Return the steps and the tokens that successes and failures can reach if deletions are ignored.
 
-    This is the delete relaxation: a step or token that it does not reach is certainly unreachable. A failure that
-    escalates or cannot happen reaches nothing.
+    In this delete relaxation, a step or token that is not reached is certainly unreachable. A failure that escalates or
+    cannot happen reaches nothing.
     """
     tokens: set[str] = set(plan.initial_state)
     reached: set[str] = set()

@@ -1,7 +1,7 @@
-"""Mends a plan's JSON before guards judge it, and checks it against the given facts and results of tools. Pure.
+"""Corrects a plan's JSON before guards judge it, and checks it against given facts and results of tools. Pure.
 
-Given facts, sums, whole numbers and lists are mended in the plans that a run's model writes, never in a plan in a file.
-Everything that the author has to decide stays; the guard rejects what is wrong there.
+Given facts, sums, whole numbers and lists are corrected in plans that a run's model writes, never in a plan from a
+file. Everything that the model has to decide is left unchanged; the guard rejects mistakes there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,20 +19,20 @@ from actors.values.requirements import requirements_in
 TOTAL = "total_retry_budget"
 BUDGET = "retry_budget"
 LISTS = ("dependencies", "preconditions", "effects", "delete_effects", "failure_effects", "failure_delete_effects")
-"""The lists of a step that are sets of names."""
+"""The lists of a step that are sets of names or tokens."""
 OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", "undo", "outcomes", BUDGET)
-"""The fields of a step that may be missing; null says the same."""
+"""The fields of a step that may be missing. Null means the same as missing."""
 NUMBER_MAX = 1_000_000
-"""The largest budget that is set or read from a text."""
+"""The largest budget that is set, or read from a text."""
 STEPS_MAX = 10_000
-"""The most steps of a plan that is mended; a guard rejects a larger one."""
+"""The most steps of a plan that is corrected. A guard rejects a larger plan."""
 _DIGITS = len(str(NUMBER_MAX))
 
 
 def mend_plan(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
-    """Return a plan's JSON value with mended values, and a warning for each changed place.
+    """Return a plan's JSON value with corrected values, and a warning for each changed place.
 
-    A value without a list of steps is returned as it is. The value itself is not changed.
+    A value without a list of steps is returned unchanged. The given object is not modified.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list) or len(plan["steps"]) > STEPS_MAX:
         return plan, ()
@@ -68,7 +68,10 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
 
 
 def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
-    """Yield the steps without copies that equal an earlier step of the same id; note each copy in `notes`."""
+    """Yield the steps, leaving out each that equals an earlier step with the same id.
+
+    For each step left out, a finding is added to `notes`.
+    """
     first: dict[str, Any] = {}
     for index, step in enumerate(steps):
         name = step.get("step_id") if isinstance(step, Mapping) else None
@@ -80,7 +83,7 @@ def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
 
 
 def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
-    """Set the total retry budget where it is missing, no number, or below the sum of the steps' budgets."""
+    """Set the total retry budget if it is missing, is no number, or is less than the sum of the steps' budgets."""
     budgets: list[Any] = [
         step.get(BUDGET, RETRY_BUDGET_DEFAULT) if isinstance(step, Mapping) else None for step in plan["steps"]
     ]
@@ -101,7 +104,7 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
 
 
 def _read_whole_number(value: Any) -> int | None:
-    """Return a whole number from 0 on, also from a text or a float such as `3.0`; None for any other value."""
+    """Return a whole number up to `NUMBER_MAX`, also from a text or a float such as `3.0`; None for anything else."""
     if isinstance(value, str) and len(text := value.strip()) <= _DIGITS and text.isascii() and text.isdigit():
         value = int(text)
     if isinstance(value, float) and 0 <= value <= NUMBER_MAX and value.is_integer():
@@ -121,9 +124,9 @@ def _note(where: str, text: str) -> Finding:
 def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose value they replaced.
 
-    A key that the author left out is filled in, and is not among the replaced ones. In a plan that undoes, steps that
-    name no undo get the one that their tools declare. Requirements and invariants that hold for every plan are added:
-    an author may leave them out. A value without a list of steps is returned unchanged: the guard rejects it.
+    A key that the model left out is added, and does not count as replaced. In a plan that undoes, a step that names no
+    undo gets the one that its tool declares. Requirements and invariants for every plan are added, because a model may
+    leave them out. A value without a list of steps is returned unchanged, because the guard rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
@@ -138,7 +141,7 @@ def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
 
 
 def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a plan without empty guards: no tool checks anything, but the schema for models needs the key."""
+    """Return a plan without empty `guard` keys. The schema for models needs the key even if no tool checks anything."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("guard") == "" for step in steps):
         return plan
@@ -152,7 +155,7 @@ def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
-    """Return a plan; if it undoes, its steps without an `undo` get the one that their tools declare."""
+    """Return a plan. If it undoes, each step without an `undo` gets the one that its tool declares."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("on_failure") == UNDO for step in steps):
         return plan
@@ -164,7 +167,7 @@ def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
 
 
 def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
-    """Return the undo that the tool of a step declares; empty if it declares none, or the step has its own."""
+    """Return the undo that a step's tool declares; empty if it declares none, or if the step names an undo itself."""
     if step.get("undo"):
         return ""
     names = [name for name in bound_names(str(step.get("step_id", ""))) if name in given.step_generators]
@@ -174,7 +177,7 @@ def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
 
 
 def findings_of_replaced_keys(replaced: Sequence[str]) -> tuple[Finding, ...]:
-    """Return a warning for each key of a plan whose value was replaced by the given one."""
+    """Return a warning for each key of a plan whose value a given fact replaced."""
     return tuple(
         Finding(
             code=Code.GIVEN_REPLACED,
@@ -187,7 +190,7 @@ def findings_of_replaced_keys(replaced: Sequence[str]) -> tuple[Finding, ...]:
 
 
 def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
-    """Yield an error for each step of a plan that names a generator or a guard which no tool implements."""
+    """Yield an error for each step that names a generator or guard that no tool implements."""
     steps = plan.get("steps") if isinstance(plan, Mapping) else None
     for step in steps if isinstance(steps, list) else ():
         if not isinstance(step, Mapping):
@@ -208,7 +211,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
 
 
 def _equals_fact(written: Any, fact: Sequence[Any]) -> bool:
-    """Tell whether a list in a plan equals a fact; the order of its items has no meaning."""
+    """Tell whether a list in a plan equals a fact. The order of items does not count."""
     if not isinstance(written, list) or len(written) != len(fact):
         return False
     if all(isinstance(item, str) for item in (*written, *fact)):
@@ -220,10 +223,11 @@ _NOTHING = ReadableResult()
 
 
 def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
-    """Yield a finding for each outcome and value of a plan that no result of a tool tells; none without given tools.
+    """Yield a finding for each outcome and value in a plan that no result of a tool reports.
 
-    `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that is executed. A warning names an outcome
-    that a result tells and its step does not list: it counts as a failure of the step.
+    Without given tools, yield none. `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that is
+    executed. A warning names an outcome that a result reports but the step does not list; it counts as a failure of the
+    step.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:
@@ -249,7 +253,7 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
 
 
 def _result(step: Step, given: Given) -> ReadableResult:
-    """Return the outcomes and values in the result of a step's generator."""
+    """Return which outcomes and values the result of a step's generator reports."""
     for name in bound_names(step.step_id):
         if name in given.step_generators:
             return given.step_results.get(name, _NOTHING)
@@ -278,7 +282,7 @@ def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
 
 
 def _tellers(plan: Plan, token: str, given: Given) -> str:
-    """Return the end of a sentence that names the generators whose result tells the value of a token."""
+    """Return the end of an error message: which generators report the value of the token, if any do."""
     named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)
     if not names:

@@ -1,7 +1,8 @@
 """The nominal run, in which no step fails: which tokens are necessarily true before each of its steps.
 
-The steps of the nominal run may be executed in any order that the dependencies allow. A token p is necessarily true
-before a step c, that is, in every such order, iff (the modal truth criterion, Chapman 1987, for ground steps)
+The steps of the nominal run may be executed in any order that the dependencies allow. A token is necessarily true
+before a step if it is true there in every such order. By the modal truth criterion (Chapman 1987, for ground steps), a
+token p is necessarily true before a step c if and only if
 
     1. p is in the initial state, or some step that adds p is necessarily before c; and
     2. for every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
@@ -32,27 +33,31 @@ class UncertaintyCause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """A token that is not necessarily true."""
+    """A token that is not necessarily true, with the reason."""
 
     token: str
-    """The token that a step's precondition or the goal names."""
+    """The token, named in a step's precondition or in the goal."""
     cause: UncertaintyCause
     steps: tuple[str, ...]
     """The ids of the steps that produce it too late or may delete it, at most `STEPS_MAX`."""
 
 
 STEPS_MAX = 4
-"""The most steps that are named for one unmet token."""
+"""How many steps are named for one unmet token."""
 DELETERS_MAX = 600_000
-"""The most deletions, counted anew for each needed token, for which a white knight is searched: half a second."""
+"""The most deletions for which a white knight is searched; this takes half a second. A deletion counts once for each
+needed token.
+"""
 
 
 KEPT_MIN = 8
-"""Bit sets of tokens with more steps than this are kept; the others are fast to compute, and a plan may have many."""
+"""Bit sets of tokens with more steps than this are stored. Smaller ones are fast to compute, and a plan may have
+many.
+"""
 
 
 class NominalRun:
-    """Evaluates the modal truth criterion on the nominal run of a plan without dependency cycles.
+    """Evaluates the modal truth criterion for the nominal run of a plan without dependency cycles.
 
     Its methods raise `OutOfWork` after `DELETERS_MAX` deletions.
     """
@@ -77,7 +82,7 @@ class NominalRun:
     def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
         """Return the preconditions of a step that are not necessarily true before it, sorted by token.
 
-        `named` says whether the result names the steps that produce or delete them, which takes most of the time.
+        With `named`, the result names the steps that produce or delete them. This takes most of the time.
         """
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
@@ -93,7 +98,7 @@ class NominalRun:
         return [unmet for token in sorted(self._goal) if (unmet := self._check_at_end(token))]
 
     def is_redundant(self, index: int) -> bool:
-        """Return whether the step's success only adds tokens that necessarily hold before it."""
+        """Tell whether the step's success only adds tokens that are necessarily true before it."""
         step = self.order.steps[index]
         if not step.effects or step.delete_effects - step.effects or step.failure_effects:
             return False
@@ -104,7 +109,10 @@ class NominalRun:
         return all(self._check_before(token, index) is None for token in step.effects)
 
     def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
-        """Apply the criterion before a step, which need not be part of the nominal run."""
+        """Return the token with the reason why it is not necessarily true before a step; None if it is.
+
+        The step need not be part of the nominal run.
+        """
         if token in self._initial and token not in self._deleters:
             return None
         if token not in self._initial and token not in self._adders:
@@ -122,7 +130,7 @@ class NominalRun:
         return self._explain_deletion(token, deleters, named=named)
 
     def _check_at_end(self, token: str) -> Unmet | None:
-        """Apply the criterion at the end of the plan."""
+        """Return the token with the reason why it is not necessarily true at the end of the plan; None if it is."""
         if token in self._deleters:
             adders, deleters = self._mask(token)
             if token in self._initial or adders:
@@ -132,10 +140,10 @@ class NominalRun:
         return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
 
     def _last_unrepaired(self, knights: int, deleters: int) -> int:
-        """Return the last deleter that no white knight follows, as a bit set, or 0.
+        """Return the last deleter that no white knight follows, as a bit set; 0 if there is none.
 
-        The loop goes through the deleters from the last one back. A knight repairs the deletions of all its ancestors
-        at once, so that one or two iterations are enough for a sequential plan. Raises `OutOfWork` at the limit.
+        The loop goes through the deleters, the last one first. A knight repairs the deletions of all its ancestors at
+        once, so one or two iterations are enough for a sequential plan. Raises `OutOfWork` at the limit.
         """
         while deleters:
             self._searched += 1
@@ -161,7 +169,7 @@ class NominalRun:
         return all_indices if len(self.indices) == len(all_indices) else frozenset(self.indices)
 
     def _mask(self, token: str) -> tuple[int, int]:
-        """Return the steps that add the token and those that delete it, as bit sets."""
+        """Return the steps that add the token and the steps that delete it, as bit sets."""
         masks = self._masks.get(token)
         if masks is None:
             adders, deleters = self._adders.get(token, ()), self._deleters.get(token, ())
@@ -175,7 +183,8 @@ def orphans(plan: Plan) -> list[Step]:
     """Return the steps that do not contribute to the plan, sorted by id.
 
     A step contributes if the goal, an invariant or a contributing step needs one of its effects, or if a contributing
-    step depends on it. A step that deletes a token on success contributes too: the deletion may be its purpose.
+    step depends on it. A step that deletes a token on success also contributes, because the deletion may be its
+    purpose.
     """
     irrelevant = {step.step_id: step for step in plan.steps}
     producers: dict[str, list[str]] = defaultdict(list)

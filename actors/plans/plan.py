@@ -1,6 +1,6 @@
 """The data types of a plan (`Plan`, `Step`, `Invariant`), all frozen, and their JSON form.
 
-A plan is data that a model or a person wrote. `actors.plans.reader` reads one from any JSON value;
+A plan is data that a model or a person wrote. `actors.plans.reader` reads a plan from any JSON value.
 `actors.plans.semantics` defines what the fields mean when the plan is executed.
 """
 
@@ -14,15 +14,15 @@ CONTINUE = "continue"
 NEVER = "never"
 UNDO = "undo"
 RESERVED_IDS = frozenset({ESCALATE, CONTINUE, NEVER, UNDO})
-"""The values of `on_failure` that are not step ids; no step may have one of them as its id."""
+"""The values of `on_failure` that are no step ids. No step may have one of them as its id."""
 
 NOTHING = "nothing"
 IRREVERSIBLE = "irreversible"
 UNDO_WORDS = frozenset({NOTHING, IRREVERSIBLE})
-"""The values of a step's `undo` that are not names of tools: it changes nothing, or it cannot be undone."""
+"""The values of a step's `undo` that are not names of tools: the step changes nothing, or cannot be undone."""
 
 RESERVED_OUTCOMES = frozenset({"ok", "fail"})
-"""The outcomes that every trace knows; no outcome of a step may have one of them as its name."""
+"""The outcomes that traces use for every step. No named outcome may have one of these names."""
 
 RETRY_BUDGET_DEFAULT = 3
 TOTAL_RETRY_BUDGET_DEFAULT = 10
@@ -31,87 +31,92 @@ PLAN_ID_DEFAULT = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """A condition on every reachable state, as an implication over sets of tokens."""
+    """A condition that every reachable state must meet, as an implication between sets of tokens."""
 
     when: frozenset[str] = frozenset()
-    """The invariant applies to the states in which all of these tokens hold."""
+    """The invariant applies to states in which all these tokens hold."""
     must: frozenset[str] = frozenset()
-    """All of these must hold in such a state."""
+    """The tokens that must all hold in such a state."""
     must_not: frozenset[str] = frozenset()
-    """None of these may hold in such a state."""
+    """The tokens of which none may hold in such a state."""
 
 
 class NamedOutcome(NamedTuple):
-    """One of the ways in which a step may succeed. The output of its generator says which one it is."""
+    """One of the ways in which a step may succeed. Its generator's output says which way it was."""
 
     name: str
-    """The name, unique within the step. A trace has it as `STEP:NAME`."""
+    """The name, unique within the step. A trace contains it as `STEP:NAME`."""
     effects: frozenset[str] = frozenset()
-    """Tokens that it adds, beside the `effects` of the step."""
+    """The tokens that it adds, besides the `effects` of the step."""
     delete_effects: frozenset[str] = frozenset()
-    """Tokens that it deletes, beside the `delete_effects` of the step, before tokens are added."""
+    """The tokens that it deletes before tokens are added, besides the `delete_effects` of the step."""
 
 
 class Step(NamedTuple):
-    """One step of a plan. A named tuple is the fastest to create, and a plan may have thousands."""
+    """One step of a plan.
+
+    It is a named tuple because these are the fastest to create, and a plan may have thousands.
+    """
 
     step_id: str
     """The id by which other steps name it, unique within the plan."""
     name: str = ""
     """A title for people; may be empty."""
     description: str = ""
-    """The step's effect in words, for people and models."""
+    """What the step does, in words, for people and models."""
     generator: str = ""
     """The name of the generator that executes the step."""
     guard: str = ""
     """The name of the guard that checks its result."""
     retry_budget: int = RETRY_BUDGET_DEFAULT
-    """Attempts, the first included; at least 1."""
+    """The most attempts, including the first; at least 1."""
     dependencies: frozenset[str] = frozenset()
-    """Ids of the steps that must be settled before it may start."""
+    """The ids of the steps that must be settled before it may start."""
     preconditions: frozenset[str] = frozenset()
-    """Tokens that must hold before it may start."""
+    """The tokens that must hold before it may start."""
     effects: frozenset[str] = frozenset()
-    """Tokens that its success adds, after `delete_effects` are deleted."""
+    """The tokens that its success adds, after `delete_effects` are deleted."""
     delete_effects: frozenset[str] = frozenset()
-    """Tokens that its success deletes, before `effects` are added."""
+    """The tokens that its success deletes, before `effects` are added."""
     on_failure: str = ESCALATE
     """`escalate`, `continue`, `never`, `undo`, or the id of the step to go back to: an ancestor or the step itself."""
     failure_effects: frozenset[str] = frozenset()
-    """Tokens that its final failure adds."""
+    """The tokens that its final failure adds."""
     failure_delete_effects: frozenset[str] = frozenset()
-    """Tokens that its final failure deletes, before `failure_effects` are added."""
+    """The tokens that its final failure deletes, before `failure_effects` are added."""
     repeatable: bool = False
-    """Whether it may run any number of times; a plan of repeatable steps is a policy."""
+    """Whether it may run any number of times. A plan of repeatable steps is a policy."""
     satisfies: frozenset[str] = frozenset()
-    """Ids of the plan's requirements that its success satisfies."""
+    """The ids of the plan's requirements that its success satisfies."""
     implements: frozenset[str] = frozenset()
-    """Ids of the strategy's key steps that it carries out."""
+    """The ids of the strategy's key steps that it carries out."""
     outcomes: tuple[NamedOutcome, ...] = ()
-    """The ways in which it may succeed; empty if there is only one."""
+    """The ways in which it may succeed; empty if there is only one way."""
     undo: str = ""
-    """The tool that undoes one successful call of its generator, `nothing`, `irreversible`, or empty: not declared."""
+    """The tool that undoes one successful call of its generator, or `nothing` or `irreversible`; empty if it is not
+    declared.
+    """
 
     @property
     def may_add(self) -> frozenset[str]:
-        """The tokens that some success of the step adds."""
+        """The tokens that the step adds with at least one of its successful outcomes."""
         return self.effects.union(*(outcome.effects for outcome in self.outcomes)) if self.outcomes else self.effects
 
     @property
     def may_delete(self) -> frozenset[str]:
-        """The tokens that some success of the step deletes, those included that it adds again."""
+        """The tokens that the step deletes with at least one of its successful outcomes, even if it adds them again."""
         if not self.outcomes:
             return self.delete_effects
         return self.delete_effects.union(*(outcome.delete_effects for outcome in self.outcomes))
 
     @property
     def goes_back_to(self) -> str | None:
-        """The id of the step that a failure goes back to, or None if it does not go back."""
+        """The id of the step that a failure goes back to; None if it does not go back."""
         return None if self.on_failure in RESERVED_IDS else self.on_failure
 
     @property
     def failure_continues(self) -> bool:
-        """Whether execution continues after a failure, so that its effects can matter to other steps."""
+        """Whether execution continues after a failure. Then the failure's effects can matter to other steps."""
         return self.on_failure not in (ESCALATE, NEVER, UNDO)
 
 
@@ -120,42 +125,42 @@ class Plan:
     """A contingent plan, or a policy if all its steps are repeatable."""
 
     plan_id: str
-    """A short name for people, chosen by the plan's author."""
+    """A short name for people, chosen by who wrote the plan."""
     steps: tuple[Step, ...]
     """The steps; their order has no meaning."""
     goal: str = ""
     """The goal in words, for people and models."""
     initial_state: frozenset[str] = frozenset()
-    """Tokens that hold before the first step."""
+    """The tokens that hold before the first step."""
     goal_state: frozenset[str] = frozenset()
-    """Tokens that must hold at the end."""
+    """The tokens that must hold at the end."""
     total_retry_budget: int = TOTAL_RETRY_BUDGET_DEFAULT
-    """The most attempts of all steps together in one execution."""
+    """The most attempts of all steps together, in one execution."""
     invariants: tuple[Invariant, ...] = ()
-    """Conditions that must hold in every reachable state."""
+    """The conditions that must hold in every reachable state."""
     requirements: tuple[Requirement, ...] = ()
-    """The stated requirements, those included that no step satisfies."""
+    """The stated requirements, including those that no step satisfies."""
     basis: str = ""
-    """How the plan came about and how sure its author is, for people."""
+    """How the plan came about and how certain it is, as a text for people."""
 
     @property
     def is_policy(self) -> bool:
-        """Whether every step is repeatable, so that the plan is a policy, whose steps have no order."""
+        """Whether every step is repeatable. Then the plan is a policy, and its steps have no order."""
         return bool(self.steps) and all(step.repeatable for step in self.steps)
 
     @property
     def undoes(self) -> bool:
-        """Whether the failure of some step ends the plan with everything undone."""
+        """Whether the failure of a step can end the plan with everything undone."""
         return any(step.on_failure == UNDO for step in self.steps)
 
     @property
     def has_outcomes(self) -> bool:
-        """Whether some step has outcomes, so that more than one run has no failure."""
+        """Whether a step has outcomes. Then more than one run has no failure."""
         return any(step.outcomes for step in self.steps)
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
-    """Return the plan as a JSON object that `read_plan` reads back as an equal plan; sets are written sorted."""
+    """Return the plan as a JSON object, which `read_plan` reads as an equal plan. Sets are written sorted."""
     value: dict[str, Any] = {
         "plan_id": plan.plan_id,
         "goal": plan.goal,
@@ -184,11 +189,11 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 
 
 _ALWAYS_WRITTEN = {"step_id", "name", "generator", "retry_budget", "dependencies", "preconditions", "effects"}
-"""The fields of a step that its JSON has even if they are empty."""
+"""The fields of a step that its JSON always has, even if they are empty."""
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    """Return one step as a JSON object, without those optional fields that have their default value."""
+    """Return one step as a JSON object, without optional fields that have their default value."""
     fields = {name: sorted(item) if isinstance(item, frozenset) else item for name, item in step._asdict().items()}
     fields["outcomes"] = [
         {"name": item.name, "effects": sorted(item.effects), "delete_effects": sorted(item.delete_effects)}
@@ -200,7 +205,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 
 
 def bound_names(step_id: str) -> tuple[str, str]:
-    """Return the names by which a tools file may bind a step: its id, and that without the number at its end.
+    """Return the names by which a tools file may bind a step: its id, and its id without the number at the end.
 
     So one binding serves `move_1` and `move_2`.
     """

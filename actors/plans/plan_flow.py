@@ -1,4 +1,4 @@
-"""A plan as a graph and as Mermaid text: its steps, and the steps that follow an outcome or a failure. Pure."""
+"""A plan as a graph and as Mermaid text: its steps, and which steps follow an outcome or a failure. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -14,9 +14,9 @@ from runtime.core.errors import UsageProblem
 def plan_flow(
     value: Any, states: Mapping[str, NodeState] | None = None, outcomes: Mapping[str, str] | None = None
 ) -> Flow | None:
-    """Return the graph of a plan in JSON; None for a value that is no plan.
+    """Return the graph of a plan, which is given as JSON; None if the value is no plan.
 
-    `states` has the states of steps by id, and `outcomes` the outcomes with which steps have succeeded.
+    `states` has the state of each step by id, and `outcomes` the named outcome of each step that succeeded.
     """
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
@@ -37,7 +37,10 @@ def plan_flow(
 
 
 def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, str]) -> Iterator[FlowEdge]:
-    """Yield the edges; an edge was taken if its first step ended in one of its outcomes, and its second has begun."""
+    """Yield the edges.
+
+    An edge counts as taken if its first step ended with its outcome and its second step has begun.
+    """
     begun = {name for name, state in states.items() if state not in (NodeState.OPEN, NodeState.SKIPPED)}
     failed = {name for name, state in states.items() if state is NodeState.FAILED}
     for begin, end, names in _find_successions(plan):
@@ -54,10 +57,11 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 
 
 def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield two steps of which the second follows the first, and the outcomes that lead to it; none means any.
+    """Yield pairs of steps, the second of which follows the first, and the outcomes that lead there; empty for any.
 
-    A step follows those that it depends on. In a plan with outcomes it also follows those that make a token which it
-    needs; if it needs tokens that steps delete, only these count, because they say where an execution stands.
+    A step follows the steps that it depends on. In a plan with outcomes it also follows the steps that make a token
+    that it needs. If it needs tokens that steps can delete, only these tokens count, because they show where an
+    execution is.
     """
     steps = {step.step_id: step for step in plan.steps}
     moving: frozenset[str] = frozenset()
@@ -75,13 +79,13 @@ def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the outcomes of a step that make one of some tokens; none where all of them do, or the step itself."""
+    """Return the outcomes of a step that make a needed token. Empty if all of them do, or if the step itself does."""
     names = tuple(outcome.name for outcome in step.outcomes if not needed.isdisjoint(outcome.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
 
 
 def _mark_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
-    """Yield the edges; an edge that would close a cycle is marked as leading back."""
+    """Yield the edges. An edge that would close a cycle is marked as leading back."""
     after: dict[str, set[str]] = {}
     for edge in edges:
         if edge.recovery:
@@ -100,7 +104,7 @@ def _mark_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
 
 
 def plan_mermaid(value: Any, program: str = "replan") -> str:
-    """Return a Mermaid flowchart of the plan. Raises `UsageProblem` for a value that is no plan."""
+    """Return a Mermaid flowchart of the plan. Raises `UsageProblem` if the value is no plan."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:
@@ -119,7 +123,7 @@ def plan_mermaid(value: Any, program: str = "replan") -> str:
 
 
 def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
-    """Yield the dashed arrows: back to a step, on to the steps that wait for a failure's tokens, or out to a person."""
+    """Yield the dashed arrows: back to a step, to steps that wait for a failure's tokens, or to a person."""
     if any(step.on_failure == ESCALATE for step in plan.steps):
         yield '    handover(["a person or the replanner"])'
     if plan.undoes:
@@ -145,6 +149,6 @@ def _label(step: Step) -> str:
 
 
 def _escape_mermaid(text: str) -> str:
-    """Escape what Mermaid would read: quotes, brackets of tags, entities, line ends."""
+    """Return a text with the characters escaped that Mermaid would interpret: quotes, brackets, entities, line ends."""
     shown = "".join(f"#{ord(char)};" if char in '#&<>"`;|' else char for char in text if char.isprintable())
     return " ".join(shown.split())

@@ -30,7 +30,7 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
 
 GO_BACK = ""
-"""The key of the words before the name of the step that a failure goes back to."""
+"""The key in `words` for the text before the id of the step that a failure goes back to."""
 _UNDO_WORDS = {NOTHING: "it changes nothing", IRREVERSIBLE: "it cannot be undone"}
 _ON_FAILURE = {CONTINUE: "go on without it", UNDO: "undo everything and end", GO_BACK: "go back to "}
 _IN_LINES = {**_ON_FAILURE, ESCALATE: "hand over to a person or the replanner", NEVER: "cannot fail"}
@@ -55,7 +55,7 @@ _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 
 
 def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], str] = str) -> str:
-    """Return the text of a step's `on_failure`, with the step that it goes back to.
+    """Return the text for a step's `on_failure`. If the failure goes back to a step, the text names that step.
 
     `words` has a text for each value of `on_failure`, and one for `GO_BACK`. `named` formats the id of a step.
     """
@@ -64,7 +64,7 @@ def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], st
 
 
 def plan_lines(value: Any) -> list[Line]:
-    """Return the plan as lines; a value that is no plan is shown as JSON."""
+    """Return the plan as lines. A value that is no plan is shown as JSON."""
     if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
@@ -78,7 +78,7 @@ def plan_lines(value: Any) -> list[Line]:
 
 
 def plan_summary(value: Any) -> list[Line]:
-    """Return the plan with one line for each step, in order; a value that is no plan is shown as JSON."""
+    """Return the plan with one line for each step, in order. A value that is no plan is shown as JSON."""
     if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
@@ -88,7 +88,7 @@ def plan_summary(value: Any) -> list[Line]:
 
 
 def value_lines(value: Any) -> list[Line]:
-    """Return a JSON value as lines; a string is not quoted."""
+    """Return a JSON value as lines. A string is shown without quotes."""
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return [Line((StyledSpan(row),)) for row in clean(text).rstrip("\n").split("\n")]
 
@@ -137,7 +137,7 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
 
 
 def _row(number: str, step: Step, contingent: bool) -> Line:
-    """Return a step in one line. A failure after which a person takes over, as in most steps, is not mentioned."""
+    """Return a step in one line. A failure is not mentioned if a person takes over after it, as for most steps."""
     row = step_title(number, step)
     if step.guard:
         row += Line((StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans))
@@ -182,9 +182,10 @@ def _order_steps(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
 
 
 def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a Markdown document; its basis and `note` follow the title, and `demands` are lines at the end.
+    """Return a plan as a Markdown document.
 
-    Raises `UsageProblem` if the value is no plan.
+    The plan's basis and `note` follow the title; `demands` are lines at the end. Raises `UsageProblem` if the value is
+    no plan.
     """
     plan, steps = _read_ordered_plan(value)
     lines = [f"# {escape_markdown(plan.goal or plan.plan_id)}", ""]
@@ -207,8 +208,8 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
 def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
     """Return a plan as a GitHub task list: the steps to do, then those that only a failure makes necessary.
 
-    Its basis and `note` follow the title, and `demands` are lines at the end.
-    Raises `UsageProblem` if the value is no plan.
+    The plan's basis and `note` follow the title; `demands` are lines at the end. Raises `UsageProblem` if the value is
+    no plan.
     """
     plan, steps = _read_ordered_plan(value)
     later = contingent_steps(plan)
@@ -226,7 +227,7 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
 
 
 def _remarks(plan: Plan, note: str) -> list[str]:
-    """Return the lines below the title: the basis of the plan and a note, if there are any."""
+    """Return the lines below the title: the basis of the plan and the note, as far as there are any."""
     return [part for text in (plan.basis, note) if text for part in (escape_markdown(text), "")]
 
 
@@ -260,13 +261,13 @@ def _facts(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text on one line, with the marks of Markdown escaped."""
+    """Return a text on one line, with the special characters of Markdown escaped."""
     shown = _SPECIAL.sub(r"\\\1", clean(text, one_line=True).strip())
     return _LEADING.sub(lambda match: f"{match[1][:-1]}\\{match[1][-1]}", shown)
 
 
 def _for_github(text: str) -> str:
-    """Return text in which GitHub sees no mention of a user, whom it would notify."""
+    """Return a text in which GitHub finds no mention of a user, because it would notify that user."""
     return text.replace("@", "@<!-- -->")
 
 
@@ -287,14 +288,14 @@ def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProvedPlan(Plan):
-    """A plan that the guards of a run have accepted. Two are equal if their typed fields are."""
+    """A plan that the guards of a run have accepted. Two are equal if their typed fields are equal."""
 
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The JSON object that its author wrote, with the keys that this version does not know."""
+    """The JSON object that the model wrote, including keys that this version does not know."""
     conclusion: str = field(default="", repr=False, compare=False)
-    """The run's statement about it, such as `Proved at level medium`; empty where no run has accepted it."""
+    """The run's statement about it, such as `Proved at level medium`; empty if no run has accepted it."""
     demands: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """A line for each demand of the user, with the steps that serve it."""
+    """A line for each demand of the user, with the steps for it."""
 
     def __repr__(self) -> str:
         return f"<ProvedPlan {self.plan_id}: {format_count(len(self.steps), 'step')}>"
@@ -308,13 +309,13 @@ class ProvedPlan(Plan):
         return self.to_markdown()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a copy of the JSON object, as its author wrote it; `replan.check` and `replan check` read it."""
+        """Return a copy of the JSON object as the model wrote it. `replan.check` and `replan check` can read it."""
         return copy.deepcopy(dict(self.source))
 
     def to_markdown(self) -> str:
-        """Return the Markdown document that `replan export` writes; the author's texts are escaped.
+        """Return the Markdown document that `replan export` writes, with the model's texts escaped.
 
-        Raises `UsageProblem` for an object that only a guard of the user's own takes for a plan.
+        Raises `UsageProblem` if only a guard of the user's own accepts the object as a plan.
         """
         try:
             return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)
@@ -325,7 +326,7 @@ class ProvedPlan(Plan):
 def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
     """Return the plan in a JSON object, with its run's `conclusion` and `demands`. Never raises.
 
-    A field of a wrong type, which a guard of the user may allow, has its default.
+    A field of a wrong type, which a guard of the user may allow, gets its default.
     """
     draft, _ = read_draft(dict(value))
     plan = Plan(PLAN_ID_DEFAULT, ()) if draft is None else draft

@@ -1,9 +1,9 @@
-"""Reads a plan from any JSON value within limits of size, and has the JSON Schema of a plan for models.
+"""Reads a plan from any JSON value, within limits of size, and has a plan's JSON Schema for models.
 
-Reading is total, strict about types, and reports every error at once.
+Reading never fails, is strict about types, and reports all errors at once.
 
-A missing optional field has its default, so plans of older versions load unchanged. No value is converted: a string in
-place of a list is reported and not split; a bool is not a number. Unknown keys are ignored with a warning.
+A missing optional field gets its default, so plans of older versions load unchanged. No value is converted: a string in
+place of a list is reported and not split, and a bool is not a number. Unknown keys are ignored with a warning.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,14 +26,14 @@ KEYS_MAX = 100
 LIST_MAX = 10_000
 """The most items of one list of tokens or dependencies."""
 ITEMS_MAX = 200_000
-"""The most items of all lists of tokens and dependencies together."""
+"""The most items in all lists of tokens and dependencies together."""
 NAME_MAX = 1_000
-"""Characters of one token or step id."""
+"""The most characters of one token or step id."""
 _LISTS = (("steps", STEPS_MAX), ("invariants", INVARIANTS_MAX))
 
 
 def too_large(value: Mapping[str, Any]) -> Finding | None:
-    """Return an error about the first part of a plan that is too large to be read, or None. Never raises."""
+    """Return an error about the first part of a plan that is too large to be read; None if none is. Never raises."""
     for name, limit in _LISTS:
         items = value.get(name)
         if isinstance(items, list) and len(items) > limit:
@@ -58,7 +58,7 @@ def too_large(value: Mapping[str, Any]) -> Finding | None:
 
 
 def _objects(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the plan, its steps, their outcomes and its invariants, each with its path."""
+    """Yield the plan, its steps, their outcomes and its invariants, each with its path in the plan."""
     yield "", value
     for name, _ in _LISTS:
         items = value.get(name)
@@ -77,7 +77,7 @@ def _error(where: str, cause: str, limit: int) -> Finding:
 
 
 FINDINGS_MAX = 1_000
-"""The most findings about fields and types; reading stops there."""
+"""The most findings about fields and types. Reading stops there."""
 
 # The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. A `remark` is a string and
 # `marks` are a list of strings that no guard depends on: of another type they are ignored with a warning.
@@ -115,9 +115,9 @@ _STEP_FIELDS = {
 
 
 def read_plan(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return the plan and all findings about its fields and types; the plan is None iff one of them is an error.
+    """Return the plan and all findings about its fields and types. The plan is None if one of them is an error.
 
-    Never raises. `plan_minimal` checks whether the steps fit together: here, ids may repeat and budgets may be 0.
+    Never raises. `plan_minimal` checks whether the steps fit together; here, ids may repeat and budgets may be 0.
     """
     draft, findings = read_draft(value)
     return (None if any(finding.severity == "error" for finding in findings) else draft), findings
@@ -129,9 +129,9 @@ def _refuse_plan(said: str) -> tuple[None, tuple[Finding, ...]]:
 
 @make_total("the plan", _refuse_plan)
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return a plan with defaults for invalid fields, and all findings; no plan if the value has no list of steps.
+    """Return a plan with defaults for invalid fields, and all findings. The plan is None without a list of steps.
 
-    With this partial plan a guard can report errors of the graph together with those of the fields.
+    With this partial plan, a guard can report errors of the graph together with those of the fields.
     """
     if isinstance(value, dict) and (problem := too_large(value)) is not None:
         return None, (problem,)
@@ -145,12 +145,12 @@ def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
 
 
 def _rename_requirement_ids(ids: frozenset[str], names: Mapping[str, str]) -> frozenset[str]:
-    """Return the ids of requirements with those of the plan's author replaced by those made from quotes."""
+    """Return the ids, each id that the model chose replaced by the id that is made from the requirement's quote."""
     return frozenset(names.get(name, name) for name in ids)
 
 
 class _TooManyFindings(Exception):
-    """Ends the reading of a plan with more than `FINDINGS_MAX` findings."""
+    """Stops the reading of a plan with more than `FINDINGS_MAX` findings."""
 
 
 class _Reader:
@@ -261,7 +261,7 @@ class _Reader:
     def _fields(
         self, value: Mapping[Any, Any], types: Mapping[str, str], prefix: str, other_keys: frozenset[str] = frozenset()
     ) -> dict[str, Any]:
-        """Return the fields that are present and of the right type; the others keep their defaults."""
+        """Return the fields that are present and have the right type. For all others the defaults are kept."""
         fields: dict[str, Any] = {}
         for key, raw in value.items():
             field_type = types.get(key)
@@ -288,7 +288,7 @@ class _Reader:
         return fields
 
     def _field(self, field_type: str, raw: Any, where: str) -> Any:
-        """Return the value if it has the type; otherwise report a finding and return None."""
+        """Return the value if it has the type. Otherwise report a finding and return None."""
         match field_type:
             case "tokens":
                 return self._tokens(raw, where)
@@ -307,7 +307,10 @@ class _Reader:
                 return raw if self._is_text(raw, where) else None
 
     def _read_unchecked(self, field_type: str, raw: Any, where: str) -> Any:
-        """Return a field that no guard depends on, or None with a warning if it has another type."""
+        """Return the value of a field that no guard depends on.
+
+        If it has a wrong type, report a warning and return None.
+        """
         if field_type == "remark" and isinstance(raw, str):
             return raw
         if field_type == "marks" and isinstance(raw, list) and all(isinstance(item, str) for item in raw):
@@ -362,7 +365,7 @@ REQUIREMENT: Mapping[str, Any] = {
     "tools": _TOKENS,
     "paths": _TOKENS,
 }
-"""The properties of a requirement, both in recon and in a plan."""
+"""The properties of a requirement in JSON Schema, for recon and for plans."""
 
 
 def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -371,11 +374,11 @@ def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def plan_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a plan for a model's `response_format`: a closed object whose keys are all required.
+    """Return the JSON Schema of a plan for a model's `response_format`: a closed object with only required keys.
 
-    It is stricter than `read_plan`, which accepts missing keys: strict structured output has no optional keys, so a
-    model writes an empty list or an empty string instead. The guards check the ranges of numbers, because not every
-    server that supports this format accepts ranges in a schema.
+    It is stricter than `read_plan`, which accepts missing keys. Strict structured output has no optional keys, so a
+    model writes an empty list or string instead. The guards check the ranges of numbers, because not every server with
+    this format accepts ranges in a schema.
     """
     outcome = _closed_schema({"name": _TEXT, "effects": _TOKENS, "delete_effects": _TOKENS})
     step = _closed_schema(

@@ -1,9 +1,9 @@
 """Keeps explorations small: a limit of work, merged configurations, and stubborn sets. Pure.
 
 A reduced configuration keeps only the steps that may still run, and the tokens that these steps, the goal or an
-invariant may still read. What is dropped can have no influence any more, so the reduced configuration has exactly the
-same traces ahead of it. For example, a hundred recovered failures lead to one configuration if no step reads their
-tokens again. Work is counted in units, not timed, so that the result is the same on every machine.
+invariant may still read. The rest can no longer have any influence, so exactly the same traces follow. For example, a
+hundred recovered failures lead to one configuration if no step reads their tokens again. Work is counted in units, not
+timed, so that the result is the same on every machine.
 """
 
 from typing import NamedTuple
@@ -12,28 +12,28 @@ from actors.plans.graph import bits, mask_of, reachable_by_failure, transpose
 from actors.plans.semantics import Configuration, Program
 
 WORK_PER_CONFIGURATION = 80
-"""Units of work for each configuration that may be visited; a unit takes about a quarter of a microsecond."""
+"""The units of work for each configuration that may be visited. A unit takes about a quarter of a microsecond."""
 WORK_CONFIGURATIONS_MIN = 100_000
-"""The number of configurations whose work is allowed at least: about two seconds of processor."""
+"""For how many configurations work is always allowed: about two seconds of processor time."""
 PROGRAM_BITS_MAX = 500_000_000
-"""Bits of the largest program that is compiled: about 60 MB."""
+"""The most bits of a program that is compiled: about 60 MB."""
 
 
 class OutOfWork(Exception):
-    """Ends an exploration whose work has reached its limit; `actors.plans.nominal` raises it too."""
+    """Stops an exploration whose work has reached its limit. `actors.plans.nominal` raises it too."""
 
 
 class WorkLeft:
-    """The work that is left to one exploration."""
+    """How much work an exploration may still do."""
 
     edge: int
-    """Units for one outcome of one step: the operations on bit sets that do not depend on what has changed."""
+    """The units for one outcome of one step: operations on bit sets, whatever has changed."""
     item: int
-    """Units for one item of a bit set that a loop visits. Operations on long bit sets take longer."""
+    """The units for one item of a bit set that a loop visits. Operations on long bit sets take longer."""
     stored: int
-    """Units for one bit set that is kept, so that the limit holds for the memory too."""
+    """The units for one bit set that is stored. With them, the limit also limits the memory."""
     spent: int
-    """The units that were counted so far; compiling a plan is work too."""
+    """The units counted so far, including those for compiling the plan."""
 
     def __init__(self, steps: int, tokens: int, invariants: int) -> None:
         size = steps + tokens
@@ -44,38 +44,38 @@ class WorkLeft:
         self._most = 0
 
     def limit(self, configurations: int) -> None:
-        """Allow the work of this many configurations, or of `WORK_CONFIGURATIONS_MIN` if these are more."""
+        """Allow the work for `configurations`, or for `WORK_CONFIGURATIONS_MIN` if that is more."""
         self._most = max(configurations, WORK_CONFIGURATIONS_MIN) * WORK_PER_CONFIGURATION
 
     def spend(self, units: int) -> None:
-        """Count units. Raises `OutOfWork` when the limit is passed."""
+        """Count units of work. Raises `OutOfWork` when the limit is passed."""
         self.spent += units
         if self.spent > self._most:
             raise OutOfWork
 
 
 class Reduced(NamedTuple):
-    """A reduced configuration. Hashable; equal values have equal futures."""
+    """A reduced configuration. Hashable; the same traces follow equal values."""
 
     alive: int
-    """The bit set of the steps that may still run, now or after a failure goes back."""
+    """The steps that may still run, now or after a failure goes back, as a bit set."""
     pending: int
-    """As in `Configuration`, without the steps that cannot run any more."""
+    """The pending steps, as in `Configuration`, without those that can no longer run."""
     tokens: int
-    """As in `Configuration`, without the tokens that cannot matter any more."""
+    """The tokens that hold, as in `Configuration`, without those that can no longer matter."""
 
 
 class Reducer:
     """Reduces the configurations of one program."""
 
     observed: int
-    """The bit set of the tokens that the goal or an invariant reads."""
+    """The tokens that the goal or an invariant reads, as a bit set."""
     produces: list[int]
-    """By step index: the bit set of the tokens that the step may add without ending the trace."""
+    """The bit set, by step index, of the tokens that the step may add without ending the trace."""
     users: list[int]
-    """By token: the bit set of the steps that have it as a precondition."""
+    """The bit set, by token, of the steps that have it as a precondition."""
     producers: list[int]
-    """By token: the bit set of the steps that may add it without ending the trace."""
+    """The bit set, by token, of the steps that may add it without ending the trace."""
 
     def __init__(self, program: Program, work: WorkLeft) -> None:
         self._program = program
@@ -105,7 +105,7 @@ class Reducer:
         return Reduced(alive, pending, self._relevant(tokens, tokens, alive))
 
     def successor(self, before: Reduced, after: Configuration) -> Reduced:
-        """Return the reduced form of `after`, a configuration that one outcome of one step leads to from `before`."""
+        """Return the reduced form of `after`, which one outcome of a step reaches from `before`."""
         pending = after.pending & before.alive
         if self._goes_back:
             alive = self._reachable(before.alive, pending, after.tokens)
@@ -120,7 +120,10 @@ class Reducer:
         return Reduced(alive, pending, self._relevant(after.tokens, candidates & after.tokens, alive))
 
     def may_be_ready(self, ready: int, index: int, before: Reduced, after: Reduced) -> int:
-        """Return a superset of the steps ready in `after`; `ready` are those of `before`, the step at `index` ended."""
+        """Return all steps that may be ready in `after`, and perhaps more, as a bit set.
+
+        `ready` are the steps that were ready in `before`; the step at `index` has ended.
+        """
         candidates = ready | self._dependents[index] | after.pending & ~before.pending | 1 << index
         added = after.tokens & ~before.tokens
         self._work.spend(added.bit_count() * self._work.item)
@@ -129,12 +132,12 @@ class Reducer:
         return candidates & after.pending
 
     def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> int:
-        """Return those of the `alive` steps that may still run, in a program in which no failure goes back.
+        """Return which of the `alive` steps may still run, in a program in which no failure goes back.
 
         `lost` are the tokens that were just deleted. A settled step cannot run again. A pending step cannot run if it
-        needs a token that no step can produce any more, or depends on a step that cannot run. The method looks only at
-        what has changed, to be fast for long plans. It may keep steps that only produce each other's preconditions;
-        that prevents a merge, but no result changes.
+        needs a token that no step can produce any more, or depends on a step that cannot run. To be fast for long
+        plans, the method looks only at what has changed. It may keep steps that only produce each other's
+        preconditions; this prevents a merge, but changes no result.
         """
         removed = alive & ~pending
         while True:
@@ -157,9 +160,9 @@ class Reducer:
     def _reachable(self, alive: int, pending: int, tokens: int) -> int:
         """Return the steps that may still run or become pending again, in a program in which some failure goes back.
 
-        The set grows from the steps that can run now, because a step that only its own failure could reset is not in
-        it. Deletions are ignored. Settled steps that a failure can reset stay in the set, whether they can run or not:
-        once pending again, they block the steps that depend on them.
+        The set grows from the steps that can run now, so it lacks steps that only their own failure could reset.
+        Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: once pending
+        again, they block the steps that depend on them.
         """
         program = self._program
         runnable, resettable = 0, 0
@@ -178,7 +181,7 @@ class Reducer:
         return runnable | resettable
 
     def _relevant(self, tokens: int, candidates: int, alive: int) -> int:
-        """Return the tokens without those candidates that nothing can read any more."""
+        """Return the tokens without those `candidates` that nothing can read any more."""
         candidates &= ~self.observed
         self._work.spend(candidates.bit_count() * self._work.item)
         for token in bits(candidates):
@@ -191,10 +194,10 @@ class StubbornSets:
     """Chooses the ready steps to explore first, so that not every interleaving is explored (Valmari 1990).
 
     No other step can interfere with the chosen steps before they run. So every trace has an explored one that differs
-    only in the order of independent steps. All final configurations, the steps that can run, and the existence of an
-    infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other, which
-    preserves the states that it distinguishes. In a plan (not a policy) a trace of only successes always ends, so no
-    further condition is needed.
+    only in the order of independent steps. The final configurations, the steps that can run, and the existence of an
+    infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other; this
+    preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only successes always
+    ends, so no further condition is needed.
     """
 
     def __init__(self, program: Program, reducer: Reducer, work: WorkLeft) -> None:
@@ -216,7 +219,7 @@ class StubbornSets:
         self._conflicts: dict[int, int] = {}
 
     def choose(self, reduced: Reduced, ready: int) -> int:
-        """Return a non-empty subset of the ready steps that it is sufficient to explore from this configuration."""
+        """Return some of the ready steps, at least one. Exploring only these from this configuration is sufficient."""
         best, size = ready, ready.bit_count()
         for seed in bits(ready):
             if size == 1:
@@ -227,7 +230,7 @@ class StubbornSets:
         return best
 
     def _stubborn(self, seed: int, reduced: Reduced, ready: int, size: int) -> int:
-        """Return the ready steps of the smallest closed set around the seed, or 0 if they are at least `size`."""
+        """Return the ready steps of the smallest closed set that contains the seed; 0 if they are `size` or more."""
         closed, queue = 0, 1 << seed
         while queue:
             self._work.spend(1 + self._work.item)
@@ -241,7 +244,7 @@ class StubbornSets:
         return closed & ready
 
     def _find_enabling_steps(self, index: int, reduced: Reduced) -> int:
-        """Return a set of steps of which one must run before this step can be ready."""
+        """Return a set of steps, at least one of which must run before this step can be ready."""
         if not reduced.pending >> index & 1:
             return self._resetters[index]
         unsettled = self._program.dependencies[index] & reduced.pending
@@ -269,7 +272,7 @@ class StubbornSets:
         return conflicts
 
     def _find_changed_tokens(self, index: int) -> int:
-        """Return the tokens that the step's success or failure may change, also when the failure escalates."""
+        """Return the tokens that the step's success or failure may change, even if the failure escalates."""
         program = self._program
         return (
             program.adds[index] | program.deletes[index] | program.failure_adds[index] | program.failure_deletes[index]
@@ -277,7 +280,7 @@ class StubbornSets:
 
 
 def _lost_tokens(program: Program, index: int) -> int:
-    """Return the tokens that some success of the step deletes and does not add."""
+    """Return the tokens that at least one success of the step deletes and does not add."""
     lost = 0
     for adds, deletes in program.successes[index].values():
         lost |= deletes & ~adds
@@ -285,9 +288,10 @@ def _lost_tokens(program: Program, index: int) -> int:
 
 
 def _resetters(program: Program) -> list[int]:
-    """Return for each step the bit set of the steps whose failure makes it pending again.
+    """Return the bit set, for each step, of the steps whose failure makes it pending again.
 
-    A failure resets its target and all that depends on it, so a step inherits the resetters of its dependencies.
+    A failure resets its target and everything that depends on the target. So a step also has the resetters of its
+    dependencies.
     """
     result = [0] * len(program.steps)
     for index, step in enumerate(program.steps):

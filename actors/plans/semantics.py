@@ -25,13 +25,13 @@ from actors.plans.graph import StepOrder, bits, order_of
 from actors.plans.plan import ESCALATE, NEVER, UNDO, NamedOutcome, Plan, Step
 
 OK = "ok"
-"""The outcome of a step in a trace: success."""
+"""The item for a step's success in a trace."""
 FAIL = "fail"
-"""The outcome of a step in a trace: failure of its last attempt."""
+"""The item for the failure of a step's last attempt in a trace."""
 
 
 class Configuration(NamedTuple):
-    """The state of an execution: which steps are still to run, and which tokens hold."""
+    """The state of an execution: which steps must still run, and which tokens hold."""
 
     pending: int
     """The pending steps, as a bit set of step indices."""
@@ -40,41 +40,41 @@ class Configuration(NamedTuple):
 
 
 _SUCCESS = NamedOutcome(OK)
-"""The only way in which a step without outcomes succeeds."""
+"""The outcome of a step that has no named outcomes."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A plan compiled for execution: steps by their index in the topological order, sets of tokens as bit sets."""
+    """A plan compiled for execution: steps as indices in the topological order, sets of tokens as bit sets."""
 
     plan: Plan
     order: StepOrder
     """The plan's topological order, which gives each step its index."""
     tokens: tuple[str, ...]
-    """The name of each bit of the token sets."""
+    """The token for each bit of the token sets."""
     dependencies: Sequence[int]
-    """By step: the bit set of the steps that it depends on."""
+    """The bit set, by step, of the steps that it depends on."""
     needs: Sequence[int]
-    """By step: the bit set of its preconditions."""
+    """The bit set, by step, of its preconditions."""
     adds: Sequence[int]
-    """By step: the bit set of the tokens that some success of it adds."""
+    """The bit set, by step, of the tokens that at least one success of it adds."""
     deletes: Sequence[int]
-    """By step: the bit set of the tokens that some success of it deletes."""
+    """The bit set, by step, of the tokens that at least one success of it deletes."""
     successes: Sequence[Mapping[str, tuple[int, int]]]
-    """By step: the ways in which it may succeed, by name, each with the bit sets that it adds and deletes.
+    """The ways in which each step may succeed, by step and by name: the bit sets of the tokens added and deleted.
 
-    A step without outcomes has one, `OK`.
+    A step without named outcomes has one, `OK`.
     """
     failure_adds: Sequence[int]
-    """By step: the bit set of the tokens that its failure adds."""
+    """The bit set, by step, of the tokens that its failure adds."""
     failure_deletes: Sequence[int]
-    """By step: the bit set of the tokens that its failure deletes."""
+    """The bit set, by step, of the tokens that its failure deletes."""
     reset: Sequence[int]
-    """By step: the bit set of the steps that its failure makes pending again; 0 if it does not go back."""
+    """The bit set, by step, of the steps that its failure makes pending again; 0 if it does not go back."""
     goal: int
     """The bit set of the goal's tokens."""
     invariants: Sequence[tuple[int, int, int]]
-    """For each invariant the bit sets of its `when`, `must` and `must_not`."""
+    """The bit sets of `when`, `must` and `must_not`, for each invariant."""
     initial: Configuration
     repeats: bool
     """Whether the plan is a policy, whose steps may run any number of times."""
@@ -86,22 +86,22 @@ class Program:
 
     @cached_property
     def can_fail(self) -> Sequence[bool]:
-        """By step: whether it can fail."""
+        """Whether it can fail, by step."""
         return [step.on_failure != NEVER for step in self.steps]
 
     @cached_property
     def continues(self) -> Sequence[bool]:
-        """By step: whether execution continues after its failure."""
+        """Whether execution continues after its failure, by step."""
         return [step.failure_continues for step in self.steps]
 
     @cached_property
     def may_escalate(self) -> Sequence[bool]:
-        """By step: whether its failure may escalate to a person or the replanner."""
+        """Whether its failure may escalate to a person or the replanner, by step."""
         return [step.on_failure == ESCALATE or step.goes_back_to is not None for step in self.steps]
 
     @cached_property
     def undoes(self) -> Sequence[bool]:
-        """By step: whether its failure ends the plan with everything undone."""
+        """Whether its failure ends the plan with everything undone, by step."""
         return [step.on_failure == UNDO for step in self.steps]
 
     def names(self, tokens: int) -> list[str]:
@@ -110,7 +110,7 @@ class Program:
 
 
 def named_tokens(plan: Plan) -> set[str]:
-    """Return the tokens that the goal, an invariant or a step names."""
+    """Return the tokens that appear in the goal, in an invariant or in a step."""
     named = set(plan.goal_state)
     for invariant in plan.invariants:
         named |= invariant.when | invariant.must | invariant.must_not
@@ -121,12 +121,12 @@ def named_tokens(plan: Plan) -> set[str]:
 
 
 def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
-    """Return the program of a plan that `plan_minimal` accepts; `order` is its topological order, if known.
+    """Return the program of a plan that `plan_minimal` accepts. `order` is its topological order, if it is known.
 
-    Tokens of the initial state that no step, goal or invariant names are left out.
+    Tokens of the initial state are left out if no step, goal or invariant names them.
 
     Raises:
-        ValueError: when the dependencies have a cycle.
+        ValueError: the dependencies have a cycle.
     """
     order = order or order_of(plan)
     if order is None:
@@ -175,7 +175,7 @@ def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
 
 
 def is_ready(program: Program, now: Configuration, index: int) -> bool:
-    """Return whether the step may start."""
+    """Tell whether the step may start."""
     needs = program.needs[index]
     unsettled = now.pending & program.dependencies[index]
     return bool(now.tokens & needs == needs and now.pending >> index & 1 and not unsettled)
@@ -187,9 +187,9 @@ def ready_steps(program: Program, now: Configuration) -> list[int]:
 
 
 def may_overlap(program: Program, first: int, second: int) -> bool:
-    """Return whether two ready steps may run at the same time.
+    """Tell whether two ready steps may run at the same time.
 
-    Neither deletes what the other needs or adds, and neither's failure makes the other pending again.
+    Neither may delete what the other needs or adds, and no failure of one may make the other pending again.
     """
     if program.reset[first] >> second & 1 or program.reset[second] >> first & 1:
         return False
@@ -197,31 +197,31 @@ def may_overlap(program: Program, first: int, second: int) -> bool:
 
 
 def _interferes(program: Program, index: int, other: int) -> bool:
-    """Return whether a step may delete a token that the other step needs or may add."""
+    """Tell whether a step may delete a token that the other step needs or may add."""
     deletes = program.deletes[index] | program.failure_deletes[index]
     return bool(deletes & (program.needs[other] | program.adds[other] | program.failure_adds[other]))
 
 
 def after_success(program: Program, now: Configuration, index: int, outcome: str = OK) -> Configuration:
-    """Return the configuration after the step's success with one of its outcomes. A repeatable step stays pending."""
+    """Return the configuration after the step succeeded with one of its outcomes. A repeatable step stays pending."""
     adds, deletes = program.successes[index][outcome]
     pending = now.pending if program.repeats else now.pending & ~(1 << index)
     return Configuration(pending, now.tokens & ~deletes | adds)
 
 
 def after_failure(program: Program, now: Configuration, index: int) -> Configuration:
-    """Return the configuration after the step's failure, also if the failure escalates."""
+    """Return the configuration after the step failed, even if the failure escalates."""
     pending = now.pending if program.repeats else now.pending & ~(1 << index) | program.reset[index]
     return Configuration(pending, now.tokens & ~program.failure_deletes[index] | program.failure_adds[index])
 
 
 def goal_holds(program: Program, now: Configuration) -> bool:
-    """Return whether all goal tokens hold. If no step is ready either, the plan has succeeded."""
+    """Tell whether all goal tokens hold. If also no step is ready, the plan has succeeded."""
     return now.tokens & program.goal == program.goal
 
 
 def broken_invariants(program: Program, now: Configuration) -> list[int]:
-    """Return the positions, in the plan's list, of the invariants that do not hold."""
+    """Return the positions in the plan's list of the invariants that do not hold."""
     return [
         position
         for position, (when, must, must_not) in enumerate(program.invariants)
@@ -230,7 +230,7 @@ def broken_invariants(program: Program, now: Configuration) -> list[int]:
 
 
 def trace_item(program: Program, index: int, outcome: str) -> str:
-    """Return how a trace writes the outcome of a step: `STEP:ok`, `STEP:NAME` or `STEP:fail`."""
+    """Return the item of a trace for a step's outcome: `STEP:ok`, `STEP:NAME` or `STEP:fail`."""
     return f"{program.steps[index].step_id}:{outcome}"
 
 
@@ -239,9 +239,9 @@ class ReplayResult:
     """The result of replaying a trace."""
 
     end: Literal["goal", "dead_end", "escalated", "undone", "open"]
-    """How the trace ends; `open` while some step is ready, `undone` if a failure has undone everything."""
+    """How the trace ends. `open`: some step is ready; `undone`: a failure has undone everything."""
     tokens: frozenset[str]
-    """The tokens that hold at its end."""
+    """The tokens that hold at the end of the trace."""
     ready: tuple[str, ...]
     """The ids of the steps that are ready, in topological order."""
     settled: frozenset[str]
@@ -251,11 +251,11 @@ class ReplayResult:
 def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
     """Replay a trace such as `["s0:ok", "s1:fail"]` from the initial state.
 
-    Tokens of the initial state that nothing in the plan names are kept. A failure of a step that goes back is replayed
-    as going back, never as a spent budget.
+    Tokens of the initial state that nothing in the plan names are kept. If a failure of a step goes back, it is always
+    replayed as going back, never as escalating because of a spent budget.
 
     Raises:
-        ValueError: when the plan does not allow an item of the trace at that point.
+        ValueError: the plan does not allow an item of the trace at that point.
     """
     program = compile_plan(plan)
     now = program.initial

@@ -1,8 +1,8 @@
 """Searches declared steps for a way from a state to a goal, for every outcome of every step. Pure.
 
-First the search may choose the outcome of a step that has several (the determinised problem). A* solves it with the sum
-of the goal's costs without deletions. Then the same is done from the state after each other outcome. The search never
-returns to a state that it has passed, since a step of a plan is not repeated.
+First the search may choose the outcome of each step (the determinised problem). It uses A*; its estimate is the sum of
+the costs of the goal's tokens without deletions. Then it continues in the same way from the state after each other
+outcome. It never returns to an earlier state, because a plan does not repeat a step.
 """
 
 import heapq
@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 STATES_MAX = 20_000
-"""The most states that one search looks at."""
+"""The most states that one search visits."""
 DEPTH_MAX = 150
 """The most steps in a row."""
 
@@ -24,29 +24,29 @@ class Way(NamedTuple):
     """One of the ways in which a step may succeed."""
 
     name: str
-    """The name of the outcome; empty where there is only one."""
+    """The name of the outcome; empty if there is only one."""
     adds: Tokens
-    """Tokens that hold afterwards."""
+    """The tokens that it adds."""
     deletes: Tokens
-    """Tokens that do not hold afterwards, unless they are added."""
+    """The tokens that it deletes before it adds tokens."""
 
     def apply(self, state: Tokens) -> Tokens:
-        """Return the state afterwards."""
+        """Return the state after the step succeeded in this way."""
         return state - self.deletes | self.adds
 
 
 class Candidate(NamedTuple):
-    """A step that a plan may have."""
+    """A step that the plan may use."""
 
     name: str
     needs: Tokens
-    """Tokens that must hold before it."""
+    """The tokens that must hold before it."""
     ways: tuple[Way, ...]
     """The ways in which it may succeed, at least one."""
 
     @property
     def cost(self) -> float:
-        """The cost of the step: higher for each further way, since the plan must go on from there too."""
+        """The cost of the step. It grows with the number of ways, because the plan must continue after each of them."""
         return 0.5 + 0.5 * len(self.ways)
 
 
@@ -54,15 +54,15 @@ _NO_ORDER = "no order of the steps reaches all of the goal"
 
 
 class SearchFailed(Exception):
-    """No plan was found; the text says why, in one line."""
+    """No plan was found; the message says why, in one line."""
 
 
 Choices = Mapping[Tokens, Candidate]
-"""The step to take in each state in which the goal does not hold."""
+"""The step to take in each state that the plan can reach before the goal."""
 
 
 def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -> Choices:
-    """Return the steps to take from a state until the goal holds, for every state that they may lead to.
+    """Return the step to take in every state that can follow from `start`, until the goal holds.
 
     Raises:
         SearchFailed: every way returns to an earlier state, or the search has reached `STATES_MAX` states.
@@ -74,7 +74,7 @@ def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -
 
 
 class _Taken(NamedTuple):
-    """A step of a way to the goal, with the outcome that it has there."""
+    """A step on a way to the goal, with the outcome that it has on that way."""
 
     candidate: Candidate
     way: Way
@@ -90,13 +90,13 @@ class _Search:
         self._costs = _Costs(candidates, goal)
         self._dead: set[Tokens] = set()
         self._returns = 0
-        """How often a way was given up because it returns to a state that was passed."""
+        """How often a way was given up because it returns to an earlier state."""
         self._left = STATES_MAX
 
     def solve_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
-        """Choose a step in a state, and in all that follow; return whether there is one.
+        """Choose a step in a state, and in all states that follow. Return whether this succeeded.
 
-        `above` are the states that were passed; `ahead` is a way from here that was found before.
+        `above` are the earlier states; `ahead` is a way from here that was found before.
         """
         if self.goal <= state or state in self.chosen:
             return True
@@ -116,7 +116,7 @@ class _Search:
         return False
 
     def _solve_all(self, state: Tokens, taken: _Taken, rest: Sequence[_Taken], passed: AbstractSet[Tokens]) -> bool:
-        """Return whether the goal is reached after every outcome of a step; `rest` is the way after one of them."""
+        """Tell whether the goal can be reached after every outcome of a step. `rest` is a way after one outcome."""
         name = taken.candidate.name
         for way in sorted(taken.candidate.ways, key=lambda item: item is not taken.way):
             after, ahead = way.apply(state), rest if way is taken.way else ()
@@ -132,9 +132,9 @@ class _Search:
         return True
 
     def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
-        """Return a way to the goal if each outcome may be chosen; empty where there is none.
+        """Return a way to the goal on which the search may choose every outcome; empty if there is none.
 
-        It does not begin with a step of `refused`, and does not come to a state that was passed.
+        It does not begin with a step in `refused`, and does not reach a state in `above`.
         """
         tie, parents = itertools.count(), dict[Tokens, tuple[Tokens, _Taken] | None]({start: None})
         costs, open_states = {start: 0.0}, [(self._costs.to_goal(start), next(tie), start)]
@@ -185,7 +185,7 @@ def _path_to(state: Tokens, parents: Mapping[Tokens, tuple[Tokens, _Taken] | Non
 
 
 class _Costs:
-    """Estimates the steps from a state to a goal: the sum of its tokens' costs, as if nothing were ever deleted."""
+    """Estimates the cost from a state to a goal: the sum of the costs of the goal's tokens, ignoring deletions."""
 
     def __init__(self, candidates: Sequence[Candidate], goal: Tokens) -> None:
         self.goal = goal
@@ -197,7 +197,7 @@ class _Costs:
                 self._needed[token].append(number)
 
     def to_goal(self, state: Tokens) -> float:
-        """Return the estimate; infinite where the goal cannot be reached."""
+        """Return the estimate; infinite if the goal cannot be reached."""
         costs: dict[str, int] = {}
         unmet, sums = [len(needs) for needs, _ in self._makers], [0] * len(self._makers)
         queue = [(0, token) for token in state]

@@ -1,7 +1,8 @@
 """Finds the steps without an `undo` that may have been called before a failure with `on_failure: undo`.
 
-The search visits every interleaving of the steps: the reductions of `actors.plans.exploration` preserve how traces end,
-but not which steps ran before the end. It is skipped if the dependencies already show that there is no such step.
+The search visits every interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used: they
+preserve how traces end, but not which steps ran before. The search is skipped if the dependencies already show that
+there is no such step.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,31 +29,31 @@ Called = tuple[Configuration, int]
 
 
 class UndoGap(NamedTuple):
-    """A step without an undo that may have done something before everything is undone."""
+    """A step without an `undo` that may have done something before everything is undone."""
 
     step: str
     failing: str
-    """The id of the step by whose failure everything is undone; it may be the same one."""
+    """The id of the step whose failure undoes everything. It may be the same step."""
     trace: tuple[str, ...]
-    """A shortest trace to that failure, with it as the last item."""
+    """A shortest trace to that failure; the failure is its last item."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoCoverage:
-    """The steps that lack an `undo`, and how far the search went."""
+    """The steps with a missing `undo`, and how far the search went."""
 
     gaps: tuple[UndoGap, ...]
-    """One for each step that lacks an `undo`, by step id."""
+    """The gaps, one for each step with a missing `undo`, by step id."""
     explored: int
     complete: bool
-    """Whether no other step can have a gap: all was visited, or every possible gap was found."""
+    """Whether no other step can have a gap: everything was visited, or every possible gap was found."""
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
-    """Yield each pair of a step and a step with `on_failure: undo` before whose failure the first one may run.
+    """Yield pairs of a step and a step with `on_failure: undo`, if the first may run before the second one's failure.
 
-    Only dependencies are considered. A step that depends on the other one runs after its success, unless a failure
-    makes the other one pending again.
+    Only dependencies are considered. A step that depends on the second one runs after its success, unless a failure
+    makes the second one pending again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0
@@ -66,14 +67,17 @@ def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
 
 
 def irreversible_before_undo(plan: Plan, order: StepOrder) -> list[str]:
-    """Return the ids of the irreversible steps that dependencies let run before everything is undone, sorted."""
+    """Return the ids of the irreversible steps that may run before everything is undone, sorted.
+
+    Only dependencies are considered.
+    """
     steps = order.steps
     found = {steps[index].step_id for index, _ in _may_precede(plan, order) if steps[index].undo == IRREVERSIBLE}
     return sorted(found)
 
 
 def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
-    """Find the steps without an undo that may have been called before everything is undone.
+    """Return the steps without an `undo` that may have been called before everything is undone.
 
     At most `limit` configurations are visited. The plan must be one that `plan_minimal` accepts.
     """
@@ -92,7 +96,7 @@ def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
 
 
 class _Search:
-    """One search, breadth first, so that the traces are short."""
+    """One search. It is breadth first, so that the traces are short."""
 
     def __init__(self, program: Program, sought: int) -> None:
         self.gaps: dict[int, UndoGap] = {}
@@ -102,7 +106,7 @@ class _Search:
         self._from: dict[Called, tuple[Called, str] | None] = {}
 
     def run(self, limit: int) -> bool:
-        """Visit configurations; return whether all gaps are found. Raises `OutOfWork` when the work is used up."""
+        """Visit configurations. Return whether all gaps are found. Raises `OutOfWork` when the work is used up."""
         self._work.limit(limit)
         queue: list[Called] = [(self._program.initial, 0)]
         self._from[queue[0]] = None
@@ -120,7 +124,7 @@ class _Search:
         return True
 
     def _find_successors(self, now: Called) -> Iterator[tuple[Called, str]]:
-        """Yield each next configuration with the item of the trace that leads to it; note the gaps of this one."""
+        """Yield each next configuration, with the trace item that leads to it, and record the gaps at this one."""
         program, (configuration, called) = self._program, now
         for index in bits(configuration.pending):
             self._work.spend(self._work.item)
@@ -137,7 +141,7 @@ class _Search:
                 yield (after_failure(program, configuration, index), calls), trace_item(program, index, FAIL)
 
     def _note(self, now: Called, failing: int, calls: int) -> None:
-        """Note the steps that were called before the failure of a step, this step included."""
+        """Record the steps that were called before the failure of a step, including that step."""
         for index in bits(calls):
             if index not in self.gaps:
                 steps = self._program.steps

@@ -1,1 +1,1 @@
-"""The policy: decides after a failure how far back the search goes, by a rule table that is data."""
+"""The policy decides after a failure how far back the search goes. It is a rule table, stored as data."""

@@ -1,11 +1,12 @@
-"""The belief about where the mistake lies: one number per hypothesis, changed by each rejection and each move. Pure.
+"""The belief about where the mistake is: a probability for each hypothesis, updated by rejections and moves. Pure.
 
-A hypothesis names the cause (the step at which the problem is hard), the topmost wrong step among the artifacts as they
-are now (or none), the problem's difficulty and how often a rejection has named the mistake. One further hypothesis says
-that the problem has no solution. With four steps there are 241 numbers, with eight 865.
+A hypothesis has four parts: the cause (the step at which the problem is hard), the topmost wrong step among the current
+artifacts (or none), the problem's difficulty, and how often a rejection has named the mistake. One further hypothesis
+says that the problem has no solution. With four steps there are 241 numbers, with eight 865.
 
-A rejection multiplies each number by the likelihood of its code. A move draws the redone step and all below it anew.
-Only + - * / on floats in a fixed order, so that every machine computes the same (docs/explanation/belief.md).
+A rejection multiplies each number by the probability of that rejection's row under the hypothesis. A move makes the
+redone steps, and those below a wrong step, right or wrong at random again. The code uses only + - * / on floats, in a
+fixed order, so every machine computes the same (docs/explanation/belief.md).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,21 +19,21 @@ from actors.search.graph import Graph
 from actors.values.findings import Verdict
 
 Signature = frozenset[tuple[str, str]]
-"""The set of (code, where) of a verdict's error findings. Failures with equal signatures count as the same failure."""
+"""The (code, where) pairs of a verdict's errors. Two failures with equal signatures count as the same failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """The redone steps, by whether their new artifact equals the earlier one from the same inputs."""
+    """Which redone steps made an artifact equal to their earlier one from the same inputs, and which did not."""
 
     same: tuple[str, ...] = ()
-    """The steps whose artifact is equal, by the comparison of the policy."""
+    """The steps with an equal artifact, as the policy compares artifacts."""
     other: tuple[str, ...] = ()
-    """The steps whose artifact is different."""
+    """The steps with a different artifact."""
 
 
 NOTHING = Came()
-"""No step was compared."""
+"""The result if no step was compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +42,24 @@ class Past:
 
     step: str
     signature: Signature
-    """The codes and places of its errors, to recognise stagnation."""
+    """The (code, where) pairs of its errors, to recognise the same failure again."""
     up: int = 0
-    """The position of the decision's farthest target in `Graph.upward(step, 1)`, from 1; 0: a retry or a question."""
+    """The position, from 1, of the decision's farthest target in `Graph.upward(step, 1)`; 0 for a retry or a
+    question.
+    """
     row: str = ""
-    """With a belief policy, the row that matched; empty where the belief does not read the rejection."""
+    """With a belief policy, the row that matched; empty if that row decides without the belief."""
     redone: tuple[str, ...] = ()
-    """With a belief policy, the steps that the decision redid, the failed one included."""
+    """With a belief policy, the steps that the decision redid, including the failed one."""
     came: Came = NOTHING
-    """With a belief policy that compares artifacts, the result of the comparison before the failure."""
+    """With a belief policy that compares artifacts, the result of the comparison before this failure."""
     mended: str = ""
-    """With a belief policy, the row that led to a retry without the belief; else empty."""
+    """With a belief policy, the row that led to a retry without asking the belief; else empty."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
-        """Return whether the last earlier failure of the step was the same; None if there was none.
+        """Tell whether the step's last earlier failure was the same; None if there was none.
 
-        Failures that a rule has decided about do not count: the belief has not read them.
+        Failures that a row decided without the belief do not count.
         """
         last = next((past for past in reversed(earlier) if past.step == self.step and past.row), None)
         return None if last is None else last.signature == self.signature
@@ -68,34 +71,38 @@ def signature(verdict: Verdict) -> Signature:
 
 
 def distance_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
-    """Return the position of the farthest target in `Graph.upward(step, 1)`, from 1; 0 if no target is in it."""
+    """Return the position, from 1, of the farthest target in `Graph.upward(step, 1)`; 0 if no target is in it."""
     upward = enumerate(graph.upward(step, 1), 1)
     return max((position for position, upper in upward if upper in targets), default=0)
 
 
 Block = tuple[float, ...]
-"""The probabilities of one cause with one topmost wrong step: by difficulty, then by the number of times told."""
+"""The probabilities for one cause with one topmost wrong step, by difficulty and then by how often a rejection named
+the mistake.
+"""
 Masses = tuple[tuple[Block, ...], ...]
-"""By cause, then by topmost wrong step; the last block of a cause is that of no wrong step."""
+"""The blocks by cause and then by topmost wrong step. The last block of a cause is for no wrong step."""
 _RIGHT, _WRONG, _UNKNOWN = range(3)
-"""What a redone step was before: right, wrong, or unknown, since it lies below the topmost wrong step."""
+"""What a redone step was before: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
-"""Three probabilities of what was seen of a step: if it is right now, if it is wrong now, and their sum."""
+"""The probabilities of the comparison's result for one step: with the step right now, with it wrong now, and their
+sum.
+"""
 
 
 class Comparison:
-    """The likelihood of each result of a comparison, computed once for a workflow."""
+    """The probability of each result of a comparison, computed once for a workflow."""
 
     easy: Block
-    """The chances of an attempt at a step where the problem is not hard."""
+    """The chances that an attempt is right at a step at which the problem is not hard."""
 
     def __init__(self, kind: AuthorKind, right: Sequence[Block], easy: Block) -> None:
-        """`right` has for each step the chances of an attempt where the problem is hard at it."""
+        """`right` has the chances of an attempt at each step, if the problem is hard at that step."""
         self._kind, self._right, self.easy = kind, right, easy
         self.weights = cache(self._weights)
 
     def _weights(self, place: int | None, before: int, seen: bool | None) -> _Weights:
-        """Return the weights of a step; `place` is None where the problem is not hard at it."""
+        """Return the weights of a step. `place` is its position if the problem is hard at it, else None."""
         chances = self.easy if place is None else self._right[place]
         if seen is None:
             good, bad = chances, tuple([1 - chance for chance in chances])
@@ -105,7 +112,7 @@ class Comparison:
         return good, bad, tuple(map(add, good, bad))
 
     def _likelihood(self, chance: float, before: int, seen: bool, *, right: bool) -> float:
-        """Return the probability of what was seen, if the new artifact is right or wrong."""
+        """Return the probability of the comparison's result, given that the new artifact is right or wrong."""
         was_right = 1.0 if before == _RIGHT else 0.0 if before == _WRONG else chance
         again = was_right * self._kind.right if right else (1 - was_right) * self._kind.wrong
         return again if seen else 1 - again
@@ -116,21 +123,24 @@ class ComparedMove:
     """A move whose new artifacts were compared with the earlier ones."""
 
     fresh: Sequence[bool]
-    """For each step whether it was redone."""
+    """For each step, whether it was redone."""
     seen: Sequence[bool | None]
-    """For each step whether the same artifact came again; None: it was not compared."""
+    """For each step, whether it made the same artifact again; None if it was not compared."""
     comparison: Comparison
-    """The likelihoods of the results, for one kind of author."""
+    """The probabilities of the results, for one kind of model."""
 
     def apply(self, masses: Masses, unsolvable: float) -> tuple[Masses, float]:
-        """Return the probabilities of this kind of author after the move; they do not add up to 1."""
+        """Return the probabilities for this kind of model after the move. They do not add up to 1."""
         for item in self.seen:
             if item is not None:
                 unsolvable *= self.comparison.weights(None, _UNKNOWN, item)[2][0]
         return tuple([self._apply_to_cause(blocks, cause) for cause, blocks in enumerate(masses)]), unsolvable
 
     def _apply_to_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
-        """Return the blocks of one cause: each topmost wrong step leads to each that may follow it."""
+        """Return the blocks of one cause after the move.
+
+        Each topmost wrong step passes its share on to those that can follow it.
+        """
         result = [(0.0,) * len(self.comparison.easy)] * len(blocks)
         for wrong, block in enumerate(blocks):
             active = block
@@ -151,7 +161,7 @@ class ComparedMove:
         return tuple(result)
 
     def _weigh_lower_steps(self, block: Block, position: int, wrong: int, cause: int) -> Block:
-        """Return a block times the probability of what was seen below a step that is wrong now."""
+        """Return a block times the probability of the comparisons below the step at `position`, which is wrong now."""
         for lower in range(position + 1, len(self.seen)):
             if self.seen[lower] is not None:
                 block = tuple(map(mul, block, self._weights(lower, wrong, cause)[2]))
@@ -163,32 +173,36 @@ class ComparedMove:
 
 
 STEPS_MAX = 8
-"""The most steps with model calls that a workflow with a belief policy may have."""
+"""The most steps with model calls in a workflow with a belief policy."""
 ELSEWHERE = 0.01
-"""The factor of the likelihood of a rejection whose mistake is neither at the failed step nor above it."""
+"""The factor for a rejection whose mistake is neither at the failed step nor above it."""
 UNLISTED = 0.01
-"""The likelihood of a row that the table does not list for a place."""
+"""The probability of a row that the table does not list for a place."""
 SAME_BY_CHANCE = 0.05
-"""The probability that two independent rejections of a step with the same row are equal: codes and places vary."""
+"""The probability that two independent rejections of a step by the same row are equal, because codes and places
+vary.
+"""
 HISTORIES_KEPT = 64
-"""The most histories whose belief is kept for the next decision."""
+"""How many histories are kept with their belief, for the next decision."""
 MOVES_KEPT = 1024
-"""The most moves whose terms are kept; a workflow has fewer."""
+"""How many moves are kept with their terms. A workflow has fewer."""
 
 _Term = tuple[bool, int, int, float]
-"""A term of a chance: whether the cause is drawn anew, the cause, the topmost wrong step, and the weight."""
+"""A term in the chance of a move: whether the cause's step is redone, the cause, the topmost wrong step, and the
+weight.
+"""
 _EMPTY: Block = (0.0,) * (DIFFICULTIES * TOLD)
 _ONES: Block = (1.0,) * (DIFFICULTIES * TOLD)
 
 
 @dataclass(frozen=True)
 class Belief:
-    """The probabilities of all hypotheses; together 1."""
+    """The probabilities of all hypotheses, which add up to 1."""
 
     masses: Masses
-    """The hypotheses with a solution, by kind of author (one before the first comparison), then by cause."""
+    """The hypotheses with a solution, by kind of model (only one before the first comparison) and then by cause."""
     unsolvables: tuple[float, ...]
-    """The probability that the problem has no solution, by kind of author."""
+    """The probability that the problem has no solution, by kind of model."""
 
     @property
     def unsolvable(self) -> float:
@@ -203,12 +217,14 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """The sums of a belief from which `BeliefModel.chance` computes the value of a move."""
+    """The sums of a belief from which `BeliefModel.chance` computes a move's chance of success."""
 
     stays: tuple[tuple[float, ...], ...]
     """The probabilities by cause and topmost wrong step."""
     drawn: tuple[tuple[float, ...], ...]
-    """The same probabilities, times the chance that the next attempt at the cause is right."""
+    """The probabilities by cause and topmost wrong step, times the chance that the next attempt at the cause is
+    right.
+    """
 
 
 class BeliefModel:
@@ -217,7 +233,7 @@ class BeliefModel:
     table: BeliefTable
     graph: Graph
     steps: tuple[str, ...]
-    """The steps with model calls, each after those that it requires."""
+    """The steps with model calls. Each comes after those that it requires."""
 
     def __init__(self, table: BeliefTable, graph: Graph, roles: Mapping[str, str]) -> None:
         self.table, self.graph, self._roles = table, graph, roles
@@ -232,14 +248,14 @@ class BeliefModel:
         self.rejected_after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._rejected_after)
 
     def _chances(self, role: str) -> Block:
-        """Return the chances of an attempt at a step with this role, where the problem is hard at it."""
+        """Return the chances of an attempt at a step with this role, if the problem is hard at that step."""
         rows = self.table.chances.get(role, self.table.chances[OTHER])
         return tuple(chance for row in rows for chance in (row if self.table.feedback else (row[0],) * TOLD))
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
-        """Return the belief after these rejections and the moves that followed them, oldest first.
+        """Return the belief after these rejections, oldest first, and the moves that followed them.
 
-        `came` compares the artifacts of the last move.
+        `came` is the comparison of artifacts after the last move.
         """
         if not history:
             return self._prior()
@@ -255,12 +271,13 @@ class BeliefModel:
     def _rejected_after(self, history: tuple[Past, ...], came: Came, step: str, row: str, again: bool | None) -> Belief:
         """Return the belief after a history and one more rejection.
 
-        It is needed twice: for the decision about the rejection, and for the next one, when the history contains it.
+        The result is used twice: for the decision about the rejection, and for the next decision, whose history
+        contains it.
         """
         return self.add_rejection(self.after(history, came), step, row, again=again)
 
     def _prior(self) -> Belief:
-        """Return the belief before the first rejection, when each step has been drawn once."""
+        """Return the belief before the first rejection, when each step has been tried once."""
         causes = self.table.causes
         weights = [causes.get(self._roles[step], causes[OTHER]) for step in self.steps]
         total = sum(weights) + causes[UNSOLVABLE]
@@ -274,7 +291,7 @@ class BeliefModel:
     def add_rejection(self, belief: Belief, step: str, row: str, *, again: bool | None) -> Belief:
         """Return the belief after a rejection.
 
-        `again` says whether it equals the step's last rejection; None means that the step had none.
+        `again` says whether it equals the step's last rejection; None if the step had none.
         """
         factors = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
         factors.append(ELSEWHERE * self._row_likelihood(OTHER, row, again=again))
@@ -299,14 +316,14 @@ class BeliefModel:
         return _scale_belief(belief, belief.masses, factors, miss)
 
     def mark_right(self, belief: Belief, right: Collection[str]) -> Belief:
-        """Return the belief once these steps are known to be right: a leaf that builds on them was accepted."""
+        """Return the belief if these steps are known to be right, because a leaf that builds on them was accepted."""
         factors = [*(0.0 if step in right else 1.0 for step in self.steps), 1.0]
         return _scale_belief(belief, belief.masses, factors, 0.0)
 
     def add_move(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
-        """Return the belief after these steps have been redone, and `came` compares their artifacts.
+        """Return the belief after these steps were redone; `came` is the comparison of their artifacts.
 
-        Steps below the topmost wrong step have not been seen, so they count as drawn now.
+        No verdict has judged the steps below the topmost wrong step, so they count as newly tried too.
         """
         fresh = [step in redone for step in self.steps]
         seen = [_saw_same_again(step, came) if step in redone else None for step in self.steps]
@@ -332,7 +349,7 @@ class BeliefModel:
         return _normalise_belief(masses, unsolvables)
 
     def odds(self, belief: Belief) -> Odds:
-        """Return the sums that `chance` needs, computed once for all moves."""
+        """Return the sums that `chance` needs. They are computed once for all moves."""
         right = self._right * len(belief.unsolvables)
         drawn = [
             tuple([sum(map(mul, block, chances)) for block in blocks])
@@ -341,16 +358,16 @@ class BeliefModel:
         return Odds(self._sum_over_kinds(belief.shares), self._sum_over_kinds(drawn))
 
     def _sum_over_kinds(self, rows: Sequence[tuple[float, ...]]) -> tuple[tuple[float, ...], ...]:
-        """Return sums over the kinds of author; `rows` are by kind, then by cause."""
+        """Return the sums over all kinds of model; `rows` are ordered by kind and then by cause."""
         count = len(self.steps)
         if len(rows) == count:
             return tuple(rows)
         return tuple([tuple([sum(row) for row in zip(*rows[at::count], strict=True)]) for at in range(count)])
 
     def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
-        """Return the probability that the next attempt at a leaf is right once these steps have been drawn anew.
+        """Return the probability that the next attempt at a leaf is right after these steps were redone.
 
-        `at` counts only the hypotheses in which this step is the topmost wrong one.
+        With `at`, only the hypotheses count in which that step is the topmost wrong one.
         """
         total = 0.0
         for is_drawn, cause, wrong, weight in self._terms(tuple(redone), leaf, at):
@@ -358,7 +375,7 @@ class BeliefModel:
         return total
 
     def _chance_terms(self, redone: Collection[str], leaf: str, at: str | None) -> tuple[_Term, ...]:
-        """Return the terms of `chance`, which are the same for every belief."""
+        """Return the terms of `chance`. They are the same for every belief."""
         easy, scope = self.table.easy, {*self.graph.above[leaf], leaf}
         fresh = [step in redone for step in self.steps]
         only = None if at is None else self.steps.index(at)
@@ -382,7 +399,7 @@ class BeliefModel:
         return tuple(terms)
 
     def places(self, belief: Belief) -> dict[str, float]:
-        """Return the probability of each place of the mistake: each step, and `unsolvable`."""
+        """Return the probability of each place of the mistake: every step, and `unsolvable`."""
         shares = {step: sum([row[position] for row in belief.shares]) for position, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
 
@@ -394,7 +411,7 @@ class BeliefModel:
         return ELSEWHERE * self._row_likelihood(OTHER, row, again=again)
 
     def _row_likelihood(self, place: str, row: str, *, again: bool | None) -> float:
-        """Return the likelihood of a rejection with this row where the topmost mistake is at a place."""
+        """Return the probability of a rejection by this row, if the topmost mistake is at `place`."""
         codes, repeats = self.table.codes, self.table.repeats
         shown = codes.get(place, codes[OTHER]).get(row, UNLISTED)
         if again is None:
@@ -405,15 +422,15 @@ class BeliefModel:
 
 
 def _saw_same_again(step: str, came: Came) -> bool | None:
-    """Return whether a step brought the same again; None where it was not compared."""
+    """Tell whether a step made the same artifact again; None if it was not compared."""
     return True if step in came.same else False if step in came.other else None
 
 
 def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:
-    """Return the blocks of one cause after the `fresh` steps have been redone; `chances` are those of each step.
+    """Return the blocks of one cause after the `fresh` steps were redone.
 
-    `passed` holds the hypotheses whose wrong steps have all been redone with success so far. Those whose topmost wrong
-    step comes later have been multiplied by `factor` so far.
+    `chances` are the chances of each step to be right. `passed` has the hypotheses whose wrong steps were all redone
+    successfully so far. Hypotheses whose topmost wrong step comes later have been multiplied by `factor` so far.
     """
     below = [_EMPTY]
     for block in reversed(blocks):
@@ -437,7 +454,7 @@ def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[B
 
 
 def _update_block(block: Block) -> Block:
-    """Return a block after one more rejection that named the mistake."""
+    """Return a block after one more rejection named the mistake."""
     shifted: list[float] = []
     for start in range(0, len(block), TOLD):
         none, once, more = block[start : start + TOLD]
@@ -446,10 +463,10 @@ def _update_block(block: Block) -> Block:
 
 
 def _scale_belief(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
-    """Return a belief with each topmost wrong step's probabilities multiplied by its factor, made to add up to 1.
+    """Return a belief with each topmost wrong step's probabilities multiplied by its factor, scaled to add up to 1.
 
-    `masses` replaces those of the belief. Each of its blocks has the same sum as the block that it replaces. The belief
-    stays as it is where all factors are 0, such as after the acceptance of a leaf in a workflow without model calls.
+    `masses` replaces those of the belief; each block has the same sum as the one that it replaces. If all factors are
+    0, nothing is multiplied. This happens when a leaf is accepted in a workflow without model calls.
     """
     total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
     if total == 0:

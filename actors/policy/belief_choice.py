@@ -1,4 +1,4 @@
-"""Chooses the move after a rejection by the belief: the likeliest success of the next leaf attempt per call. Pure."""
+"""Chooses the move after a rejection by the belief: the one with the best chance of success per call. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -11,63 +11,65 @@ from actors.search.progress import BranchProgress, Move, Phase, Redo, Retry, can
 from runtime.core.events import Value
 
 TIE = 1e-9
-"""The relative difference below which two values are equal; then the earlier candidate is chosen."""
+"""The relative difference below which two values count as equal. The earlier candidate is then chosen."""
 PLACES_SHOWN = 3
-"""The likeliest places of the mistake that a decision records."""
+"""How many of the likeliest places of the mistake a decision records."""
 
 
 class MistakePlace(Value):
-    """A place of the mistake, with its probability before and after the rejection."""
+    """A place where the mistake may be, with its probability before and after the rejection."""
 
     step: str
     """The step, or `unsolvable`."""
     before: float
-    """The probability before the rejection, three decimals."""
+    """The probability before the rejection, to three decimals."""
     after: float
-    """The probability after it, three decimals."""
+    """The probability after the rejection, to three decimals."""
 
 
 class Option(Value):
     """A move that the budgets allowed, with its value."""
 
     move: Literal["retry", "redo", "ask"]
-    """Another attempt of the failed step, other steps anew, or a question to the user."""
+    """The kind of move: retry the failed step, redo other steps, or ask the user."""
     targets: tuple[str, ...] = ()
-    """The steps that `redo` goes back to."""
+    """The steps to which `redo` goes back; empty for other moves."""
     chance: float
-    """The probability that the next attempt at the leaf is accepted, three decimals."""
+    """The probability that the next attempt at the leaf is accepted, to three decimals."""
     calls: float
-    """The calls until that attempt, with the price of a question, three decimals."""
+    """The calls until that attempt, including the price of a question, to three decimals."""
     value: float
-    """The chance per call, which the policy compares, five decimals."""
+    """The chance per call, by which the policy compares moves, to five decimals."""
 
 
 class Weighing(Value):
-    """The numbers on which a belief policy based a decision: at most 15."""
+    """The numbers from which a belief policy made a decision: at most 15."""
 
     places: tuple[MistakePlace, ...]
     """The likeliest places of the mistake, at most three."""
     options: tuple[Option, ...]
-    """The move that was chosen, then the next best; empty where no move was left."""
+    """The chosen move and the next best; empty if no move was left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits of the moves besides the budgets of the steps."""
+    """The limits of the moves, besides the budgets of the steps."""
 
     may_escalate: bool
-    """Whether the step may still cause escalations in this round (`e_max`)."""
+    """Whether the step may cause more escalations in this round (`e_max`)."""
     only: tuple[str, ...]
-    """The steps to go back to while one of them has a visit left (`escalate_to`, `escalate_by_guard`); empty: any."""
+    """The only steps to go back to (`escalate_to`, `escalate_by_guard`), while one of them has a visit left. If empty,
+    any step.
+    """
     may_ask: bool
-    """Whether a question is left."""
+    """Whether the run may still ask a question."""
     graph: Graph | None = None
-    """The graph whose budgets bound the moves; None for that of the model."""
+    """The graph whose budgets limit the moves; None for the graph of the belief model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A candidate with its value; `move` is None for a question."""
+    """A possible move with its value; `move` is None for a question."""
 
     move: Move | None
     chance: float
@@ -80,7 +82,7 @@ class Weighed:
 
     @property
     def option(self) -> Option:
-        """The candidate in the form that a decision records."""
+        """The candidate as a decision records it."""
         targets = self.move.targets if isinstance(self.move, Redo) else ()
         name: Literal["retry", "redo", "ask"] = "ask" if self.move is None else "redo" if targets else "retry"
         return Option(
@@ -93,7 +95,7 @@ class Weighed:
 
 
 def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: str, bounds: Bounds) -> list[Weighed]:
-    """Return the allowed moves after a rejection, the most valuable first; equal ones in the order of `_moves`."""
+    """Return the allowed moves after a rejection, the most valuable first. Equal ones keep the order of `_moves`."""
     graph = model.graph if bounds.graph is None else bounds.graph
     leaf = failed if failed in graph.leaves else next(step for step in graph.below[failed] if step in graph.leaves)
     odds = model.odds(belief)
@@ -107,12 +109,12 @@ def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: 
 
 
 def _calls(model: BeliefModel, redone: Collection[str]) -> int:
-    """Return the fewest calls in which these steps can be redone, at least one."""
+    """Return the fewest calls that redoing these steps takes, at least one."""
     return max(1, sum([model.graph.budgets[step].happy for step in redone if step in model.steps]))
 
 
 def _question(model: BeliefModel, odds: Odds, failed: str, leaf: str, person: Person) -> Weighed:
-    """Return the value of a question after whose answer, if it is right, the step with the mistake is redone."""
+    """Return a question with its value. After a right answer, the step with the mistake is redone."""
     chance, calls = 0.0, person.calls
     for position, step in enumerate(model.steps):
         redone = cleared_steps(model.graph, (step,))
@@ -134,7 +136,7 @@ def record_weighing(before: dict[str, float], after: dict[str, float], weighed: 
 
 
 def steps_known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
-    """Return the steps whose artifacts a leaf builds on that was accepted, that leaf included."""
+    """Return the accepted leaves and all steps that they build on."""
     right: set[str] = set()
     for leaf in graph.leaves:
         if progress[leaf].phase is Phase.ACCEPTED:
@@ -143,7 +145,7 @@ def steps_known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
 
 
 def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) -> Iterator[Move]:
-    """Yield the allowed moves: a retry, the steps above from the nearest on, all roots, a new visit of the step."""
+    """Yield the allowed moves: a retry, each step above (the nearest first), all roots, a new visit of the step."""
     retry = can_retry(graph, progress, failed)
     if retry:
         yield Retry()
@@ -160,12 +162,12 @@ def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) 
 
 
 def count_calls(calls: float) -> str:
-    """Return a number of calls, which may be a mean, in words."""
+    """Return a number of calls in words. It may be a mean, so it need not be whole."""
     return f"{calls:.3g} call{'' if calls == 1 else 's'}"
 
 
 def _best_first(candidates: list[Weighed]) -> list[Weighed]:
-    """Return the candidates by falling value; of equal ones the earlier first."""
+    """Return the candidates by value, the highest first. Equal ones keep their order."""
     result: list[Weighed] = []
     for candidate in candidates:
         place = len(result)

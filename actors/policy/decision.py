@@ -1,8 +1,9 @@
-"""`decide`: the decision after a failure, from the rule table and the budgets. Total, pure (docs/reference/policy.md).
+"""`decide`: the decision after a failure, from the rule table and the budgets.
 
-It works in three steps: the table proposes a level and targets (`_propose`); `actors.search.progress` chooses the move
-that the budgets allow; if the move escalates and the step has used up its escalations (`e_max`), a person is asked
-what is to be done. A finding for models is never settled by a question: the search goes on by itself, or ends.
+Pure, never fails (docs/reference/policy.md). It works in three steps. The table proposes a level and targets
+(`_propose`). `actors.search.progress` chooses a move that the budgets allow. If the move escalates and the step has
+used up its escalations (`e_max`), a person is asked what to do. A finding for models never leads to a question: the
+search goes on by itself, or ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ from runtime.core.events import Value
 def belief_row(verdict: Verdict, policy: Policy) -> str:
     """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
 
-    The rows about repeated failures are left out, since the belief counts repeats itself.
+    Rows about repeated failures are ignored, because the belief counts repeats itself.
     """
     if policy.belief is None:
         return ""
@@ -44,7 +45,7 @@ def belief_row(verdict: Verdict, policy: Policy) -> str:
 
 
 def match_row(verdict: Verdict, policy: Policy) -> Row:
-    """Return the first row that matches a rejection, of those that are not about repeated failures."""
+    """Return the first row that matches a rejection, ignoring rows about repeated failures."""
     errors = verdict.errors
     for row in policy.rows:
         if row.repeated or row.repeats:
@@ -55,9 +56,9 @@ def match_row(verdict: Verdict, policy: Policy) -> Row:
 
 
 def has_mends_left(step: str, row: str, belief: BeliefTable | None, history: Sequence[Past]) -> bool:
-    """Return whether a failure of a step is retried before the belief is asked (`BeliefTable.mends`).
+    """Tell whether a failure of a step leads to a retry without asking the belief (`BeliefTable.mends`).
 
-    The retries for the row are counted since the steps above were redone for a failure of the step.
+    The retries by this row are counted since a failure of the step last led to redoing steps above it.
     """
     most, retries = 0 if belief is None else belief.mends.get(row, 0), 0
     for past in reversed([past for past in history if past.step == step]):
@@ -68,13 +69,13 @@ def has_mends_left(step: str, row: str, belief: BeliefTable | None, history: Seq
 
 
 BELIEF = "belief"
-"""The rule of the decisions that a belief policy takes by its belief."""
+"""The rule named in decisions that a belief policy makes by its belief."""
 
 
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
-    """Return, for each target, the ids of the rows that send a failure of the step there.
+    """Return the possible targets after a failure of the step, each with the ids of the rows that lead to it.
 
-    A row with the target `further`, or one that a belief reads, can send it to every step above.
+    A row with the target `further` can lead to every step above. So can the belief of a belief policy.
     """
     rules: dict[str, list[str]] = {}
     if policy.belief is not None:
@@ -91,9 +92,9 @@ def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Po
 def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tuple[BacktrackLevel, tuple[str, ...]]:
     """Return how far back the search goes when a requirement changes: the level, and the steps to redo.
 
-    The row of `requirements.changed` decides. Since no step has failed, its target is resolved from every leaf, and
-    `root` stands for all roots. If the target is the step itself, or the row asks a question or gives up, the leaves
-    are redone, so that the change always has an effect.
+    The row for `requirements.changed` decides. No step has failed, so its target is resolved from every leaf, and
+    `root` means all roots. The leaves are redone if the target is the step itself, or if the row asks a question or
+    gives up. So the change always has an effect.
     """
     changed = Finding(code=Code.CHANGED, message="")
     row = next(row for row in policy.rows if row.matches(changed) or row.always)
@@ -110,7 +111,7 @@ def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tupl
 
 
 def resolve_target(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the target of a row, any but `further`, as steps of the graph."""
+    """Return the target of a row as steps of the graph. The target must not be `further`."""
     kind, _, detail = row.target.partition(" ")
     match kind:
         case "self":
@@ -124,7 +125,7 @@ def resolve_target(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) 
 
 
 def root_above(graph: Graph, step: str) -> tuple[str, ...]:
-    """Return the first root above a step, in file order: the target of a full replan."""
+    """Return the first root above a step in file order, the target of a full replan; empty if there is none."""
     return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
 
 
@@ -139,44 +140,46 @@ def _find_targets(detail: str, step: str, graph: Graph, roles: Mapping[str, str]
 
 
 def _ancestor_at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
-    """Return the ancestor at a distance, or the farthest one there is; of equal ones the last in the file."""
+    """Return the ancestor at a distance; if none is that far, the farthest one. Among equals, the last in the file."""
     upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
     return tuple(upward[:1])
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The rule that gives a step up because its author does not understand the problem."""
+"""The rule that gives a step up because its model does not understand the problem."""
 NOT_WORTH_IT = "not_worth_it"
-"""The rule of a belief policy that ends the search because no allowed move has the value `Situation.stop_below`."""
+"""The rule of a belief policy that ends the search because no allowed move reaches `Situation.stop_below`."""
 
 
 class Decision(Value):
-    """The decision of the search after a failure: how far back it goes, to which steps, and by which rule."""
+    """The decision after a failure: how far back the search goes, to which steps, and by which rule."""
 
     step: str
     """The id of the step whose artifact was rejected."""
     node: str
-    """The search node of the rejected artifact."""
+    """The id of the rejected node."""
     level: BacktrackLevel
     """How far back the search goes."""
     targets: tuple[str, ...] = ()
     """The steps to redo; for a retry or a question, the failed step."""
     rule: str
-    """The id of the row that matched, or `linear`, `blind` or `e_max`."""
+    """The id of the row that matched; else the name of a rule that is no row, such as `belief`, `linear`, `blind` or
+    `e_max`.
+    """
     code: str = ""
-    """The code of the finding that matched, or else of the first error; empty where the verdict has none."""
+    """The code of the finding that matched, else of the first error; empty if there is none."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the policy proposed; None where the budgets allowed them."""
+    """The targets that the policy proposed, if the budgets did not allow them; else None, and `targets` are those."""
     delay_seconds: float = 0.0
-    """The back-off before a retry, in seconds; 0 for any other decision."""
+    """The back-off before a retry in seconds; 0 for any other decision."""
     classified: Cause | None = None
     """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None
-    """The numbers on which a belief policy based it."""
+    """The numbers from which a belief policy made the decision; None for any other decision."""
 
     @property
     def not_worth_it(self) -> bool:
-        """Whether a belief policy stops here, because no move is worth its calls. Such a decision is not recorded."""
+        """Whether a belief policy stops here, because no move is worth its calls. This decision is not recorded."""
         return self.rule == NOT_WORTH_IT and self.weighing is not None
 
 
@@ -185,26 +188,28 @@ class Escalation:
     """The escalation settings of a step."""
 
     r_patience: int = 2
-    """The number of equal failures in a row that counts as stagnation."""
+    """How many equal failures in a row count as stagnation."""
     e_max: int | None = None
-    """The most escalations that the step may cause in a round; None: no limit."""
+    """The most escalations that the step may cause in a round; None for no limit."""
     escalate_to: tuple[str, ...] = ()
-    """The targets of an escalation after stagnation; empty: as the policy says."""
+    """The targets of an escalation after stagnation; if empty, the policy decides."""
     escalate_by_guard: Mapping[str, tuple[str, ...]] | None = None
-    """The targets by the name of the guard that rejected; they take precedence over `escalate_to`."""
+    """The targets by name of the guard that rejected. They take precedence over `escalate_to`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An artifact that its guard has rejected."""
+    """An artifact that was rejected, and its verdict."""
 
     step: str
     node: str
     verdict: Verdict
     repeats: bool = False
-    """Whether it, or an artifact that it builds on, is word for word an earlier one of its step in this round."""
+    """Whether it, or an artifact that it builds on, is the same text as an earlier artifact of its step in this
+    round.
+    """
     came: Came = NOTHING
-    """The comparison of the redone steps above it."""
+    """Which redone steps above it made the same artifact again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,32 +218,32 @@ class Situation:
 
     graph: Graph
     progress: BranchProgress
-    """The slot of each step in the branch that failed."""
+    """The slot of each step, in the branch that failed."""
     roles: Mapping[str, str]
-    """The role of each step, which rows name as a target (`role NAME`)."""
+    """The role of each step. Rows may name roles as targets (`role NAME`)."""
     policy: Policy
-    """The table whose rows are tried in order."""
+    """The policy, whose rows are tried in order."""
     search: Search
-    """How the branch is searched; only a depth-first search reads the table."""
+    """How the branch is searched. Only a depth-first search uses the rows of `policy`."""
     history: Sequence[Past]
     """The earlier failures of this round, oldest first."""
     escalation: Escalation
     """The escalation settings of the failed step."""
     questions_left: int
-    """The number of questions that the step may still ask; 0 where its last one was not answered."""
+    """How many questions the step may still ask; 0 if its last one was not answered."""
     belief: BeliefModel | None = None
-    """The belief table of the policy, compiled for the workflow; None if only the rows decide."""
+    """The belief table of the policy, compiled for this workflow; None if only the rows decide."""
     weighs_questions: bool = True
-    """Whether a belief policy may choose a question: somebody is there to answer."""
+    """Whether a belief policy may choose a question, because somebody can answer."""
     stop_below: float = 0.0
-    """The least value of a move that a belief policy makes: the chance of success per call."""
+    """The lowest value (chance of success per call) of a move that a belief policy makes; 0 for no limit."""
 
 
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
     """Return the decision after a failure; never fails.
 
-    `cause` is the classifier's answer: it selects the row, and the budgets apply as always. Linear and blind search
-    ignore both the findings and the cause.
+    `cause` is the classifier's answer. It selects the row; the budgets still apply. Linear and blind search ignore both
+    the findings and the cause.
     """
     graph, progress = situation.graph, situation.progress
     doubt = _misunderstanding_finding(failure, situation)
@@ -258,14 +263,14 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class _Proposal:
-    """The table's proposal, before the budgets are checked."""
+    """What the table proposes, before the budgets are checked."""
 
     level: BacktrackLevel
     targets: tuple[str, ...]
     rule: str
-    """The id of the row, or the name of the search without one."""
+    """The id of the row; without a row, the name of the search."""
     finding: Finding | None = None
-    """The finding that matched, or else the first error."""
+    """The finding that matched, else the first error."""
     delay_seconds: float = 0.0
     """The back-off before a retry, in seconds."""
     classified: Cause | None = None
@@ -273,7 +278,7 @@ class _Proposal:
 
 
 def _baseline(rule: str, failure: Failure) -> _Proposal:
-    """Return the proposal of a search that ignores the findings."""
+    """Return the proposal for a search that ignores the findings."""
     return _Proposal(BacktrackLevel.LOCAL_RETRY, (), rule, next(iter(failure.verdict.errors), None))
 
 
@@ -299,7 +304,7 @@ def _decide_by_table(failure: Failure, situation: Situation, cause: Cause | None
 
 
 def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
-    """Return the decision of a belief policy; None if the policy has no belief, or a rule decides about this row."""
+    """Return the decision of a belief policy; None if it has no belief, or if the matching row decides without it."""
     model, graph, policy = situation.belief, situation.graph, situation.policy
     if model is None:
         return None
@@ -345,7 +350,7 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
 
 
 def remember_failure(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
-    """Return the record of a decided failure for the history."""
+    """Return the history entry for a decided failure."""
     up = distance_up(graph, decision.step, decision.targets)
     if policy.belief is None:
         return Past(decision.step, signature(verdict), up)
@@ -356,14 +361,14 @@ def remember_failure(verdict: Verdict, decision: Decision, graph: Graph, policy:
 
 
 def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
-    """Return the targets of an escalation that the workflow names for the step; empty: none."""
+    """Return the targets of an escalation that the workflow sets for the step; empty if it sets none."""
     return (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ()) or escalation.escalate_to
 
 
 def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding | None:
-    """Return the finding that the author does not understand the problem, unless a question is asked first.
+    """Return the finding that the model does not understand the problem; None if a question is asked first.
 
-    Every search and policy gives up after it: no other attempt of this author can be better.
+    Every search and policy gives up after this finding, because no other attempt of this model can be better.
     """
     doubt = next((finding for finding in failure.verdict.findings if finding.code == Code.NOT_UNDERSTOOD), None)
     asks = situation.search is Search.DEPTH_FIRST and situation.questions_left > 0
@@ -371,12 +376,12 @@ def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding
 
 
 def _may_ask(failure: Failure, situation: Situation) -> bool:
-    """Return whether a question is left, and a finding is one that a person can answer."""
+    """Tell whether a question is left and a person can answer one of the findings."""
     return situation.questions_left > 0 and any(finding.askable for finding in failure.verdict.errors)
 
 
 def _is_used_up(failure: Failure, situation: Situation) -> bool:
-    """Return whether the step has used up the escalations that it may cause in a round (S104)."""
+    """Tell whether the step has used up the escalations that it may cause in a round (S104)."""
     e_max = situation.escalation.e_max
     caused = sum(1 for past in situation.history if past.step == failure.step and past.up > 0)
     return e_max is not None and caused >= e_max
@@ -408,7 +413,7 @@ def _question(failure: Failure, proposal: _Proposal) -> Decision:
 def _record(
     failure: Failure, proposal: _Proposal, level: BacktrackLevel, targets: tuple[str, ...], **fields: Any
 ) -> Decision:
-    """Return the decision with the rule, the finding, the cause and the numbers of its proposal."""
+    """Return the decision with the rule, finding, cause and numbers of a proposal."""
     return Decision(
         step=failure.step,
         node=failure.node,
@@ -423,7 +428,7 @@ def _record(
 
 
 def _propose_for_cause(failure: Failure, situation: Situation, cause: Cause | None) -> _Proposal | None:
-    """Return the proposal of the row that a cause selects, or None if it selects no row."""
+    """Return the proposal of the row that a cause selects; None if it selects no row."""
     row = None if cause is None else row_for(cause, situation.policy)
     if row is None:
         return None
@@ -451,7 +456,7 @@ def _proposal(row: Row, failure: Failure, situation: Situation, finding: Finding
 
 
 def _streak(failure: Failure, situation: Situation) -> int:
-    """Return how many failures of the step in a row, this one included, have the same signature."""
+    """Return how many failures of the step in a row have the same signature, including this one."""
     current = signature(failure.verdict)
     count = 1
     for past in (past for past in reversed(situation.history) if past.step == failure.step):
@@ -468,7 +473,7 @@ def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...
 
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
-    """Return the targets after stagnation: those that are configured, else the step beyond the last target."""
+    """Return the targets after stagnation: the configured ones, else the step beyond the last target."""
     if configured := _escalation_targets(failure, situation.escalation):
         return configured
     upward = situation.graph.upward(failure.step, 1)
@@ -477,7 +482,7 @@ def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
 
 
 def summary(decision: Decision, verdict: Verdict) -> str:
-    """Return a description of the decision's failure, one line for people; `verdict` is the verdict on its node."""
+    """Return one line for people about the rejection that a decision answers. `verdict` is that of the rejection."""
     findings = (*verdict.errors, *verdict.findings)
     finding = next((finding for finding in findings if finding.code == decision.code), None)
     if finding is None:
@@ -487,14 +492,17 @@ def summary(decision: Decision, verdict: Verdict) -> str:
 
 
 _REQUIREMENTS = "requirements."
-"""The family of codes about the user's requirements; only the user knows more about those, so no model is asked."""
+"""The family of codes about the user's requirements. No model is asked about these, because only the user knows
+more.
+"""
 
 
 def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
-    """Return whether the classifier should be called before the decision `decided` is carried out.
+    """Tell whether the classifier should be called before the decision `decided` is carried out.
 
-    It should if the decision is costly and some answer of the classifier would change the move. It should not if the
-    code is about the requirements, or if a finding has a reason tag: then the guard has classified the failure itself.
+    It should if the decision is costly and an answer of the classifier can change the move. It should not if the code
+    is about the requirements. Nor if a finding has a reason tag, because then the guard has classified the failure
+    itself.
     """
     tagged = any(finding.tags for finding in failure.verdict.errors)
     if tagged or decided.code.startswith(_REQUIREMENTS) or not costly(decided, situation.graph):
@@ -503,7 +511,7 @@ def is_worth_classifying(failure: Failure, situation: Situation, decided: Decisi
 
 
 def costly(decided: Decision, graph: Graph) -> bool:
-    """Return whether a decision backtracks more than one level, or to a root."""
+    """Tell whether a decision goes back more than one level, or to a root."""
     if decided.level is BacktrackLevel.FULL_REPLAN:
         return True
     levels = max((graph.distance(target, decided.step) for target in decided.targets), default=0)

@@ -1,6 +1,6 @@
-"""The model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and the causes that select rows. Pure.
+"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and row-selecting causes. Pure.
 
-The first matching row of the table wins.
+The first row of the table that matches wins.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -20,9 +20,9 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
 DIFFICULTIES = 4
-"""The number of difficulties of a step where the problem is hard; each is as likely as the others at the start."""
+"""How many difficulties a step has at which the problem is hard. At the start, all are equally likely."""
 TOLD = 3
-"""The numbers of rejections that have named the mistake: none, one, two or more."""
+"""How many cases there are for the number of rejections that named the mistake: none, one, and two or more."""
 
 Chances = Annotated[
     tuple[Annotated[tuple[Chance, ...], Field(min_length=TOLD, max_length=TOLD)], ...],
@@ -30,39 +30,39 @@ Chances = Annotated[
 ]
 
 SELF, OTHER, UNSOLVABLE = "self", "other", "unsolvable"
-"""The places of a mistake beside the roles of steps: the step that failed, any other step, and no step at all."""
+"""The places of a mistake besides the roles of steps: the failed step, any other step, and no step at all."""
 
 SUM_TOLERANCE = 1e-6
-"""How much a sum of shares in a file may differ from 1, since its numbers may be rounded."""
+"""By how much a sum of shares in a file may differ from 1. Its numbers may be rounded."""
 
 
 class Person(Config):
-    """The value of a question to the user, for a policy that weighs one."""
+    """The value of a question to the user, for a policy that considers questions."""
 
     accuracy: Share
-    """The share of answers after which the step with the mistake is redone."""
+    """The share of answers that lead to redoing the step with the mistake."""
     calls: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] = 5.0
     """The price of a question, in model calls."""
 
 
 class AuthorKind(Config):
-    """A kind of author: how often it writes the same artifact again when a step is redone from the same inputs."""
+    """A kind of model: how often it writes the same artifact again if a step is redone from the same inputs."""
 
     share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-    """The share of runs that have such an author."""
+    """The share of runs with such a model."""
     right: Chance
-    """The probability of the same artifact again, where it was right before and is right now."""
+    """The probability of the same artifact again, if the old one was right and the new one is right."""
     wrong: Chance
-    """The probability of the same artifact again, where it was wrong before and is wrong now."""
+    """The probability of the same artifact again, if the old one was wrong and the new one is wrong."""
 
 
 class Agreement(Config):
-    """How often a step that is redone from the same inputs brings the same artifact again."""
+    """How often a step makes the same artifact again if it is redone from the same inputs."""
 
     compare: Literal["text", "meaning"]
-    """What must be equal: the text, word for word, or only the typed fields (`TYPED_FIELDS`)."""
+    """What must be equal: the whole text (`text`), or only the typed fields (`meaning`, see `TYPED_FIELDS`)."""
     kinds: Annotated[tuple[AuthorKind, ...], Field(min_length=1, max_length=6)]
-    """The kinds of author; the comparisons of a run tell which one it has."""
+    """The kinds of models. The comparisons of a run show which kind its model is."""
 
     @model_validator(mode="after")
     def _check(self) -> "Agreement":
@@ -75,37 +75,43 @@ class Agreement(Config):
 
 
 class BeliefTable(Config):
-    """What the policy believes before a run begins, and how it reads a rejection.
+    """What the policy believes before a run begins, and how it interprets a rejection.
 
-    A problem is hard at one step, its cause, or has no solution. An attempt at the cause is right with a chance that
-    depends on the problem's difficulty and on how often a rejection has named the mistake; an attempt at any other step
+    A problem is hard at one step, its cause, or has no solution. The chance that an attempt at the cause is right
+    depends on the problem's difficulty and on how often a rejection has named the mistake. An attempt at any other step
     is right with the chance `easy`.
     """
 
     rules: tuple[str, ...]
-    """The ids of the rows that decide without the belief, because chance has no part in them."""
+    """The ids of the rows that decide without the belief, because their failures do not depend on chance."""
     mends: Mapping[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
-    """By row, the most failures of a visit that only lead to a retry; the belief decides about the next one."""
+    """How many failures of a visit only lead to a retry, by row. The belief decides about the next failure."""
     causes: Mapping[str, Share]
-    """The weight of each role as the cause, of `other` for further roles, and of `unsolvable`; they need no sum."""
+    """The weight of each role as the cause, of `other` for all other roles, and of `unsolvable`. The sum need not
+    be 1.
+    """
     easy: Chance
     """The chance that an attempt is right at a step where the problem is not hard."""
     chances: Mapping[str, Chances]
-    """By role, or `other`: the chance of an attempt at the cause. A row for each difficulty, a column for 0, 1 and 2 or
-    more rejections that named the mistake."""
+    """The chance that an attempt at the cause is right, by role or `other`. A row for each difficulty; a column for 0,
+    1, and 2 or more rejections that named the mistake.
+    """
     feedback: bool = True
-    """Whether the author uses feedback; if not, only the first column of each table in `chances` counts."""
+    """Whether the model uses feedback. If not, only the first column of each table in `chances` counts."""
     codes: Mapping[str, Mapping[str, Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]]]
-    """For each place of the topmost mistake (`self`, a role, `other`, `unsolvable`) the shares of the rows that match
-    the rejection; each adds up to 1."""
+    """The shares of the rows that match a rejection, by place of the topmost mistake (`self`, a role, `other`,
+    `unsolvable`). The shares of a place add up to 1.
+    """
     repeats: Mapping[str, Share]
-    """For each place, the share of rejections that equal the step's last one because the mistake is the same."""
+    """The share of rejections that equal the step's last one because the mistake is the same, by place of the
+    mistake.
+    """
     agreement: Agreement | None = None
-    """How redone artifacts agree with earlier ones; None: the belief does not compare them."""
+    """How often redone artifacts equal earlier ones; None if the belief does not compare them."""
     classifier: Share = 0.7
     """The share of the classifier's answers that select the row for the right place."""
     person: Person | None = Person(accuracy=0.8)
-    """The value of a question to the user; None: only rows of `rules` ask."""
+    """The value of a question to the user; None if only rows in `rules` ask questions."""
 
     @model_validator(mode="after")
     def _check(self) -> "BeliefTable":
@@ -127,7 +133,7 @@ class BeliefTable(Config):
         return self
 
     def rows_named(self) -> Iterator[tuple[tuple[str, ...], Iterable[str]]]:
-        """Yield the ids of rows that the table names, after the path of the key that names them."""
+        """Yield the ids of rows that the table uses, together with the path of the key that uses them."""
         yield ("rules",), self.rules
         yield ("mends",), self.mends
         for place, row in self.codes.items():
@@ -135,7 +141,7 @@ class BeliefTable(Config):
 
 
 class BacktrackLevel(StrEnum):
-    """How far back a decision goes."""
+    """How far back the search goes after a decision."""
 
     LOCAL_RETRY = "local_retry"
     PARTIAL_REPLAN = "partial_replan"
@@ -148,7 +154,7 @@ REPLANS = frozenset({BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN})
 """The levels that redo other steps."""
 
 BACKOFF_MAX = 600.0
-"""The longest back-off of a policy in seconds, doublings included: the longest wait of one attempt (`advance`)."""
+"""The longest back-off of a policy in seconds, including doublings."""
 
 Target = Annotated[
     str,
@@ -169,28 +175,30 @@ Pattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+\.([a-z0-9_]+|\*
 
 
 class Row(Config):
-    """One rule. It matches a failure if any of its conditions holds; a row without conditions matches every failure."""
+    """One rule. It matches a failure if one of its conditions holds. A row without conditions matches every failure."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,40}$")]
     """The name by which decisions refer to the row."""
     why: str = Field(min_length=1)
     """The reason for the rule, one sentence for people."""
     codes: tuple[Pattern, ...] = ()
-    """Condition: some error finding has one of these codes, or a code of one of these families."""
+    """Condition: some error finding has one of these codes, or a code of one of these families (`family.*`)."""
     tags: tuple[ReasonTag, ...] = ()
     """Condition: some error finding has one of these reason tags."""
     fatal: bool = False
     """Condition: the verdict is fatal."""
     repeated: bool = False
-    """Condition: the step's last `r_patience` failures have the same set of (code, where)."""
+    """Condition: the last `r_patience` failures of the step have the same (code, where) pairs."""
     repeats: bool = False
-    """Condition: the artifact, or one that it builds on, is word for word an earlier one of its step in this round."""
+    """Condition: the artifact, or one that it builds on, is the same text as an earlier artifact of its step in this
+    round.
+    """
     level: BacktrackLevel
-    """How far back the search goes."""
+    """How far back the search goes if the row decides."""
     target: Target = "self"
     """The step to go back to; `self` unless the level is a replan."""
     backoff_seconds: float = Field(default=0.0, ge=0.0, le=BACKOFF_MAX, allow_inf_nan=False)
-    """Delay before a local retry in seconds; doubled for each retry in a row."""
+    """The delay before a local retry in seconds. It doubles with each equal failure in a row."""
 
     @model_validator(mode="after")
     def _check_target(self) -> "Row":
@@ -206,7 +214,7 @@ class Row(Config):
         return not (self.codes or self.tags or self.fatal or self.repeated or self.repeats)
 
     def matches(self, finding: Finding) -> bool:
-        """Return whether an error finding has one of the row's codes or tags."""
+        """Tell whether an error finding has one of the row's codes or tags."""
         family = finding.code.split(".", 1)[0] + ".*"
         return finding.code in self.codes or family in self.codes or any(tag in self.tags for tag in finding.tags)
 
@@ -215,15 +223,15 @@ class Policy(Config):
     """A named rule table. The last row must match everything, so that every failure has a decision."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    """The name by which workflows refer to it."""
+    """The name by which workflows choose the policy."""
     description: str = ""
     """What the policy is for, in one line for people."""
     schema_version: Literal[1] = 1
     """The version of this file format."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
-    """The rules; the first that matches wins."""
+    """The rules. The first one that matches decides."""
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
-    """What a belief policy goes by, for all rows that are not among its `rules`; None: only the rows decide."""
+    """The belief that decides about all rows except its `rules`; None if only the rows decide."""
 
     def without_belief(self) -> "Policy":
         """Return the policy without its belief, so that its rows decide about every failure."""
@@ -251,28 +259,28 @@ class Policy(Config):
 
 
 ROLES = ("analysis", "recon", "strategy", "plan", "critique")
-"""The roles of the shipped workflows; a workflow may have its own."""
+"""The roles in the shipped workflows. A workflow may use others."""
 _NEAR = 0.82
-"""How alike two names must be for the one to be taken as the other, misspelt."""
+"""How similar a name must be to a known one, from 0 to 1, to count as its misspelling."""
 _CODES = tuple(str(code) for code in (*ReplyCode, *Code))
 _FAMILIES = tuple(dict.fromkeys(f"{code.partition('.')[0]}.*" for code in _CODES))
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownName:
-    """A name in a row that nothing built in has."""
+    """A code, family or role in a row that is not known."""
 
     path: tuple[str | int, ...]
     """The place of the name in the file."""
     row: str
     what: str
-    """What it names, such as `code 'plan.cicle'`."""
+    """The kind of name and the name, such as `code 'plan.cicle'`."""
     near: str
-    """The known name that it is probably meant to be; empty where none is near."""
+    """The known name that it probably misspells; empty if none is similar."""
 
 
 def unknown_names(policy: Policy, roles: Collection[str] = ROLES) -> Iterator[UnknownName]:
-    """Yield every unknown code, family and role of a policy, in the order of its rows; `roles` are the known ones."""
+    """Yield every unknown code, family and role in a policy, in the order of its rows. `roles` are the known roles."""
     for index, row in enumerate(policy.rows):
         for position, code in enumerate(row.codes):
             known = _FAMILIES if code.endswith(".*") else _CODES
@@ -287,11 +295,11 @@ def unknown_names(policy: Policy, roles: Collection[str] = ROLES) -> Iterator[Un
 
 
 CLASSIFIER = "failure_classifier"
-"""The name of the classifier's prompt entry, and of the purpose of its calls."""
+"""The name of the classifier's prompt, and the purpose of its calls."""
 
 
 class Cause(StrEnum):
-    """Why an artifact was rejected: a reason tag (S109), or one of two codes that only a classifier gives."""
+    """Why an artifact was rejected: a reason tag (S109), or one of two further codes that only a classifier uses."""
 
     REQUIREMENT_VIOLATION = "requirement_violation"
     TOOL_FAILURE = "tool_failure"
@@ -313,7 +321,7 @@ CAUSE_SCHEMA: Mapping[str, Any] = {
 
 @make_total("the cause", lambda _: None)
 def read_cause(text: str) -> Cause | None:
-    """Return the cause in a reply that is an object with `cause` as its only key; None for any other text."""
+    """Return the cause in a reply, which must be an object with `cause` as its only key; None for any other text."""
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
     if not isinstance(value, dict) or value.keys() != {"cause"} or not isinstance(value["cause"], str):
@@ -322,9 +330,9 @@ def read_cause(text: str) -> Cause | None:
 
 
 def row_for(cause: Cause, policy: Policy) -> Row | None:
-    """Return the row that a cause selects: the first row with that tag, and for `OWN_MISTAKE` the last row.
+    """Return the row that a cause selects: the first row with that tag, or the last row for `OWN_MISTAKE`.
 
-    None for `UNCLEAR` or if no row has the tag: the policy decides without a cause.
+    Return None for `UNCLEAR`, or if no row has the tag. The policy then decides without a cause.
     """
     match cause:
         case Cause.UNCLEAR:

@@ -1,1 +1,1 @@
-"""The parts that every agent has: calls, waits, questions, messages of its user, parking and its end. Pure."""
+"""The parts that every kind of agent shares: calls, waits, questions, user messages, parking and the end. Pure."""

@@ -1,4 +1,4 @@
-"""The next step after a run that has no success, and after a provider that fails. Pure."""
+"""The next step after a run that did not succeed, and after a provider that fails. Pure."""
 
 from typing import assert_never
 
@@ -14,7 +14,7 @@ _SERVERS = {
 
 
 def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = "openai") -> str:
-    """Return the next step after a fault of a provider that holds a run, as a clause without a full stop."""
+    """Return the next step after a provider's fault that holds a run, as a clause without a full stop."""
     provider = PROVIDERS[name]
     base = "https://HOST" if provider.interface == "anthropic" else "up to its version, such as https://HOST/v1"
     match fault.kind:
@@ -80,11 +80,11 @@ _FLAGS = {
     "no active time left": "--active-time 1h",
     "the deadline has passed": "--deadline 1h",
 }
-"""The option that raises the limit that ran out, by what the run says at its end, up to a colon."""
+"""The option that raises an exhausted limit, by the first words of the run's reason for its end (up to a colon)."""
 
 
 def advice(result: RunResult, program: str) -> str:
-    """Return the next step as a clause without a full stop; empty where there is nothing to do."""
+    """Return the user's next step as a clause without a full stop; empty if there is nothing to do."""
     resume = f"`{program} resume {result.run_id}`"
     log = f"`{program} log {result.run_id}` has the details"
     if result.cause == "plugin":
@@ -113,7 +113,7 @@ def advice(result: RunResult, program: str) -> str:
 
 
 def reopening_advice(result: RunResult, program: str) -> str:
-    """Return a sentence about how a finished run can go on, or that it cannot."""
+    """Return a sentence that says how a finished run can go on, or that nothing follows."""
     run = result.run_id
     match result.reopened_by:
         case "limits":

@@ -1,7 +1,7 @@
-"""The functions that a small agent gives to its machine (`actors.run.agent_machine`), over data of its own. Pure.
+"""The functions by which a small agent is defined, and the data that they use. Pure.
 
-Such an agent has no events of its own. What happens to it are the events below and those that every kind has; from them
-it works out its data (`apply`), and from its data what it wants now (`decide`).
+A small agent has no events of its own: it sees the events below and those that every kind of agent has. From them it
+computes its data (`apply`), and from its data what it wants now (`decide`). `actors.run.agent_machine` calls both.
 """
 
 import operator
@@ -36,14 +36,14 @@ from runtime.core.ledger import Price
 
 
 class AgentSettings(Value):
-    """The configuration of a run of such an agent, which its first event stores."""
+    """The configuration of a run of a small agent, which its first event stores."""
 
     model: str = ""
-    """The model in the form of `--model`; empty for an agent that calls none."""
+    """The model in the form of `--model`; empty for an agent that calls no model."""
     price: Price | None = None
-    """The model's price; None where it is unknown, so that no cost is counted."""
+    """The model's price; None if it is unknown, and then no cost is counted."""
     output_tokens_max: int = Field(default=4_096, ge=1)
-    """The most tokens of one reply; a call reserves them beside those of its prompt."""
+    """The most tokens of one reply. A call reserves these tokens and those of its prompt."""
     timeout_seconds: float = Field(default=120.0, gt=0)
     """The time limit of one try of a call, in seconds."""
     question_expires_seconds: float | None = None
@@ -52,12 +52,12 @@ class AgentSettings(Value):
     """The settings of the calls of the model."""
 
     def with_settings(self, event: SettingsChanged) -> "AgentSettings":
-        """Return the settings after a person has changed them."""
+        """Return the settings after a person changed them."""
         return self.model_copy(update=call_fields(event, self.timeout_seconds, self.model_settings))
 
 
 class AgentStarted(Started):
-    """The run began. The first event of every run of such an agent."""
+    """The run began. The first event of every run of a small agent."""
 
     texts: ClassVar[tuple[str, ...]] = ("task",)
     kind: Literal["agent_started"] = "agent_started"
@@ -68,7 +68,7 @@ class AgentStarted(Started):
 
     @field_serializer("settings")
     def _write_every_key(self, settings: AgentSettings) -> dict[str, Any]:
-        """Write every key: what a run was started with holds, whatever a later release defaults to."""
+        """Write every key, so that a later release with other defaults does not change a run."""
         return settings.model_dump(mode="json")
 
 
@@ -79,11 +79,11 @@ class AgentCallRequested(CallRequested):
 
 
 class AgentCallReissued(CallReissued):
-    """An open call of an earlier driver is asked for again."""
+    """An open call of an earlier driver was requested again."""
 
     kind: Literal["call_reissued"] = "call_reissued"
     again: AgentCallRequested
-    """The request that takes its place, with the next try number."""
+    """The new request, with the next try number."""
 
 
 class CallAnswered(Replied):
@@ -94,19 +94,19 @@ class CallAnswered(Replied):
 
 AgentEvent = AgentStarted | AgentCallRequested | AgentCallReissued | CallAnswered | ToolEvent | RunEvent | RunFinished
 AGENT_EVENTS: tuple[type[Event], ...] = get_args(AgentEvent)
-"""The events of a run of such an agent, for its codec: `Codec(AGENT_EVENTS)`."""
+"""The events of a run of a small agent, for its codec: `Codec(AGENT_EVENTS)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The agent wants a reply of the model. `Agent.prompt` says what is asked."""
+    """The agent wants a reply of the model. `Agent.prompt` returns the messages to send."""
 
     step: str
-    """The agent's name for the purpose of the call, `[a-z][a-z0-9_]*`; at most one call of a step is open."""
+    """The agent's name for the purpose of the call, `[a-z][a-z0-9_]*`. A step has at most one open call."""
 
 
 GOES_ON = "The agent goes on with this answer."
-"""The effect of a choice for which its agent gives none."""
+"""The effect of a choice that the agent does not describe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,25 +114,29 @@ class Ask:
     """The agent wants an answer of a person."""
 
     step: str
-    """The agent's name for the subject of the question; at most one question of a step is open."""
+    """The agent's name for the subject of the question. A step has at most one open question."""
     text: str
-    """The question: one sentence that ends in a question mark. Any other text is shown below a sentence that asks."""
+    """The question: one sentence that ends in a question mark. Any other text is shown below a question of the
+    program.
+    """
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
     shown: str = ""
-    """The subject of the question, such as a draft or a passage, which is shown below it."""
+    """The subject of the question, such as a draft or a passage; it is shown below the question."""
     does: Mapping[str, str] = field(default_factory=dict)
-    """A sentence about what the agent does, for each answer, if the schema allows only a few."""
+    """What the agent does after each answer, as a sentence by answer. Only if the schema allows a few answers."""
     about: str = ""
-    """What depends on the answer, as a sentence; empty: the step waits for it."""
+    """What depends on the answer, as a sentence. If it is empty, people read that the step waits for it."""
     otherwise: str = ""
-    """What happens without an answer, as a sentence that begins `Without an answer,`; empty: the agent decides."""
+    """What happens without an answer, as a sentence that begins `Without an answer,`. If it is empty, people read that
+    the agent decides.
+    """
     priority: Priority = "normal"
-    """How soon it wants an answer: `high`, `normal` or `low`."""
+    """How soon the agent wants an answer: `high`, `normal` or `low`."""
 
     @property
     def form(self) -> AskedForm:
-        """The question in the form that people see; the program's words stand where the agent gives none."""
+        """The question in the form that people see. The program's words fill what the agent leaves empty."""
         inquiry = _agent_question(self.step, make_storable(self.text), self.schema, self.does)
         if self.shown:
             below = "\n\n".join(filter(None, (inquiry.shown, make_storable(self.shown))))
@@ -147,7 +151,7 @@ class Ask:
 
 
 def _agent_question(step: str, text: str, schema: Mapping[str, Any], does: Mapping[str, str]) -> Inquiry:
-    """Return an agent's words as a question: its own sentence, or the program's sentence with the words below it."""
+    """Return an agent's question: its own sentence, or the program's sentence with the agent's text below it."""
     subject, meanings = f"the step '{step}'", {value: f"{one_line(what).rstrip('.')}." for value, what in does.items()}
     inquiry = quote_question("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)
     sentence = one_line(text)
@@ -160,13 +164,13 @@ class UseTool:
     """The agent wants a tool to be called."""
 
     step: str
-    """The agent's name for the purpose of the call; at most one tool's call of a step is open."""
+    """The agent's name for the purpose of the call. A step has at most one open call of a tool."""
     tool: str
-    """The name of the tool, one of those that the kind gives its actors."""
+    """The name of the tool, one of those that the agent's kind offers."""
     arguments: str = "{}"
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
-    """Whether it may be made again after a crash."""
+    """Whether the call may be made again after a crash."""
     timeout_seconds: float = 60.0
     """The time limit of the call, in seconds."""
 
@@ -193,7 +197,7 @@ class Prompt:
     system: str = ""
     """The text of the system message; empty for none."""
     schema: Mapping[str, Any] | None = None
-    """A JSON Schema that the reply is to fit; None for a reply in plain text."""
+    """The JSON Schema that the reply must fit; None for a reply in plain text."""
 
 
 D = TypeVar("D")
@@ -201,39 +205,39 @@ D = TypeVar("D")
 
 @dataclass(frozen=True)
 class AgentState(Generic[D]):
-    """The state of a run of such an agent, from its first event on."""
+    """The state of a run of a small agent, from its first event on."""
 
     run: RunState[AgentCallRequested]
-    """The common part: calls, tools, waits, questions, messages, ledger and end."""
+    """The part that every kind has: calls, tools, waits, questions, messages, ledger and end."""
     start: AgentStarted
     """The run's first event: the task and the settings at the start."""
     config: AgentSettings
-    """The settings, as people have changed them."""
+    """The settings now, with the changes that people made."""
     data: D
-    """The agent's own part, as its `start` and `apply` return it."""
+    """The agent's own data, as its `start` and `apply` return it."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """The number of calls, of the model or of tools, that each step has made; further tries do not count."""
+    """The number of calls that each step has made, of the model or of tools. Further tries of a call do not count."""
 
 
 class Agent(Protocol[D]):
-    """A small agent: total, pure functions. The same state gives the same wishes, and the same prompt."""
+    """A small agent: pure functions that never fail. The same state gives the same wishes and the same prompt."""
 
     def start(self, task: str) -> D:
-        """Return the data of a run that begins."""
+        """Return the data at the start of a run."""
         ...
 
     def apply(self, data: D, step: str, event: AgentEvent) -> D:
         """Return the data after an event; most events change nothing. Never fails, whatever a reply says.
 
-        `step` is what the event is about: the step of a call, a question or a tool; empty for the rest.
+        `step` is the step of the call, question or tool that the event is about; empty for all other events.
         """
         ...
 
     def decide(self, state: AgentState[D]) -> Sequence[Wish]:
-        """Return what is wanted now, the most urgent first; at least one wish, until the run has ended.
+        """Return what the agent wants now, the most urgent first: at least one wish until the run has ended.
 
-        Wishes that are under way are returned too. A question that is no longer a wish, or has another text now, is
-        withdrawn, and a late answer to it is not applied. Calls of models and of tools run to their end.
+        Return wishes that are being carried out too. A question is withdrawn if it is no longer a wish or its text has
+        changed; a late answer to it is not applied. Calls of models and of tools run to their end.
         """
         ...
 

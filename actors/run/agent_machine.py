@@ -43,7 +43,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
     reissued = AgentCallReissued
 
     def __init__(self, agent: Agent[D]) -> None:
-        """Take the agent whose runs these are."""
+        """Store the agent whose runs this machine drives."""
         self.agent = agent
 
     @property
@@ -66,7 +66,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return AgentState(RunState.begin(event), event, event.settings, self.agent.start(event.task))
 
     def apply(self, state: AgentState[D], run: RunState[Any], event: AgentEvent) -> AgentState[D]:
-        """Return the state after an event: its step is counted, and the agent is told."""
+        """Return the state after an event: count the call of its step, and let the agent apply the event."""
         if isinstance(event, AgentStarted):
             return state
         after, step = self.common(state, run, event), _step_about(state, event)
@@ -89,7 +89,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return CallAnswered(**fields)
 
     def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
-        """Withdraw a question that the agent no longer asks, or asks with another text."""
+        """Withdraw a question if the agent no longer asks it, or asks it with another text."""
         open_requests = {
             name: request for name, request in state.run.open_questions.items() if not _is_about_tool(request.node)
         }
@@ -122,7 +122,10 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return None
 
     def _request(self, state: AgentState[D]) -> CallRequested | ToolRequested | RunFinished | None:
-        """Call the model or a tool if the agent wants that and the budget allows it; end the run if nothing is left."""
+        """Call the model or a tool if the agent wants it and the budget allows it.
+
+        End the run if the budget is used up.
+        """
         run = state.run
         if run.saving:
             return None
@@ -172,10 +175,10 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
 
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
-    """Return the id of the step that an event concerns; empty for the whole run, None for what the agent does not see.
+    """Return the step that an event is about: empty for the whole run, None for an event that the agent does not see.
 
-    It does not see the questions that the common run asks, nor answers that come after their question was withdrawn or
-    has expired: they may not fit what the agent does now.
+    The agent does not see questions that every kind of run asks. It sees no answer to a withdrawn or expired question,
+    because that answer may not fit what the agent does now.
     """
     match event:
         case CallAnswered() | CallFailed() | AgentCallRequested() | ToolRequested():
@@ -202,7 +205,7 @@ def _is_about_tool(node: str) -> bool:
 
 
 def _is_under_way(run: RunState[AgentCallRequested], wish: Call | Ask | UseTool) -> bool:
-    """Tell whether a wish of an agent has been asked for and not been answered yet."""
+    """Tell whether a wish of an agent has been requested and not yet answered."""
     match wish:
         case Ask():
             return any(question.open and question.request.node == wish.step for question in run.questions.values())

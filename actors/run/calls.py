@@ -1,9 +1,9 @@
-"""Calls of generators: the request, the reply, also one that was cut off, and the cost. Pure.
+"""Calls of generators: the request, the reply (also one that was cut off), and the cost. Pure.
 
-A call is reserved in the ledger when it is asked for, and settled at what it used. A fault of the transport is a *try*:
-the same call is asked for again, under another request id, after a pause (`actors.run.parking`, `actors.run.outage`). A
-driver that takes a run over asks anew for the calls of an earlier one (*reissue*); the first try stays charged as
-unknown.
+The ledger reserves the cost of a call when it is requested, and replaces the reservation with the real cost at the
+reply. After a transport fault the call gets a further *try*: the same call is requested again after a pause, under
+another request id (`actors.run.parking`, `actors.run.outage`). A driver that takes a run over requests the open calls
+of the earlier driver again (*reissue*); the earlier try stays charged as unknown.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,11 +22,13 @@ from runtime.core.messages import Control, Message
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 
 UNPAID = frozenset({503, 529})
-"""The statuses of a server that has not begun to work on a request, beside those of refused requests."""
+"""The HTTP statuses that say that the server did not begin to work on a request. Those of refused requests come on
+top.
+"""
 
 
 class CallRequested(Event):
-    """A model, or another generator, was asked for a reply. Each kind of agent has its own requests as subclasses.
+    """A model or another generator was asked for a reply. Each kind of agent has subclasses for its requests.
 
     The prompt is not stored: it is rendered again from the state.
     """
@@ -38,38 +40,39 @@ class CallRequested(Event):
     prompt_hash: str
     """The first 128 bits of the hash of the prompt, in hex."""
     calls: int = 1
-    """Reserved calls: more than one where a run of its own answers."""
+    """How many calls are reserved: more than one if a child run answers."""
     tokens_max: int = 0
-    """Reserved tokens, input and output together."""
+    """How many tokens are reserved, input and output together."""
     micro_usd_max: int = 0
-    """Reserved micro-dollars; 0 where the price is unknown."""
+    """The reserved micro-dollars; 0 if the price is unknown."""
     timeout_seconds: Seconds | None = None
-    """The time limit in seconds, where it is not the configured one: longer after a try that took too long,
-    shorter where less active time is left."""
+    """The time limit in seconds, if it is not the configured one. It is longer after a try that took too long, and
+    shorter if less active time is left.
+    """
 
     @property
     def call(self) -> str:
-        """The call that this request is a try of: its node."""
+        """The name of the call that this request is a try of: its node."""
         return self.node
 
     @property
     def request_id(self) -> str:
-        """The id of the request: its call and the number of the try."""
+        """The id of the request, made of its call and the try number."""
         return try_id(self.call, self.try_number)
 
     @property
     def reserve(self) -> Amount:
-        """The most that it may cost, which the ledger reserves."""
+        """The most that the call may cost; the ledger reserves this amount."""
         return Amount(calls=self.calls, tokens=self.tokens_max, micro_usd=self.micro_usd_max)
 
     @property
     def step(self) -> str:
-        """The step that it is about, the part of the node before the slash."""
+        """The step that the call is about: the part of the node before the slash."""
         return step_of(self.node)
 
 
 class Replied(TimedEvent):
-    """A call brought a reply. Each kind of agent has its own replies as subclasses."""
+    """A call brought a reply. Each kind of agent has subclasses for its replies."""
 
     texts: ClassVar[tuple[str, ...]] = ("content",)
     request_id: str
@@ -79,23 +82,23 @@ class Replied(TimedEvent):
     content: str
     """The reply's text."""
     usage: Usage | None = None
-    """The tokens that the provider reports, if it does."""
+    """The tokens that the provider reports; None if it reports none."""
     calls: int = 1
-    """Charged calls: more than one where a run of its own answered."""
+    """How many calls are charged: more than one if a child run answered."""
     tokens: int | None = None
-    """Charged tokens; None where they are those of `usage`."""
+    """The charged tokens; None if they are those of `usage`."""
     micro_usd: int = 0
-    """Charged micro-dollars; 0 where the price is unknown."""
+    """The charged micro-dollars; 0 if the price is unknown."""
     model: str = ""
     """The model's name, as the provider reports it."""
     mode: str = "text"
     """How structure was asked for: `json_schema`, `json_object` or `text`."""
     finish_reason: str = "stop"
-    """Why the model stopped: `stop`, or `length` where the reply is cut off."""
+    """Why the model stopped: `stop`, or `length` if the reply was cut off."""
 
     @property
     def node(self) -> str:
-        """The node that the call was about, as the request's id says."""
+        """The node that the call was about, read from the request id."""
         return node_of(self.request_id)
 
     @property
@@ -105,7 +108,7 @@ class Replied(TimedEvent):
 
     @property
     def used(self) -> Amount:
-        """The amount that is charged: calls, tokens and micro-dollars."""
+        """The charged amount: calls, tokens and micro-dollars."""
         reported = 0 if self.usage is None else self.usage.tokens
         return Amount(
             calls=self.calls, tokens=reported if self.tokens is None else self.tokens, micro_usd=self.micro_usd
@@ -124,13 +127,13 @@ class CallFailed(TimedEvent):
     fault: Fault
     """The kind of fault, and its message for people."""
     used: Amount | None = None
-    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
+    """The usage of a child run up to the time it stopped waiting for its provider; only in runs of earlier releases."""
     unpaid: bool = False
-    """Whether the status says that nothing was charged."""
+    """Whether the HTTP status says that nothing was charged."""
 
     @property
     def refunded(self) -> bool:
-        """Whether the provider certainly did not charge for it."""
+        """Whether the provider certainly charged nothing for it."""
         return self.used is None and (self.unpaid or self.fault.kind.refunded)
 
     @property
@@ -140,42 +143,42 @@ class CallFailed(TimedEvent):
 
     @property
     def node(self) -> str:
-        """The node that the call was about, as the request's id says."""
+        """The node that the call was about, read from the request id."""
         return node_of(self.request_id)
 
 
 class CallReissued(Event):
-    """An open call of an earlier driver is asked for again. A kind's own subclass says what its calls are."""
+    """An open call of an earlier driver was requested again. Each kind has a subclass with its own type of call."""
 
     replaces: str
     """The id of the earlier driver's request."""
     again: CallRequested
-    """The request that takes its place, with the next try number."""
+    """The new request, with the next try number."""
 
 
 class Settled(TimedEvent):
-    """A late reply to withdrawn work: what it cost is known now; what it said is not used."""
+    """A late reply to withdrawn work. Its cost is known now; its content is not used."""
 
     kind: Literal["settled"] = "settled"
     request_id: str
     """The id of the request."""
     used: Amount
-    """What the reply used, in place of the reservation."""
+    """What the reply cost; it replaces the reservation."""
 
 
 FRAMING_TOKENS = 64
-"""Reserved for the frame that a server puts around a prompt: roles, separators, the schema's name."""
+"""How many tokens are reserved for what a server puts around a prompt: roles, separators, the schema's name."""
 
 
 def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> Amount:
-    """Return the most that a call can cost, from the bytes of its messages and schema and its limit of a reply."""
+    """Return the most that a call can cost, from the bytes that are sent and the token limit of the reply."""
     # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
     sent = sent_bytes + FRAMING_TOKENS
     return Amount(1, sent + output_tokens_max, 0 if price is None else price.micro_usd_at_most(sent, output_tokens_max))
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
-    """Return the budget of a child run: at most the calls that are left, and their share of what else is left."""
+    """Return the budget of a child run: at most `calls_max` calls, and the same share of the tokens and money left."""
     limits, committed, left = ledger.limits, ledger.committed, ledger.calls_left
     calls = max(1, min(calls_max, left))
     tokens = 0 if limits.tokens is None else max(1, (limits.tokens - committed.tokens) * calls // max(1, left))
@@ -188,12 +191,12 @@ R = TypeVar("R", bound=CallRequested)
 
 
 class OpenCall(NamedTuple, Generic[C]):
-    """A call that is asked for and not yet answered."""
+    """A call that was requested and not yet answered."""
 
     request: C
     """The event that asked for the call."""
     epoch: int
-    """The epoch of the driver that asked for it."""
+    """The epoch of the driver that requested it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,35 +204,39 @@ class Tries(Generic[C]):
     """The failed tries of one call."""
 
     count: int
-    """The number of failed tries; while the provider is waited for, each time that it was still down counts too."""
+    """The number of failed tries. Each check that finds the provider still down counts as one more."""
     waited: float
-    """The seconds of pauses since a person has last resumed the run, a server's Retry-After included."""
+    """The seconds of pauses since a person last resumed the run, including pauses that a server asked for
+    (`Retry-After`).
+    """
     failed: CallFailed
     """The failure of the latest try."""
     request: C
     """The request of the latest try."""
     bad_replies: int = 0
-    """How many of the latest tries in a row brought a reply that is no chat completion."""
+    """How many of the latest tries in a row brought a reply that is not a chat completion."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
-    """The next event: a decision about the latest fault, the end of a wait, the next request, or its reply."""
+    """What the call waits for: `failed` for a decision about its fault, `waiting` for the end of a wait, `rested` for
+    its next request, `open` for its reply.
+    """
 
 
 @dataclass(frozen=True)
 class Calls(Generic[C]):
-    """The calls of a run that are not over."""
+    """The calls of a run that have not ended."""
 
     open: Mapping[str, OpenCall[C]] = field(default_factory=dict)
-    """The calls that are asked for and not answered, by request id."""
+    """The calls that were requested and not yet answered, by request id."""
     tries: Mapping[str, Tries[C]] = field(default_factory=dict)
-    """The calls that have failed at least once and are not answered, by call."""
+    """The calls that have failed at least once and are not answered, by the call's name."""
 
 
 CallsAndLedger = tuple[Calls[Any], Ledger]
-"""The calls and the ledger: an event about a call changes both."""
+"""The calls and the ledger. They are returned together because an event about a call changes both."""
 
 
 def record_request(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsAndLedger:
-    """Return calls and ledger after a call was asked for: it is reserved."""
+    """Return calls and ledger after a call was requested: its cost is reserved."""
     name, tries = request.request_id, calls.tries
     if tries and request.call in tries:  # A further try of the same call.
         tries = {**tries, request.call: replace(tries[request.call], request=request, phase="open")}
@@ -237,14 +244,14 @@ def record_request(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> C
 
 
 def record_reissue(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> CallsAndLedger:
-    """Return calls and ledger after an earlier driver's call was asked for again."""
+    """Return calls and ledger after an earlier driver's call was requested again."""
     again = event.again
     open_calls = {**without(calls.open, (event.replaces,)), again.request_id: OpenCall(again, epoch)}
     return changed(calls, open=open_calls), ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve)
 
 
 def record_answer(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
-    """Return calls and ledger after a reply: its call is over, and settled at what it used."""
+    """Return calls and ledger after a reply: its call has ended, and its real cost replaces the reservation."""
     name, tries = event.request_id, calls.tries
     if tries:
         tries = without(tries, (call_of(name),))
@@ -255,7 +262,7 @@ def record_answer(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLe
 
 
 def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
-    """Return calls and ledger after a try brought no reply: the try is counted, and charged or refunded."""
+    """Return calls and ledger after a try brought no reply: the try is counted, and its cost charged or refunded."""
     name, earlier = event.request_id, calls.tries.get(event.call)
     refunded, bad_replies = event.refunded, 0 if earlier is None else earlier.bad_replies
     unsent = refunded and parked  # The parking of the run held it back, so the provider was not tried.
@@ -274,14 +281,14 @@ def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked
 
 
 def calls_charged(calls: Calls[C], event: CallFailed) -> int:
-    """Return how many calls a failed try is charged, from the calls before it."""
+    """Return how many calls are charged for a failed try; `calls` are the open calls before it."""
     if event.used is not None:
         return event.used.calls
     return 0 if event.refunded else calls.open[event.request_id].request.calls
 
 
 def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
-    """Return calls and ledger without any calls about some nodes; what they had reserved is unknown from now on."""
+    """Return calls and ledger without the calls for the given nodes. Their reservations are charged as unknown."""
     names = [name for name, open_call in calls.open.items() if open_call.request.node in nodes]
     for name in names:
         ledger = ledger.forfeit(name)
@@ -290,9 +297,9 @@ def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> C
 
 
 def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
-    """Return calls and ledger after the run's end: replies to open calls come late.
+    """Return calls and ledger after the run's end. A reply to an open call is late from now on.
 
-    Unless the end is final, the calls stay: they are asked for again when the run is reopened.
+    Unless the end is final, open calls are kept, and requested again when the run is reopened.
     """
     for name in calls.open:
         ledger = ledger.forfeit(name)
@@ -300,7 +307,7 @@ def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger
 
 
 def settle_late_reply(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
-    """Return calls and ledger after a late reply. After an end that may be undone, its call is made again."""
+    """Return calls and ledger after a late reply. If the run's end can be undone, the call is made again."""
     ledger, open_call = ledger.settle(event.request_id, event.used), calls.open.get(event.request_id)
     if open_call is None:
         return calls, ledger
@@ -312,9 +319,9 @@ def settle_late_reply(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsA
 
 
 def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
-    """Return calls and ledger after an end was undone: what the open calls had reserved is reserved again.
+    """Return calls and ledger after an end was undone: the reservations of the open calls are restored.
 
-    A driver then asks anew for calls of its predecessor, and goes on with child runs.
+    The next driver requests the calls of the earlier driver again, and continues child runs.
     """
     for name in calls.open:
         ledger = ledger.restore(name)
@@ -339,18 +346,18 @@ class ReplyFields(TypedDict):
 
 
 class Received(NamedTuple, Generic[C]):
-    """A reply to an open call: what was asked for, and the fields of the event that the kind makes of it."""
+    """A reply to an open call, as its request and the fields for the kind's event."""
 
     request: C
-    """The event that asked for the call."""
+    """The event that requested the call."""
     fields: ReplyFields
-    """The fields of the event that the kind makes of the reply."""
+    """The fields of the event that the kind creates for the reply."""
 
 
 def accept_reply(
     calls: Calls[C], ledger: Ledger, message: "Generated", price: Price | None
 ) -> Received[C] | Settled | None:
-    """Return what a reply is: one to an open call, a late one, whose cost is booked, or a duplicate (None)."""
+    """Return a reply to an open call as `Received`, a late reply as `Settled` with its cost; None for a duplicate."""
     name, reply = message.request_id, message.reply
     if name in ledger.forfeited:
         cost = message.cost or cost_of_call(reply.usage, ledger.forfeited[name], price)
@@ -381,7 +388,7 @@ def accept_reply(
 
 
 def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFailed | Settled | None:
-    """Return what a fault is: of an open call, of a withdrawn one, whose cost is booked, or a duplicate (None)."""
+    """Return a fault of an open call, or the cost of a withdrawn call; None for a duplicate or an unknown cost."""
     refunded = message.fault.kind.refunded or message.fault.status in UNPAID
     if message.request_id not in calls.open or message.request_id not in ledger.reserved:
         # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.
@@ -401,13 +408,13 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
 
 
 LIMIT = "output_tokens_max"
-"""The fact of a verdict that says which limit cut the reply."""
+"""The key in a verdict's facts that holds the token limit at which the reply was cut off."""
 
 
 def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
-    """Return the rejection of an artifact that ended early, in the name of the step's guard.
+    """Return the verdict that rejects an artifact whose end is missing, as a verdict of the step's guard.
 
-    The text tells the next attempt what to do otherwise.
+    Its message tells the model how to avoid this in the next attempt.
     """
     if artifact.finish_reason == LENGTH:
         message = (
@@ -425,7 +432,7 @@ def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) 
 
 
 def text_under_limit(verdict: Verdict | None, output_tokens_max: int) -> str:
-    """Return what the next attempt is told where the limit has been raised since; empty for any other verdict."""
+    """Return the text for the next attempt if the token limit was raised after the reply was cut off; else empty."""
     limit = None if verdict is None else verdict.facts.get(LIMIT)
     if not isinstance(limit, int) or output_tokens_max <= limit:
         return ""
@@ -440,35 +447,35 @@ class WorkMessage(Message):
     """A message of an actor about its work."""
 
     request_id: str
-    """The id of the request that it is about."""
+    """The id of the request that the message is about."""
     at: float
     """The time, in UTC seconds since 1970."""
     elapsed: float
-    """How long the work took, in seconds; 0 for work that was not begun."""
+    """How long the work took, in seconds; 0 if it was not begun."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated(WorkMessage):
-    """A call brought a reply."""
+    """The actor's message that a call brought a reply."""
 
     reply: Reply
     """The text, the usage that was reported, and the name of the model or generator."""
     cost: Amount | None = None
-    """The usage, if the reply does not report it."""
+    """The cost; None if it is computed from the reply's usage."""
     out_of_time: bool = False
-    """Whether a child run brought nothing because the deadline that its parent gave it has passed."""
+    """Whether a child run brought no result because the deadline set by its parent has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faulted(WorkMessage):
-    """A try of a call brought no reply, or the provider that is waited for is still down."""
+    """A try of a call brought no reply, or a provider is still down."""
 
     fault: Fault
     """The fault that the model's client reports."""
     cost: Amount | None = None
-    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
+    """The usage of a child run up to the time it stopped waiting for its provider; only in runs of earlier releases."""
     until: float | None = None
-    """When a child run that waits for its provider tries again: it has not ended, and its call stays open."""
+    """When a child run that waits for its provider tries again. The child has not ended, and its call stays open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,4 +487,6 @@ class Judged(WorkMessage):
 
 
 RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control
-"""A message to the machine of a run. `Started` is one of the kind's own class: the message is the first event."""
+"""A message to the machine of a run. `Started` stands for the kind's own subclass: this message is itself the first
+event.
+"""

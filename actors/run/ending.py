@@ -1,4 +1,4 @@
-"""How a run ends: the event that ends it, the outcomes that every kind of agent has, and what reopens a run. Pure."""
+"""How a run ends: the event, the outcomes that every kind of agent has, and what reopens a run. Pure."""
 
 from enum import StrEnum
 from typing import Literal
@@ -7,15 +7,17 @@ from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 
 Cause = Literal["", "provider", "bug", "home_budget"]
-"""The cause of an end from outside: the model's provider, a bug of ours, or the daily budget; empty for a decision."""
+"""What ended the run from outside: the model's provider, a bug of this program, or the daily budget. Empty if the run's
+own machine decided to end it.
+"""
 
 
 ReopenedBy = Literal["nothing", "resume", "limits", "requirement"]
-"""What lets a finished run go on: nothing, a person's wish, a raised limit, or another requirement."""
+"""What lets a finished run go on: nothing, a person who resumes it, a raised limit, or another requirement."""
 
 
 class Outcome(StrEnum):
-    """How a run of any kind may end; a kind has outcomes of its own beside these."""
+    """How a run of any kind may end. Each kind may have further outcomes."""
 
     SUCCESS = "success"
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
@@ -24,29 +26,29 @@ class Outcome(StrEnum):
 
 
 UNDONE = "undone"
-"""The outcome of an execution that has undone everything that it had done."""
+"""The outcome of an execution that has undone all its actions."""
 FINAL: frozenset[str] = frozenset({Outcome.SUCCESS, Outcome.CANCELLED, UNDONE})
-"""The outcomes after which nothing follows. With any other outcome a run can go on (docs/explanation/endings.md)."""
+"""The outcomes of runs that can never go on. With any other outcome a run can go on (docs/explanation/endings.md)."""
 
 
 class RunFinished(Event):
-    """The run ended. A kind with further fields has a subclass of this in its union of events."""
+    """The run ended. A kind that needs further fields has a subclass of this in its union of events."""
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: str
-    """One of `Outcome`, or of the kind's own outcomes."""
+    """One of `Outcome`, or one of the kind's own outcomes."""
     why: str
     """The reason, in one line for people."""
     cause: Cause = ""
-    """The cause from outside; empty after a decision of the machine."""
+    """What ended the run from outside; empty if its own machine decided to end it."""
     at: Seconds | None = None
-    """The time of an end from outside, in UTC seconds since 1970."""
+    """The time of the end in UTC seconds since 1970, if it came from outside; else None."""
     mono: float | None = None
     """The driver's monotonic seconds since its claim."""
 
     @property
     def final(self) -> bool:
-        """Whether nothing follows it."""
+        """Whether the run can never go on."""
         return self.outcome in FINAL
 
     @property
@@ -60,7 +62,7 @@ class RunFinished(Event):
 
     @property
     def early(self) -> bool:
-        """Whether it ended with calls unspent: another model or another requirement lets it go on too."""
+        """Whether the run ended with calls unspent. Another model or another requirement then lets it go on too."""
         return self.outcome == Outcome.BUDGET_EXHAUSTED and self.why.partition(":")[0] in EARLY
 
 
@@ -74,13 +76,15 @@ _RAN_OUT = {
 
 
 NOT_WORTH_IT = "not_worth_it"
-"""The reason, up to a colon, of a run that ends because no move has the value `stop_below`."""
+"""The first words of the reason (up to a colon) if a run ends because no move reaches the value `stop_below`."""
 STUCK = "stuck"
-"""The reason, up to a colon, of a run that ends because its model repeats rejected artifacts."""
+"""The first words of the reason (up to a colon) if a run ends because its model repeats rejected artifacts."""
 STUCK_FOR_GOOD = "stuck for good"
-"""The reason, up to a colon, of a run that ends because its deterministic model has nothing new to write."""
+"""The first words of the reason (up to a colon) if a run ends because its deterministic model has nothing new to
+write.
+"""
 EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
-"""The reasons of a run that ends with calls unspent, because another call would probably be lost."""
+"""The first words of the reasons of runs that end with calls unspent, because more calls would probably not help."""
 
 
 def end_exhausted_run(limit: Limit) -> RunFinished:

@@ -1,4 +1,4 @@
-"""`evolve` of the common part of a run: its state after each of the events that every kind of agent has. Pure."""
+"""`evolve` of the common part of a run: its state after each event that every kind of agent has. Pure."""
 
 from collections.abc import Collection
 from typing import assert_never
@@ -52,16 +52,20 @@ RunEvent = (
     | RunParked
     | Forked
 )
-"""The events that are the same in every kind of agent, for its union: `MyStarted | ... | RunEvent | RunFinished`."""
+"""The events that are the same in every kind of agent. A kind adds them to its union: `MyStarted | ... | RunEvent |
+RunFinished`.
+"""
 CommonEvent = CallRequested | Replied | CallReissued | ToolEvent | RunEvent | RunFinished
-"""The events that the common part of a run follows from; of calls, their replies and the end a kind has subclasses."""
+"""The events that can change the common part of a run. A kind has subclasses of those for calls, replies and the
+end.
+"""
 
 TIMED = (TimedEvent, RunFinished)
-"""The events that may say when they happened."""
+"""The events that may have a time."""
 
 
 def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
-    """Return the common part of the state after one of its events; `record_time` keeps the time beside it."""
+    """Return the common part of the state after one of its events. The times are updated by `record_time`."""
     match event:
         case CallRequested():
             calls_now, ledger = calls.record_request(run.calls, run.ledger, event, run.epoch)
@@ -149,7 +153,7 @@ def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
 
 
 def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
-    """Return the state with changed settings; a provider that is no longer the run's is not waited for."""
+    """Return the state with changed settings. With another provider, the run stops waiting for the old one."""
     changes = settings.message_for_children(run.changes, run.ledger.limits, event)
     run = changed(run, changes=changes, renewing=run.renewing or event.strict)
     if event.model is not None:
@@ -164,10 +168,10 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
 
 
 def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
-    """Return the common part with the time of an event; `working` tells whether work was open before it.
+    """Return the common part with the time of an event. `working` says whether work was open before it.
 
-    Only the events in `TIMED` have one. Active time is counted in the driver's monotonic seconds. If the records of an
-    epoch do not have them, as in a simulation, the wall clock counts.
+    Only the events in `TIMED` have a time. Active time is counted in the driver's monotonic seconds. The wall clock is
+    used if the records of an epoch do not have these, as in a simulation.
     """
     if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
         return run  # It may come before the takeover that follows it.
@@ -185,9 +189,9 @@ def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: b
 
 
 def drop_open_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
-    """Return the common part of a run without the open work for some nodes; reservations are charged as unknown.
+    """Return the common part of a run without the open work for the given nodes.
 
-    A call of a tool that is not repeatable stays open, and runs to its end.
+    Their reservations are charged as unknown. A call of a tool that is not repeatable stays open, and runs to its end.
     """
     open_calls, ledger = calls.withdraw_calls(run.calls, run.ledger, nodes)
     left = tools.withdraw_calls(run.tools, nodes)

@@ -1,4 +1,4 @@
-"""The event that begins a fork, and the origin of a fork in its state. Pure."""
+"""The event that begins a fork, and what the state knows about the other run. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,67 +12,72 @@ from runtime.core.ledger import Amount
 
 
 class MadeCall(Value):
-    """A call of a tool that is not repeatable, which the other run has made after the place of the fork."""
+    """A call of a tool that is not repeatable, made by the other run after the place of the fork."""
 
     tool: str
     """The name of the tool."""
     step: str
-    """The step that it was made for."""
+    """The step for which it was made."""
     arguments: str
     """The hash of its arguments."""
 
     @classmethod
     def of(cls, request: ToolRequested) -> "MadeCall":
-        """Return the call that a request asks for."""
+        """Return the call that a request describes."""
         return cls(tool=request.tool, step=step_of(request.node), arguments=text_hash(request.arguments))
 
     def is_like(self, other: "MadeCall") -> bool:
-        """Tell whether the other call has the same tool, and the same step or the same arguments."""
+        """Tell whether the other call has the same tool and also the same step or the same arguments."""
         return self.tool == other.tool and (self.step == other.step or self.arguments == other.arguments)
 
 
 class Forked(TimedEvent):
-    """The records before this one are those of another run; from here on the run goes on by itself."""
+    """The fork began.
+
+    The records before this event are copies of another run's; from here on the two runs are independent.
+    """
 
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
     kind: Literal["forked"] = "forked"
     origin: str
     """The id of the other run."""
     seq: int
-    """The number of its record after which the fork begins."""
+    """The number of the other run's last record before the fork."""
     hash: str
-    """The hash of that record in the other run's chain, in hex."""
+    """The hash of that last shared record in the other run's chain, in hex."""
     limits: StoredLimits
-    """The limits of the fork, against which only its own work counts."""
+    """The limits of the fork; only its own work counts against them."""
     pinned: str = ""
-    """The JSON of the configuration from now on; empty where it stays."""
+    """The JSON of the fork's configuration; empty if it is that of the other run."""
     made: tuple[MadeCall, ...] = ()
-    """The calls of tools that are not repeatable, which the other run has made after that record."""
+    """The calls of tools that are not repeatable, made by the other run after the place of the fork."""
     workspace: str = ""
-    """The folder that was made for the fork's tools, by its absolute path; empty where none was."""
+    """The absolute path of the folder that was made for the fork's tools; empty if none was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """The origin of a run that was forked."""
+    """What a fork knows about the other run, from whose records it began."""
 
     origin: str
     """The id of the other run."""
     seq: int
-    """The number of the last record that the two share."""
+    """The number of the last record that both runs share."""
     used: Amount
-    """The amount that the other run had committed by then; it does not count against the fork's limits."""
+    """The amount that the other run had used or reserved at the place of the fork. It does not count against the fork's
+    limits.
+    """
     made: tuple[MadeCall, ...]
-    """The calls of tools that are not repeatable, which the other run has made after that record."""
+    """The calls of tools that are not repeatable, made by the other run after the place of the fork."""
     workspace: str = ""
-    """The folder that was made for the fork's tools, by its absolute path; empty where none was."""
+    """The absolute path of the folder that was made for the fork's tools; empty if none was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkWorkspace:
-    """The folder that the tools of a run work in, and the snapshots that show how it was."""
+    """The folder in which the tools of a run work, and its snapshots."""
 
     folder: str
     """Its absolute path."""
     snapshots: Sequence[str]
-    """For each number of records, from 1, the id of the snapshot that shows it after them; empty where none does."""
+    """The id of the folder's snapshot after each record, from the first record on; empty if there is none."""

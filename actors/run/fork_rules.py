@@ -1,7 +1,7 @@
-"""Forks: a run that begins with the first records of another one and goes on from there by itself. Pure.
+"""Forks: a run that begins with the first records of another run and then goes on independently. Pure.
 
-A fork has copies of these records, so nothing of it depends on the other run any more. The event after them gives it
-a budget of its own, and says what becomes of the work that was open: `docs/explanation/forks.md`.
+A fork copies these records, so it does not depend on the other run. The event after them sets the fork's own budget,
+and what happens to work that was open: `docs/explanation/forks.md`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,11 +17,11 @@ from runtime.core.copies import changed
 from runtime.core.ledger import Amount, Ledger
 
 OF_ORIGIN = -1
-"""The epoch of work that the other run had asked for; the fork's first driver asks for it again."""
+"""The epoch of work that the other run requested; the fork's first driver requests it again."""
 
 
 def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
-    """Return the common part of a fork at its beginning: open work waits for the fork's first driver."""
+    """Return the common part of a fork at its beginning. Open work waits for the fork's first driver."""
     used = Amount() if run.child else run.ledger.committed
     return changed(
         run,
@@ -45,7 +45,7 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
 
 
 def _reopen_calls(calls: Calls[C]) -> Calls[C]:
-    """Return open calls as those of no driver, and failed ones as if nobody had waited for them yet."""
+    """Return open calls without a driver, and failed calls without any pauses so far."""
     opened: Mapping[str, OpenCall[C]] = {
         name: OpenCall(open_call.request, OF_ORIGIN) for name, open_call in calls.open.items()
     }
@@ -58,7 +58,7 @@ def _reopen_tries(tries: Tries[C]) -> Tries[C]:
 
 
 def _reopen_questions(questions: Questions, at: float) -> Questions:
-    """Return the questions with the open ones asked now."""
+    """Return the questions; the open ones count as asked now."""
     return {
         name: replace(question, at=at, steps_done=0) if question.open else question
         for name, question in questions.items()
@@ -66,7 +66,10 @@ def _reopen_questions(questions: Questions, at: float) -> Questions:
 
 
 def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
-    """Return an open call without its process, which is the other run's; whether it is made again is decided anew."""
+    """Return an open call without its process, which belongs to the other run.
+
+    Its phase says whether to ask a person first.
+    """
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
     begun = tool.started is not None and not tool.request.repeatable
@@ -76,21 +79,21 @@ def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
 
 
 def was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
-    """Tell whether a call must not be made without asking: it is not repeatable, and the other run has made it."""
+    """Tell whether a person must be asked before a call: it is not repeatable, and the other run has made it."""
     return not request.repeatable and any(item.is_like(MadeCall.of(request)) for item in made)
 
 
 def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> Tools:
-    """Return the open calls, the latest one held back for a person's answer where the other run has made it."""
+    """Return the open calls. The requested one waits for a person's answer if the other run has made it already."""
     if fork is None or not was_made_before_fork(request, fork.made):
         return tools
     return {**tools, request.request_id: replace(tools[request.request_id], phase="settled", forked=True)}
 
 
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
-    """Return the calls of tools that are not repeatable and were begun in the events after the place of a fork.
+    """Return the calls of tools that are not repeatable and were begun after the place of a fork.
 
-    `events` are all events of the other run; each is given with whether it comes after that place.
+    `events` are all events of the other run, each with whether it comes after that place.
     """
     requests: dict[str, ToolRequested] = {}
     made: dict[MadeCall, None] = {}

@@ -1,14 +1,14 @@
-"""The names of calls and waits. They are stored in journals, so their form never changes.
+"""The names of calls and waits. Journals store them, so their form never changes.
 
-A call asks a model, or another generator, for one reply. It is about a *node*: the first call about a node has the
-node's name, and a second one has `/c` after it. A second or later try of a call has `.tTRY` after the call's name. Each
-kind of agent names its nodes; the part of a name before a slash is the step.
+A call asks a model or another generator for one reply. It is about a *node*. The first call about a node has the node's
+name; a second call has `/c` after it. Further tries of a call have `.tTRY` after the call's name. Each kind of agent
+names its nodes; the part of a name before a slash is the step.
 """
 
 from runtime.core.events import text_hash
 
 SECOND_CALL = "/c"
-"""The suffix of a node in the name of a second call about it, which classifies the result of the first."""
+"""The suffix that a node's second call has in its name. That call classifies the result of the first."""
 
 
 def try_id(call: str, try_number: int) -> str:
@@ -27,17 +27,17 @@ def node_of(request_id: str) -> str:
 
 
 def step_of(node: str) -> str:
-    """Return the step that a node, or a request for one, belongs to."""
+    """Return the step of a node, or of a request for one."""
     return node.partition("/")[0]
 
 
 def rest_id(subject: str) -> str:
-    """Return the name of the wait for a back-off, by the node that waits for it, or by one of its tries."""
+    """Return the name of a back-off wait. `subject` is the node that waits, or the request id of one of its tries."""
     return f"rest:{subject}"
 
 
 def is_rest(request_id: str) -> bool:
-    """Return whether a wait is one for a back-off."""
+    """Tell whether a wait is a back-off."""
     return request_id.startswith("rest:")
 
 
@@ -57,20 +57,20 @@ def is_of_question(request_id: str) -> bool:
 
 
 def backoff_id(request_id: str) -> str:
-    """Return the name of the wait before the try that follows a failed one."""
+    """Return the name of the wait between a failed try and the next one."""
     return f"wait:{request_id}"
 
 
 def child_run(run: str, node: str) -> str:
-    """Return the id of the child run of an attempt: the same for every try, also after a crash."""
+    """Return the id of the child run of an attempt. It is the same for every try, also after a crash."""
     return f"{run}.{text_hash(node)[:8]}"
 
 
 def parent_of(child: str) -> str:
-    """Return the id of the run that a run is a step of."""
+    """Return the id of the run whose step a child run is."""
     return child.rpartition(".")[0]
 
 
 def is_child(run: str) -> bool:
-    """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
+    """Tell whether a run is a child run. Ids of other runs have no dot."""
     return "." in run

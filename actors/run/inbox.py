@@ -1,9 +1,9 @@
-"""The messages that people post to a run, and their check, which the poster makes too. Pure.
+"""The messages that people post to a run, and their checks, which also run before a message is posted. Pure.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
-`person` where these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or
-`{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
-inbox, so that the first of them stands.
+`person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or `{"kind":
+"note", "text"}` and the same for a requirement. The answer and the decline of a question share one key of the inbox, so
+only the first of them counts.
 """
 
 import json
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from runtime.core.messages import Mailed
 
 MESSAGE_MAX = 10_000
-"""Characters of one note or requirement; longer material belongs into a new run's problem."""
+"""The most characters of one note or requirement. Longer material belongs into the problem of a new run."""
 PERSON_MAX = 32
-"""Characters of the name of a person who answers through a link."""
+"""The most characters of the name of a person who answers through a link."""
 MESSAGES_MAX = 100
-"""Notes and requirements of one run: they stand in every later prompt."""
+"""The most notes and requirements of one run. They are limited because every later prompt shows them."""
 
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
@@ -42,11 +42,11 @@ KINDS: tuple[MessageKind, ...] = ("note", "requirement")
 
 
 class ForPeopleOnly(UsageProblem):
-    """A program may not answer or decline this question."""
+    """A program tried to answer or decline a question that is only for people."""
 
 
 class NoteTold(TimedEvent):
-    """The user said something that the next prompts show; it changes nothing else."""
+    """The user sent a note, which later prompts show; it changes nothing else."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
@@ -55,7 +55,7 @@ class NoteTold(TimedEvent):
 
 
 class RequirementTold(TimedEvent):
-    """The user changed the requirements; later prompts show it, and a planning run replans."""
+    """The user sent a requirement, which later prompts show; a planning run replans."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
@@ -64,7 +64,7 @@ class RequirementTold(TimedEvent):
 
 
 class MailRefused(TimedEvent):
-    """A person's message could not be taken; the run goes on as if it had not come."""
+    """A person's message was refused; the run goes on as if it had not come."""
 
     kind: Literal["mail_refused"] = "mail_refused"
     key: str
@@ -93,9 +93,9 @@ class UserMessage:
     text: str
     """The message, at most `MESSAGE_MAX` characters."""
     place: int
-    """Its place among all that people have told the run, answers too, from 1."""
+    """Its place among all messages and answers that people sent to the run, from 1."""
     seen: bool = False
-    """Whether a prompt with it has gone out."""
+    """Whether a prompt with it has been sent."""
 
 
 Messages = tuple[UserMessage, ...]
@@ -103,7 +103,7 @@ Messages = tuple[UserMessage, ...]
 
 
 def next_place(messages: Messages, questions: Questions) -> int:
-    """Return the place of the next message of a person. Times would not do: two messages can have the same time."""
+    """Return the place of the next message of a person. Places are used because two messages can have the same time."""
     places = [*(message.place for message in messages), *(question.place for question in questions.values())]
     return 1 + max(places, default=0)
 
@@ -115,7 +115,7 @@ def add_message(messages: Messages, event: NoteTold | RequirementTold, place: in
 
 
 def mark_seen(messages: Messages) -> Messages:
-    """Return the messages, once a prompt with all of them has gone out."""
+    """Return the messages, all marked as seen, because a prompt with them was sent."""
     if all(message.seen for message in messages):
         return messages
     return tuple(replace(message, seen=True) for message in messages)
@@ -130,7 +130,7 @@ def accept_mail(
     never_strict: str,
     finished: bool = False,
 ) -> InboxEvent:
-    """Return the event of a person's message, or of its refusal."""
+    """Return the event of a person's message: what it does, or its refusal."""
     try:
         body = body_of(message.body)
         match body.get("kind"):
@@ -172,12 +172,11 @@ def _accept_message(questions: Questions, messages: Messages, body: dict[str, An
 
 
 def normalise_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:
-    """Return an answer in its normal form; `via` is the way by which it came, empty if it is not known.
+    """Return an answer in its normal form. `via` is the way by which it came; empty if it is not known.
 
-    `person` is the name of the person who gives it, if the way says that. An answer to a question that was withdrawn or
-    has expired meanwhile is taken too, so that no answer is lost.
-    Raises `UsageProblem` with the reason for one that cannot be taken, `ForPeopleOnly` for a program's; the question
-    stays as it is.
+    `person` is the name of the person who answers, if known. An answer to a withdrawn or expired question is accepted
+    too, so that no answer is lost. Raises `UsageProblem` with the reason if the answer is not accepted, and
+    `ForPeopleOnly` if a program may not give it; the question stays as it is.
     """
     _check_open(questions, name, "clarification_answered", via, person)
     return normal_answer(questions[name].request.answer_schema, answer)
@@ -189,7 +188,10 @@ def check_decline(questions: Questions, name: str, via: str, person: str = "") -
 
 
 def check_message(messages: Messages, text: object) -> str:
-    """Return the stored text of a note or requirement. Raises `UsageProblem` for one that cannot be taken."""
+    """Return the stored text of a note or requirement.
+
+    Raises `UsageProblem` if it is empty, too long or one too many.
+    """
     if not isinstance(text, str) or not text.strip():
         raise UsageProblem("there is nothing in this message")
     if len(text) > MESSAGE_MAX:

@@ -1,7 +1,7 @@
-"""Kinds of agents: one value says everything that the engine and the faces need to know about a kind.
+"""Kinds of agents: one value has everything that the engine and the interfaces need to know about a kind.
 
-A kind is registered by an entry point of the group `replan.kinds`, whose name is the kind's and whose value is the
-import path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
+An entry point of the group `replan.kinds` registers a kind: its name is that of the kind, and its value the import path
+of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -39,34 +39,34 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class ChildRun:
-    """A run that makes the result of a step of another run. Its kind may be another one."""
+    """A run that makes the result of a step of another run. The two may be of different kinds."""
 
     run: str
-    """Its id: `actors.run.ids.child_run` makes one from the parent's id."""
+    """Its id, which `actors.run.ids.child_run` makes from the parent's id."""
     kind: str
-    """The name of its kind, which says what drives it."""
+    """The name of its kind."""
     title: str
     """The title of the run in lists."""
     first: Callable[[float], Started]
     """Returns its first event, from the time in UTC seconds since 1970."""
     change: Mapping[str, Any] = field(default_factory=dict)
-    """The message that brings its settings up to date (`actors.run.settings`), where they were changed; else empty."""
+    """The message that passes changed settings on to it (`actors.run.settings`); empty if none were changed."""
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
 """Drives a child run to its end and returns its last state; None if its driver was parked before.
 
-A child that has begun goes on where its journal ends, and one that has finished is only read, unless it has failed. The
-state of one that waits for its provider is returned too. Raises `Halted` for a run that only a person can continue.
+A child that has begun goes on from the end of its journal. A finished child is only read, unless it has failed. If the
+child waits for its provider, its state is returned too. Raises `Halted` for a run that only a person can continue.
 """
 
 
 Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
-"""Asks a provider that has failed whether it is up; returns its fault if it is not."""
+"""Asks a failed provider whether it is up. Returns its fault; None if it is up."""
 
 
 def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
-    """Return a slot of calls that are not limited."""
+    """Return a slot for a call; calls are not limited."""
     return nullcontext()
 
 
@@ -76,14 +76,14 @@ async def _refuse_child(child: ChildRun) -> Any:
 
 @dataclass(frozen=True)
 class Resources:
-    """The resources that the process that drives a run gives its actors."""
+    """What the process that drives a run provides to its actors."""
 
     model: Any
-    """The model that `Kind.model` names, opened (`runtime.models.port.Model`); None where it names none."""
+    """The open model (`runtime.models.port.Model`) that `Kind.model` names; None if it names none."""
     clock: "Clock"
-    """The clock that waits go by."""
+    """The clock for waits."""
     registry: Any = None
-    """The guards and generators by name (`actors.handlers.registry.Registry`): built in, installed and passed in."""
+    """All guards and generators by name (`actors.handlers.registry.Registry`): built in, installed and passed in."""
     root: Path = field(default_factory=Path)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -91,17 +91,17 @@ class Resources:
     home: Path = field(default_factory=Path)
     """The home's folder."""
     threads: bool = True
-    """Whether slow work may run in threads; not in a simulation."""
+    """Whether slow work may run in threads; False in a simulation."""
     probe: Probe | None = None
-    """Asks the provider of the model whether it is up, without cost; None for a model in this process."""
+    """Asks the model's provider whether it is up, without cost; None for a model in this process."""
     slot: "CallSlot" = no_limit
-    """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
+    """The context manager around each call to the model; it waits for a free slot of the model's provider."""
     drive_child: DriveChild = _refuse_child
     """Drives the child runs."""
 
 
 class PreparedRun(Protocol):
-    """A run that may begin: everything about it is resolved and checked, and nothing is written."""
+    """A run that may begin: all of it is resolved and checked, and nothing is written yet."""
 
     @property
     def kind(self) -> str:
@@ -115,25 +115,25 @@ class PreparedRun(Protocol):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Notices for the user before the run starts."""
+        """Notices to show the user before the run starts."""
         ...
 
     def first(self, run: str, at: float) -> Started:
-        """Return its first event under an id, at a time in UTC seconds since 1970; it is the message that starts it.
+        """Return its first event, which is the message that starts it. `at` is in UTC seconds since 1970.
 
-        The event holds all that later decisions use: resolved configuration, limits, model and price.
+        The event holds everything that later decisions use: resolved configuration, limits, model and price.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The resources that a run is prepared with, beside the user's input."""
+    """What is needed to prepare a run, besides the user's input."""
 
     model: str
-    """The model that the user has chosen, in the form of `--model`."""
+    """The model that the user chose, in the form of `--model`."""
     price: Price | None
-    """The model's price; None where it is unknown."""
+    """The model's price; None if it is unknown."""
     registry: Any
     """The guards and generators by name, as in `Resources`."""
     root: Path
@@ -143,18 +143,18 @@ class Setup:
     now: float
     """The time of the preparation, in UTC seconds since 1970."""
     daily_usd: float | None = None
-    """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
+    """The home's daily budget in dollars; None if there is none. With a budget, the model's price must be known."""
     call_seconds: float = CALL_SECONDS
-    """The time limit of one call of the model in seconds, where nobody sets one."""
+    """The time limit of one call of the model in seconds, if nobody sets another."""
     call_seconds_of: Callable[[str], float] = lambda _: CALL_SECONDS
-    """Returns the same for another model."""
+    """Returns the usual time limit of a call of another model, in seconds."""
     price_of: Callable[[str], Price | None] = lambda _: None
-    """Returns the price of another model; None where it is unknown. Raises `UsageProblem` for one that is not there."""
+    """Returns the price of another model; None if it is unknown. Raises `UsageProblem` if there is no such model."""
     settings_of: Callable[[str], ModelSettings] = lambda _: ModelSettings()
     """Returns the settings that the user has configured for a model."""
 
     def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
-        """Raise `UsageProblem` where money is limited, by the run (`limited`) or by the day, and no price is known.
+        """Raise `UsageProblem` if money is limited, by the run (`limited`) or by the day, and a price is unknown.
 
         `others` are the prices of further models of the run, by name.
         """
@@ -171,12 +171,12 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class ForkConfig:
-    """The configuration of a fork, where it is not that of the run that it was forked from."""
+    """The configuration of a fork, if it differs from that of the other run."""
 
     pinned: str
-    """Its JSON, as in the kind's first event."""
+    """The configuration as JSON, as in the kind's first event."""
     stop_below: float | None = None
-    """The limit `stop_below` that goes with it."""
+    """The limit `stop_below` that this configuration sets."""
 
 
 def _run_state(state: Any) -> RunState[Any] | None:
@@ -204,59 +204,64 @@ class Kind(Generic[S, E]):
     """
 
     name: str
-    """Its name, which is stored with every run. Frozen."""
+    """Its name, which every run stores. Frozen."""
     machine: "RunMachine[S, E]"
-    """Its machine, which has no state of its own: one value serves all runs."""
+    """Its machine. A machine has no state, so one value serves all runs."""
     codec: Codec[E]
     """The codec of its events, with the version of their format."""
     actors: (
         "Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]"
     )
-    """Returns the actors of a run that has begun, or a context manager that opens and closes what they need."""
+    """Returns the actors of a run that has begun, or a context manager that opens and closes what the actors need."""
     prepare: Callable[[Any, Setup], PreparedRun] = _refuse_preparation
-    """Returns a run that may begin, from user input of a type that is the kind's own. Raises `UsageProblem`."""
+    """Returns a run that may begin, from user input of the kind's own type. Raises `UsageProblem`."""
     model: Callable[[S], str | None] = lambda _: None
-    """Returns the model that a begun run uses, in the form of `--model`; None for none."""
+    """Returns the model of a begun run, in the form of `--model`; None if it uses none."""
     step_models: Callable[[S], Mapping[str, str]] = lambda _: {}
-    """Returns the models that steps of a begun run use in place of that one, by step."""
+    """Returns the models that steps of a begun run use in place of the run's model, by step."""
     children: Callable[[S], Sequence[str]] = lambda _: ()
     """Returns the ids of the child runs of a begun run, the oldest first."""
     run_state: Callable[[S], RunState[Any] | None] = _run_state
-    """Returns the common part of a state; None before the run began."""
+    """Returns the part of a state that every kind has; None before the run began."""
     made_from: Callable[[S], str] = lambda _: ""
-    """Returns the id of the run whose result a begun run was made from, such as its plan; empty for none."""
+    """Returns the id of the run from whose result a begun run was made, such as its plan; empty if there is none."""
     title: Callable[[S], str | None] = lambda _: None
-    """Returns the title that a begun run was admitted with, for checks; None where its records do not say."""
+    """Returns the title with which a begun run was admitted, for checks; None if its records have none."""
     purpose: Callable[[Replied], str] = lambda event: step_of(event.request_id)
     """Returns the purpose of a reply; a scripted model has a list of replies for each purpose."""
     missing: Callable[[S, Any], Sequence[str]] = lambda _, __: ()
-    """Returns the plug-ins that a begun run needs and the registry lacks, such as `guard 'mine'`."""
+    """Returns the plug-ins that a begun run needs and that the registry does not have, such as `guard 'mine'`."""
     drift: Callable[[E, S, Resources], str] = lambda _, __, ___: ""
-    """Returns a line about the changes of a run's files since its start (its first event); empty for none."""
+    """Returns a line about the changes of a run's files since its start (its first event); empty if there are none."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
-    """Returns the subject of an event for logs and actors: `step`, `node`, `branch` or fields of its own."""
+    """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of the kind's own."""
     correction: Callable[[S, str], Mapping[str, Any] | None] = _refuse_correction
     """Returns the message for a text with a value, such as `FIELD=VALUE`; None for a plain note.
 
-    Raises `UsageProblem` with the reason for one that the run cannot take.
+    Raises `UsageProblem` with the reason if the run cannot accept it.
     """
     fork_workspace: Callable[[Iterable[tuple[E, S]]], ForkWorkspace | None] = lambda _: None
-    """Returns the workspace that a fork copies, from a run's events with the states after them; None for none."""
+    """Returns the workspace to copy for a fork; None if there is none. It reads the run's events, each with the state
+    after it.
+    """
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
-    """Returns the JSON of the configuration of a run in another workspace, by its absolute path."""
+    """Returns the configuration of a run, as JSON, changed to work in another workspace, given by its absolute path."""
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
-    """Returns the configuration of a fork under another workflow, another policy, or both. Raises `UsageProblem`."""
+    """Returns the configuration of a fork with another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
-    """Returns the reason why a run's actions cannot be undone, as a clause; empty if they can."""
+    """Returns why a run's actions cannot be undone, as a clause; empty if they can."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
-    """Returns the Mermaid diagram of a file that runs of this kind are started with, from its shipped name or its path
-    and the folder of the shipped files; None for another kind's file. Raises `UsageProblem` for an unreadable one."""
+    """Returns the Mermaid diagram of a file from which runs of this kind start; None for a file of another kind.
+
+    The file is given by its shipped name or its path, with the folder of the shipped files. Raises `UsageProblem` if it
+    is unreadable.
+    """
     views: Views[S, E] = field(default_factory=Views)
     """How its runs are shown to people and as JSON."""
 
     @property
     def takes_other_rules(self) -> bool:
-        """Whether a fork of its runs can go on under another workflow or policy."""
+        """Whether a fork of its runs can use another workflow or policy."""
         return self.fork_config is not _refuse_other_workflow
 
     @property

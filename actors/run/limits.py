@@ -1,10 +1,9 @@
 """The limits that a person may set for a run of any kind, and the settings of its calls, in one table. Pure.
 
-It has the name, unit, bounds and help of each.
-
-Each face is made from the table: options of the command line, keywords of Python, bodies of HTTP, arguments of MCP,
-forms of the page, ceilings in the config file, and rows of the documentation. A limit has the same name in all of them.
-The amounts that a run is held to are `runtime.core.ledger.Limits`.
+The table has the name, unit, bounds and help of each limit. All interfaces are made from it: options of the command
+line, keywords of Python, bodies of HTTP, arguments of MCP, forms of the page, ceilings in the config file, and rows of
+the documentation. A limit has the same name in all of them. The amounts that a run may use are in
+`runtime.core.ledger.Limits`.
 """
 
 import re
@@ -19,8 +18,9 @@ if TYPE_CHECKING:  # The help of the command line loads no pydantic.
     from runtime.core.ledger import Limits
 
 Unit = Literal["count", "dollars", "time", "chance", "switch", "settings"]
-"""The unit of a limit: whole numbers, dollars, a length of time, a number from 0 to 1, true and false, or names
-with values."""
+"""The unit of a limit: whole numbers, dollars, a length of time, a number from 0 to 1, a switch (true or false), or
+settings (names with values).
+"""
 Duration = float | str
 """A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
 
@@ -32,7 +32,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 @dataclass(frozen=True, slots=True)
 class LimitSpec:
-    """The facts about one limit for every face."""
+    """The facts about one limit, for all interfaces."""
 
     help: str
     """Its meaning, in one sentence."""
@@ -41,28 +41,32 @@ class LimitSpec:
     unit: Unit
     """The unit of its values."""
     most: float
-    """Its largest value: a larger one is a typing error. Below, sums are exact and years have four digits."""
+    """Its largest value; a larger one is taken for a typing error. Up to it, sums are exact and years have four
+    digits.
+    """
     key: str
     """Its key in the message that changes a run (`actors.run.settings`)."""
     ceiling: bool = False
-    """Whether the config file may bound what clients of a server ask for."""
+    """Whether the config file may set a maximum for what clients of a server ask for."""
 
     plain: bool = False
-    """Whether the command line also takes a plain number of seconds, which nobody would take for minutes."""
+    """Whether the command line also accepts a number of seconds without a unit, because nobody would read it as
+    minutes.
+    """
 
     @property
     def of_run(self) -> bool:
-        """Whether it limits the whole run, so that a higher one lets a run go on that had ended for want of it."""
+        """Whether it limits the whole run. Then a run that it has ended can go on with a higher one."""
         return self.key not in ("timeout_seconds", "output_tokens_max", "model_settings")
 
     @property
     def described(self) -> str:
-        """The help, for a face that takes a length of time also as a number."""
+        """The help text, for an interface that also accepts a length of time as a number."""
         return f"{self.help} A number of seconds, or a text such as 15m." if self.unit == "time" else self.help
 
 
 class RunLimits(TypedDict, total=False):
-    """The limits that are set for a run; a limit that is missing or None has its usual value."""
+    """The limits that are set for a run. A limit that is missing or None has its usual value."""
 
     max_calls: Annotated[
         int | None, LimitSpec("Model calls at most.", "Model calls", "count", 10**6, "calls", ceiling=True)
@@ -168,14 +172,14 @@ LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
 
 
 def flag(name: str) -> str:
-    """Return the option of the command line for the name of a limit or of another keyword."""
+    """Return the option of the command line for a limit or another keyword."""
     return f"--{name.replace('_', '-')}"
 
 
 def seconds_of(value: object) -> object:
-    """Return a text such as `15m` as seconds, and any other value as it is.
+    """Return a length of time such as `15m` in seconds, and any value that is not a text unchanged.
 
-    Raises `ValueError` for another text, and for true and false, which Python takes for numbers.
+    Raises `ValueError` for any other text, and for true and false, which Python treats as numbers.
     """
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a length of time such as 30s, 15m, 2h or 1d")  # noqa: TRY004 -- as documented
@@ -188,18 +192,18 @@ def seconds_of(value: object) -> object:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a length of time as it is typed, in the largest unit of which it is a whole number."""
+    """Return a length of time as users type it, in the largest unit that gives a whole number."""
     unit = next((unit for unit, second in reversed(_SECONDS.items()) if seconds % second == 0), "s")
     return f"{seconds / _SECONDS[unit]:.15g}{unit}"
 
 
 def split_limits(values: dict[str, Any]) -> RunLimits:
-    """Take the limits out of the parameters of a function or a form, and return them."""
+    """Remove the limits from the parameters of a function or a form, and return them."""
     return cast("RunLimits", {name: values.pop(name) for name in LIMITS if name in values})
 
 
 def check_limits(limits: RunLimits) -> RunLimits:
-    """Return the limits that are set, times as seconds, and `compact` as the setting that it is.
+    """Return the limits that are set, with times in seconds and the switch `compact` as a setting of calls.
 
     Raises `UsageProblem`, whose place is the limit.
     """
@@ -231,7 +235,8 @@ def check_limits(limits: RunLimits) -> RunLimits:
 def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: float | None = None) -> "Limits":
     """Return the limits of a run's ledger.
 
-    `calls` is the usual limit of calls and `now` the start of the run; `stop_below` is what its configuration says.
+    `calls` is the usual limit of calls, and `now` the start of the run. `stop_below` comes from the run's
+    configuration.
     """
     from runtime.core.ledger import Limits, micro_limit  # noqa: PLC0415 -- the help of the command line loads no pydantic
 
@@ -248,12 +253,12 @@ def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: floa
 
 
 def least_value(limits: RunLimits) -> float | None:
-    """Return the least chance of success per call that the limits ask of a move; None where they say nothing."""
+    """Return the least chance of success per call that a move must have; None if the limits do not say."""
     return 0.0 if limits.get("keep_trying") else limits.get("stop_below")
 
 
 def _fits(spec: LimitSpec, value: object) -> bool:
-    """Tell whether a value has the type and lies in the bounds of a limit."""
+    """Tell whether a value has the type of a limit and lies within its bounds."""
     if spec.unit == "switch":
         return value is True
     if isinstance(value, bool) or not isinstance(value, int if spec.unit == "count" else int | float):

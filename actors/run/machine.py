@@ -1,7 +1,7 @@
-"""The machine of a run: all that runs of every kind do alike. A kind has a subclass, which decides. Pure.
+"""The machine of a run: what runs of all kinds have in common. Each kind has a subclass, which decides. Pure.
 
 The methods that a kind defines come first: those without a body, and those with a default. The protocol of machines
-follows. A kind overrides only `brief` of it, where its actors need more, and `decide`, where its rules need more.
+follows. Of the protocol a kind overrides only `brief`, if its actors need more, and `decide`, if its rules need more.
 """
 
 from abc import ABC, abstractmethod
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
 
 
 ERROR_MAX = 500
-"""Characters of a bug's message that a run's end shows."""
+"""The most characters of a bug's message that the end of a run shows."""
 
 ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested | RunFinished
 
 
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
-    """Return the event that follows from a message of the shell, or None for a duplicate.
+    """Return the event that follows from a message of the shell; None for a duplicate.
 
-    A run with a final end accepts none, except a takeover while one of its tools may be at work.
+    A run with a final end accepts none, except a takeover while one of its tools may still run.
     """
     if run.finished is not None:
         return _accept_after_end(run, run.finished, message)
@@ -88,7 +88,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
 
 
 def _accept_after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
-    """Return the event of a message to a run that has ended; a run may go on if its end is not final."""
+    """Return the event of a message to a run that has ended. Such a run may go on if its end is not final."""
     match message:
         case Mailed() if not end.final:
             return _accept_mail(run, message)
@@ -114,7 +114,7 @@ def _resume_run(message: Resumed) -> RunResumed:
 
 
 def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
-    """Return the event that follows from a fault of a call, of the provider or of a child run; None for a duplicate."""
+    """Return the event that follows from a fault of a call, a provider or a child run; None for a duplicate."""
     if message.request_id == waits.PROVIDER or message.until is not None:
         return outage.continue_outage(run, message) if run.finished is None else None
     return calls.accept_fault(run.calls, run.ledger, message)
@@ -129,7 +129,7 @@ class MachineConfig(Protocol):
 
     @property
     def price(self) -> Price | None:
-        """The model's price; None where it is unknown, so that no cost is counted."""
+        """The model's price; None if it is unknown, and then no cost is counted."""
         ...
 
     @property
@@ -138,7 +138,7 @@ class MachineConfig(Protocol):
         ...
 
     def with_settings(self, event: SettingsChanged) -> Any:
-        """Return the configuration after a person has changed it."""
+        """Return the configuration after a person changed settings."""
         ...
 
 
@@ -147,12 +147,12 @@ class BegunState(Protocol):
 
     @property
     def run(self) -> RunState[Any]:
-        """The common part."""
+        """The part that every kind has."""
         ...
 
     @property
     def config(self) -> MachineConfig:
-        """The configuration, as people have changed it."""
+        """The configuration, with the changes that people made."""
         ...
 
 
@@ -162,10 +162,10 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class CallPrompt:
-    """The texts that a call sends to a model, and the limits of the call."""
+    """The texts that a call sends to a model, and its limits."""
 
     purpose: str
-    """The purpose of the call: a step, or a name of the kind's own."""
+    """The purpose of the call: a step, or another name that the kind defines."""
     text: "Rendered"
     """The system message and the user message."""
     output_tokens_max: int
@@ -173,25 +173,26 @@ class CallPrompt:
     timeout_seconds: float
     """The time limit of one try, in seconds."""
     schema: Mapping[str, Any] | None = None
-    """The JSON Schema that the reply is to fit; None for text."""
+    """The JSON Schema that the reply must fit; None for a reply as text."""
     schema_bytes: int = 0
-    """The length of the sent schema."""
+    """The length of the schema as it is sent, in bytes."""
     model: str = ""
-    """The model that is asked; empty for the run's own."""
+    """The model to ask; empty for the run's own."""
     own_price: Price | None = None
-    """The price of a model that is not the run's own; None where it is unknown."""
+    """The price of a model that is not the run's own; None if it is unknown."""
     settings: "ModelSettings | None" = None
-    """The settings of the call; None where all are the provider's own."""
+    """The settings of the call; None for the provider's defaults."""
     material: Callable[[], Mapping[str, Any]] = dict
-    """Returns the material of the prompt, for models in this process."""
+    """Returns the data from which the prompt was made, for models in this process."""
 
 
 def try_fields(
     state: BegunState, prompt: CallPrompt, node: str, try_number: int, *, call: str = "", reserve: Amount | None = None
 ) -> dict[str, Any]:
-    """Return the fields of the request for a try of a call, which reserves the most that the call can cost.
+    """Return the fields of the request for a try of a call; it reserves the most that the call can cost.
 
-    `call` is the call's name if it is not the node's; `reserve` is the reservation of a request that no model answers.
+    `call` is the call's name if it differs from the node's. `reserve` is the reservation if no model answers the
+    request.
     """
     if reserve is None:
         sent = prompt.text.byte_count + prompt.schema_bytes
@@ -219,35 +220,35 @@ def _is_timed(event_type: type) -> bool:
 
 
 class RunMachine(ABC, Generic[S, E]):
-    """The base class of the machines of all kinds. A machine holds no state: it is the same value for all runs.
+    """The base class of the machines of all kinds. A machine has no state: one value serves all runs.
 
     `S` is the type of the state of a run that has begun, `E` that of its events.
     """
 
     reissued: ClassVar[type[CallReissued]]
-    """The event by which an open call of an earlier driver is asked for again."""
+    """The type of the event that requests an open call of an earlier driver again."""
 
     # What a kind defines.
 
     @abstractmethod
     def begin(self, event: Any) -> S:
-        """Return the state after the first event, which is of the kind's own class."""
+        """Return the state after the first event, which has the kind's own class."""
 
     @abstractmethod
     def apply(self, state: S, run: RunState[Any], event: E) -> S:
-        """Return the state after an event; `state` is the one before it, `run` the common part after it.
+        """Return the state after an event. `state` is the state before it, and `run` the common part after it.
 
-        It matches the kind's own events and leaves the others to `common`. Never decides, never fails.
+        It handles the kind's own events and passes all others to `common`. It never decides and never fails.
         """
 
     @property
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
-        """The decisions of the kind and those of every run, in the order in which they are tried."""
+        """Return the rules of the kind and those of every run, in the order in which they are tried."""
 
     @abstractmethod
     def next_try(self, state: S, request: Any) -> CallRequested | None:
-        """Return the request for the next try of a call, whether or not it can be paid; None where none is wanted."""
+        """Return the request for the next try of a call, even if it cannot be paid; None if no try is wanted."""
 
     @abstractmethod
     def prompt(self, state: S, request: Any) -> CallPrompt | None:
@@ -258,22 +259,22 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the event of a reply to an open call, from its request and the fields that all replies have."""
 
     def address(self, request: Any) -> str:
-        """Return the mailbox of a request for a call or a judgement."""
+        """Return the mailbox for a request of a call or a judgement."""
         del request
         return MODEL
 
     def price(self, state: S, request_id: str) -> Price | None:
-        """Return the price of the model that answers a request, also one that was withdrawn; None if it is unknown."""
+        """Return the price of the model that answers a request, even a withdrawn one; None if it is unknown."""
         del request_id
         return state.config.price
 
     def is_child(self, state: S, request: Any) -> bool:
-        """Tell whether a child run answers a request; a later driver goes on with that run, and does not ask anew."""
+        """Tell whether a child run answers a request. A later driver continues that run, and makes no new request."""
         del state, request
         return False
 
     def shows_messages(self, state: S, request: Any) -> bool:
-        """Tell whether the prompt of a request has the notes and requirements of the user."""
+        """Tell whether the prompt of a request contains the user's notes and requirements."""
         del state, request
         return True
 
@@ -283,34 +284,34 @@ class RunMachine(ABC, Generic[S, E]):
         return {}
 
     def verdict_event(self, state: S, message: Judged) -> E | None:
-        """Return the event of a verdict; None for one that nothing waits for."""
+        """Return the event of a verdict; None if nothing waits for it."""
         del state, message
         return None
 
     def message_event(self, state: S, message: Mailed) -> E | None:
-        """Return the event of a message from a person that only this kind knows; None for any other."""
+        """Return the event of a person's message that only this kind knows; None for any other message."""
         del state, message
         return None
 
     def end_event(self, end: RunFinished) -> RunFinished:
-        """Return an end from outside as the kind's own event."""
+        """Return an end from outside as an event of the kind's own class."""
         return end
 
     def question_view(self, state: S) -> Shown:
-        """Return the function that makes plain data of an open question."""
+        """Return the function that turns an open question into plain data."""
         del state
         return question_json
 
     # What a kind uses of it: the rest of `apply`, and decisions about calls.
 
     def common(self, state: S, run: RunState[Any], event: CommonEvent) -> S:
-        """Return the state after an event that changes nothing of the kind's own but the configuration."""
+        """Return the state after an event that changes nothing of the kind's own state except the configuration."""
         if isinstance(event, SettingsChanged):
             return changed(state, run=run, config=state.config.with_settings(event))
         return changed(state, run=run)
 
     def reissue(self, state: S) -> CallReissued | RunFinished | None:
-        """Ask again for the calls of an earlier driver, or end the run if one cannot be reserved."""
+        """Request the calls of an earlier driver again, or end the run if the budget cannot pay for one."""
         run = state.run
         for request_id, opened in run.calls.open.items():
             goes_on = opened.epoch != OF_ORIGIN and self.is_child(state, opened.request)
@@ -323,7 +324,7 @@ class RunMachine(ABC, Generic[S, E]):
         return None
 
     def further_try(self, state: S) -> CallRequested | Limit | None:
-        """Return the next try of a call whose pause is over, or the limit that allows none; None where none is due."""
+        """Return the next try of a call whose pause is over, or the limit that forbids it; None if no try is due."""
         run, short = state.run, None
         for tries in run.calls.tries.values():
             if tries.phase == "rested" and (again := self.next_try(state, tries.request)) is not None:
@@ -339,7 +340,7 @@ class RunMachine(ABC, Generic[S, E]):
         return NotStarted()
 
     def accept(self, state: S | NotStarted, message: RunMessage) -> E | Refused | None:
-        """Turn a message of the world into a fact."""
+        """Turn a message from outside into an event. Return None for a message without effect."""
         event: Any = None
         if isinstance(message, Started):
             event = message if isinstance(state, NotStarted) else None
@@ -384,7 +385,7 @@ class RunMachine(ABC, Generic[S, E]):
         return decision
 
     def decide(self, state: S) -> Any:
-        """Return the event of the first rule that returns one; None where no rule does."""
+        """Return the event of the first rule that returns one; None if no rule does."""
         run = state.run
         for common, function in self._table:
             event = function(run if common else state)
@@ -397,7 +398,7 @@ class RunMachine(ABC, Generic[S, E]):
         return tuple((rule.scope is Scope.COMMON, rule.function) for rule in self.rules)
 
     def evolve(self, state: S | NotStarted, event: E) -> S:
-        """Return the state after the event, with the time and the active time kept."""
+        """Return the state after the event, with its time and the active time updated."""
         if isinstance(state, NotStarted):
             return self.begin(event)
         run, fact = state.run, cast("Any", event)
@@ -413,13 +414,13 @@ class RunMachine(ABC, Generic[S, E]):
         return self.apply(state, run, event)
 
     def working(self, state: S) -> bool:
-        """Tell whether any work is open whose time counts as active: a model's, a tool's or a guard's."""
+        """Tell whether any work is open that counts as active time: of a model, a tool or a guard."""
         run = state.run
         open_calls = run.calls.open.keys() - run.held if run.waits else run.calls.open
         return bool(open_calls or tools.busy(run.tools) or self.judgements(state))
 
     def outstanding(self, state: S | NotStarted) -> Mapping[str, Work]:
-        """Return the open requests as work for models, guards, tools, the clock and the user."""
+        """Return the open requests, as work for models, guards, tools, the clock and the user."""
         run = state.run
         if isinstance(state, NotStarted) or run.finished is not None:
             return tools.work_of(run.tools, run.epoch)
@@ -473,10 +474,10 @@ class RunMachine(ABC, Generic[S, E]):
         return status_row(state.run, carried_out, working=working, shown=self.question_view(state))
 
     def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
-        """Tell whether somebody carries out an open call.
+        """Tell whether an actor is working on an open call.
 
-        An earlier driver's call is reissued or dropped: it may lie there until the home's budget allows it to be asked
-        again. A child run goes on by itself, unless it waits for its provider.
+        A call of an earlier driver has no actor: it waits to be reissued or dropped, for example until the home's
+        budget allows a new request. A child run goes on by itself, unless it waits for its provider.
         """
         run = state.run
         if run.waits and name in run.held:

@@ -1,4 +1,4 @@
-"""Open questions as plain data and as lines of text: the one way in which every face shows them. Pure."""
+"""Open questions as plain data and as lines of text, the same for all interfaces. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NotRequired, TypeVar, cast
@@ -17,28 +17,28 @@ from actors.values.question_form import PRIORITIES, Priority
 
 
 class AnswerChoice(TypedDict):
-    """An answer that may be chosen."""
+    """An answer that a person may choose."""
 
     value: str
-    """The answer, or how it begins where more is to be written."""
+    """The answer, or its beginning if the person writes the rest."""
     does: str
-    """What the run does after it, in a sentence."""
+    """What the run does after this answer, in a sentence."""
 
 
 class FollowingStep(TypedDict):
-    """A step that follows while nobody answers a question."""
+    """A step of the reminders that follows if nobody answers a question."""
 
     at: str
-    """When (ISO 8601, UTC)."""
+    """When the step follows (ISO 8601, UTC)."""
     ask: list[str]
-    """The names of the people who are asked then; empty where those who were asked before are reminded."""
+    """The names of the people who are asked then; empty if those who were asked before are reminded."""
 
 
 class OpenQuestion(TypedDict):
-    """An open question as the plain data that `replan questions --json` prints."""
+    """An open question as plain data, as `replan questions --json` prints it."""
 
     id: str
-    """The id that people answer it by (`RUN/ID`)."""
+    """The id for answers (`RUN/ID`)."""
     run_id: str
     """The id of the run that asks."""
     step: str
@@ -46,39 +46,41 @@ class OpenQuestion(TypedDict):
     text: str
     """The question: one sentence that ends in a question mark."""
     about: str
-    """What it is about and what depends on it, in sentences."""
+    """What it is about, and what depends on the answer, in sentences."""
     shown: str
-    """The passage, finding or words of a model that it is about, of several lines; empty for none."""
+    """The passage, finding or model's text that it is about, in several lines; empty if there is none."""
     choices: list[AnswerChoice]
-    """The answers that are offered, and what each does (`value`, `does`); all answers where these are finite."""
+    """The offered answers and what each does (`value`, `does`). If only certain answers are possible, all of them."""
     otherwise: str
     """What happens without an answer, in a sentence that begins `Without an answer,`."""
     priority: Priority
-    """How soon it wants an answer: `high`, `normal` or `low`."""
+    """How soon the run wants an answer: `high`, `normal` or `low`."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     blocks: list[str]
     """The steps that wait for the answer."""
     asked: str
-    """The time at which it was asked (ISO 8601, UTC)."""
+    """When it was asked (ISO 8601, UTC)."""
     answer_schema: dict[str, Any]
     """The JSON Schema of an answer."""
     until: NotRequired[str]
-    """The time at which it expires, or at which the run ends, if that is earlier (ISO 8601, UTC)."""
+    """When it expires or the run ends, whichever is earlier (ISO 8601, UTC); missing if neither is set."""
     asked_people: NotRequired[list[str]]
     """The names of the people who have been asked so far; missing if everybody who may answer is asked."""
     follows: NotRequired[list[FollowingStep]]
-    """The steps that follow while nobody answers; missing if there are none."""
+    """The steps that follow if nobody answers; missing if there are none."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
-    """Whether a person has to answer: a review, an approval, or what became of a tool's call; else it is missing."""
+    """Whether only a person may answer: a review, an approval, or a question about the outcome of a tool's call. Else
+    missing.
+    """
     artifact: NotRequired[str]
-    """For a review: the artifact, as its author wrote it."""
+    """For a review: the artifact as the model wrote it."""
 
 
 def question_name(run: str, question: Question) -> str:
-    """Return `RUN/QUESTION`, the id that `answer` and `questions` use."""
+    """Return `RUN/QUESTION`, the id of a question in `answer` and `questions`."""
     return f"{run}/{question.request.question_id}"
 
 
@@ -98,7 +100,7 @@ def question_json(run: str, question: Question) -> OpenQuestion:
 
 
 def answer_deadline(run: RunState[Any], name: str) -> float | None:
-    """Return the time after which an answer is too late, in UTC seconds since 1970; None where there is no such time.
+    """Return the time after which an answer is too late, in UTC seconds since 1970; None if there is no such time.
 
     It is the question's expiry or the run's deadline, whichever is earlier.
     """
@@ -110,11 +112,11 @@ def answer_deadline(run: RunState[Any], name: str) -> float | None:
 
 Q = TypeVar("Q", bound=Mapping[str, Any])
 Shown = Callable[[str, Question], OpenQuestion]
-"""Returns a question as plain data, from the run's id."""
+"""Returns a question as plain data; its first argument is the run's id."""
 
 
 def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[OpenQuestion]:
-    """Return the open questions of a run as plain data, in the order of `in_order`."""
+    """Return the open questions of a run as plain data, ordered by `in_order`."""
     questions = []
     for name in run.open_questions:
         question, until = shown(run.run_id, run.questions[name]), answer_deadline(run, name)
@@ -128,20 +130,20 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
 
 
 def in_order(questions: Iterable[Q]) -> list[Q]:
-    """Return open questions in the order in which every face lists them.
+    """Return open questions in the order in which every interface (command line, pages, API, MCP) lists them.
 
-    Those of the highest priority come first, and among them the one that has waited longest.
+    The highest priority comes first; questions of equal priority are ordered by age, the oldest first.
     """
     return sorted(questions, key=lambda item: (PRIORITIES.index(item["priority"]), str(item["asked"])))
 
 
 def encode_questions(questions: list[OpenQuestion]) -> bytes:
-    """Return open questions as a status row has them: a JSON array; empty for none."""
+    """Return open questions in the form that a status row stores: a JSON array; empty if there are none."""
     return orjson.dumps(questions) if questions else b""
 
 
 def decode_questions(row: bytes) -> list[dict[str, Any]]:
-    """Return the open questions of a status row. Raises `ValueError` for what no journal has written."""
+    """Return the open questions of a status row. Raises `ValueError` if no journal can have written it."""
     questions = orjson.loads(row or b"[]")
     if not isinstance(questions, list) or not all(
         isinstance(question, dict) and "id" in question for question in questions
@@ -151,7 +153,7 @@ def decode_questions(row: bytes) -> list[dict[str, Any]]:
 
 
 ARTIFACT_CHARACTERS_MAX = 20_000
-"""The characters of an artifact under review that are shown as text; `replan questions --json` has all of it."""
+"""The most characters of an artifact under review that are shown as text; `replan questions --json` has all."""
 Style = Literal["bold", "dim", ""]
 """The style of a line of a question."""
 
@@ -159,9 +161,9 @@ Style = Literal["bold", "dim", ""]
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:
     """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), each with its style.
 
-    The sentence comes first, then its priority where that is not normal, what depends on it, what it is about, the
-    choices or the form of the answer, and what happens without one. `numbered` says that a choice can be picked by its
-    number.
+    The order is: the sentence, the priority if it is not normal, what depends on the answer, what the question is
+    about, the choices or the form of the answer, and what happens without an answer. With `numbered`, a choice can be
+    picked by its number.
     """
     yield question_in_words(str(question["text"])), "bold"
     if question["priority"] != "normal":
@@ -184,14 +186,14 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
 
 
 def reminder_lines(question: Mapping[str, Any]) -> list[str]:
-    """Return lines about the people who were asked a question and the steps that follow; none without reminders."""
+    """Return lines about the people who were asked and the steps that follow; empty without reminders."""
     asked, follows = question.get("asked_people") or [], question.get("follows") or []
     lines = [f"Asked: {', '.join(asked)}."] if asked else []
     return lines + [f"Unless it is answered by {follow['at']}, {step_text(follow['ask'])}." for follow in follows]
 
 
 def subject_lines(question: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a question's subject: its passage or finding, and the artifact under review."""
+    """Return the lines about the subject of a question: its passage or finding, and the artifact under review."""
     rows = str(question["shown"]).split("\n") if question["shown"] else []
     content = str(question.get("artifact", ""))
     if not content:

@@ -1,8 +1,8 @@
 """Decides what follows when a model's provider fails: another try, a wait for the provider, or parking. Pure.
 
-A fault never ends a run (docs/explanation/endings.md). The first tries of a call come after pauses that double. Then,
-and at once where trying again cannot help, the run waits for the provider: before the next try the driver asks, without
-cost, whether it is up (`actors.handlers.handlers.wait`).
+A fault never ends a run (docs/explanation/endings.md). The first tries of a call are separated by pauses that double.
+After them, or at once if another try cannot help, the run waits for the provider. Before the next try the driver
+checks, without cost, whether the provider is up (`actors.handlers.handlers.wait`).
 """
 
 import hashlib
@@ -21,30 +21,36 @@ if TYPE_CHECKING:
     from actors.run.calls import Faulted
 
 TRIES_MAX = 5
-"""Transport tries of one call in a row, before the provider is asked whether it is up (docs/explanation/budgets.md)."""
+"""The most tries of one call in a row before the run waits for the provider (docs/explanation/budgets.md)."""
 PATIENCE_SECONDS = 600.0
-"""The usual patience: seconds of pauses, a server's Retry-After included, in which a process stays for its provider."""
+"""The usual patience: for how many seconds of pauses a process waits for its provider. Pauses that a server asks for
+(`Retry-After`) count.
+"""
 BAD_REPLIES_MAX = 2
-"""Replies of one call in a row that are no chat completion, before the run parks: the address may be of another API."""
+"""How many replies of one call in a row may be no chat completion before the run parks: the server may have another
+API.
+"""
 BACKOFF_FIRST = 1.0
-"""Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
+"""The seconds before the second try. They double with each further try, times a factor of 0.5 to 1.5 from a hash of the
+request's id.
+"""
 STAYING_SECONDS = 60.0
-"""The longest pause of a process that waits for a provider; to ask the provider costs nothing."""
+"""The longest pause in seconds while a process waits for a provider. It is short because the check costs nothing."""
 LEFT_SECONDS = 3600.0
-"""Seconds before the next try once no process waits for the provider."""
+"""The seconds before the next try if no process waits for the provider."""
 PAUSE_MAX = 86_400.0
 """The longest pause in seconds, even if a server asks for a longer one."""
 TIMEOUT_GROWN_MAX = 3600.0
-"""The longest time limit in seconds that a call gets because an earlier try of it took too long."""
+"""The longest time limit in seconds of a call that gets more time because an earlier try took too long."""
 
 _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
-"""Faults after which a person has to change the request: no try follows by itself."""
+"""The faults after which a person must change the request. No further try follows by itself."""
 _DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
-"""Faults that another try now does not help, and that may pass: the provider is waited for at once."""
+"""The faults that may pass, but that another try now does not help. The run waits for the provider at once."""
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
-    """Request a wait before the next try of a failed call, or for the provider; park where only a person can help."""
+    """Request a wait before the next try of a failed call, or for the provider. Park if only a person can help."""
     if not run.calls.tries or run.parked or run.renewing or PROVIDER in run.waits:
         return None
     for tries in run.calls.tries.values():
@@ -63,7 +69,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
 
 
 def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | None:
-    """Return the next wait after the provider of the run, or of a child run, was asked and is still down."""
+    """Return the next wait, after a check found the provider of the run or of a child run still down."""
     fault = message.fault.model_copy(update={"message": make_storable(message.fault.message)})
     if message.until is not None:
         name = f"{PROVIDER}:{message.request_id}"
@@ -81,8 +87,8 @@ def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | Non
 def time_limit(run: RunState[Any], call: str, configured: float) -> float | None:
     """Return the time limit of the next try of a call in seconds; None for the configured one.
 
-    It is twice that of the latest try where this took too long, up to `TIMEOUT_GROWN_MAX`, and never more than the
-    active time that is left: a server that was too slow once would be too slow again.
+    If the latest try took too long, the limit is doubled, up to `TIMEOUT_GROWN_MAX`: a slow server would be too slow
+    again. The limit is never longer than the active time that is left.
     """
     limit, tries, left = configured, run.calls.tries.get(call), run.ledger.active_left
     if tries is not None:
@@ -95,13 +101,13 @@ def time_limit(run: RunState[Any], call: str, configured: float) -> float | None
 
 
 def patience_of(run: RunState[Any]) -> float:
-    """Return the seconds of pauses in which a process stays for the run's provider."""
+    """Return for how many seconds of pauses a process waits for the run's provider."""
     own = run.ledger.limits.patience_seconds
     return PATIENCE_SECONDS if own is None else own
 
 
 def follows(kind: FaultKind) -> str:
-    """Return the reaction to a fault of a kind, in a few words."""
+    """Return in a few words what follows after a kind of fault."""
     if kind in _WRONG:
         return "the run parks"
     if kind in NO_COMPLETION:
@@ -114,7 +120,7 @@ def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> Wa
 
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
-    """Return the wait for the provider from a time on; a process stays for it only within the patience."""
+    """Return the wait for the provider that begins at `at`. A process waits only until the patience is used up."""
     left, pause = patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))
@@ -131,25 +137,25 @@ def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitReq
 
 
 def _is_hopeless(tries: Tries[C]) -> bool:
-    """Tell whether a call has failed in a way that another try would repeat."""
+    """Tell whether a call has failed in a way that another try would only repeat."""
     too_large = tries.failed.fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX
     return too_large or tries.bad_replies >= BAD_REPLIES_MAX
 
 
 def _is_over(run: RunState[C], tries: Tries[C]) -> bool:
-    """Tell whether no try follows by itself: none could help, or the tries in a row or the patience are used up."""
+    """Tell whether no further try follows: it could not help, or the tries in a row or the patience are used up."""
     over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > patience_of(run)
     return over or tries.failed.fault.kind in _DOWN or tries.failed.used is not None
 
 
 def _pause(tries: Tries[Any]) -> float:
-    """Return the seconds before the next try: as the server asked, else doubling."""
+    """Return the seconds before the next try: what the server asked for, else a pause that doubles."""
     retry_after = tries.failed.fault.retry_after
     return _doubled_pause(tries) if retry_after is None else min(max(0.0, retry_after), PAUSE_MAX)
 
 
 def _doubled_pause(tries: Tries[Any]) -> float:
-    """Return a pause in seconds that doubles with each try, with jitter by the request's id."""
+    """Return a pause in seconds that doubles with each try, with jitter from a hash of the request's id."""
     jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
     doubled = BACKOFF_FIRST * 2.0 ** min(tries.count - 1, 12)
     return min(doubled * (0.5 + jitter), LEFT_SECONDS)
@@ -160,6 +166,6 @@ def _reason(fault: Fault) -> str:
 
 
 def faults(run: RunState[Any]) -> Iterator[Fault]:
-    """Yield the faults for which the run waits or is parked, those of waits first."""
+    """Yield the faults because of which the run waits or is parked, those of waits first."""
     yield from (wait.fault for wait in run.waits.values() if wait.for_provider and wait.fault is not None)
     yield from (tries.failed.fault for tries in run.calls.tries.values() if tries.phase == "failed")

@@ -1,4 +1,4 @@
-"""Parking and pauses: a driver leaves, another takes over, calls wait for a further try or for the next day. Pure."""
+"""Parking and pauses: a driver leaves, another takes over, calls wait for their next try or for the next day. Pure."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -18,38 +18,40 @@ if TYPE_CHECKING:
 
 
 REASONS_MAX = 8
-"""The most reasons of parking that a run records before a driver resumes it: hosts try again for ever."""
+"""The most reasons for parking that a run records until a driver resumes it. Hosts retry without end, so they are
+limited.
+"""
 
 
 class RunResumed(TimedEvent):
-    """A driver took the run over under a new epoch."""
+    """A driver took the run over, under a new epoch."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("at_once",)
     kind: Literal["run_resumed"] = "run_resumed"
     epoch: int
-    """The number of the driver's lease."""
+    """The number of the driver's lease, which is the new epoch."""
     at_once: bool = False
-    """Whether a person asked, so that the next tries do not wait."""
+    """Whether a person resumed it, so that the next tries do not wait."""
 
 
 class RunParked(TimedEvent):
-    """The driver is about to leave; nothing new is asked until the run is resumed."""
+    """The driver is about to leave. The run makes no requests until it is resumed."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-    """Whether any driver goes on with it; else a person resumes it."""
+    """Whether any driver may resume it; else only a person resumes it."""
     why: str = ""
     """The reason, in one line for people."""
     cause: Halt = ""
-    """The cause that only a person can remove, if there is one."""
+    """The cause that only a person can remove; empty if there is none."""
 
 
 def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
-    """Return the state after a driver took over. The wait for the daily budget ends: the budget may have been raised.
+    """Return the state after a driver took over.
 
-    An end that can be undone is undone. Where a person has resumed the run, the next tries do not wait, and the
-    provider that was waited for is asked now.
+    The wait for the daily budget ends, because the budget may have been raised. An end that can be undone is undone. If
+    a person resumed the run, the next tries do not wait, and a provider that the run waits for is checked now.
     """
     waits, open_calls, ledger = waiting.remove_wait(run.waits, HOME_BUDGET), run.calls, run.ledger
     undone = run.undoes_end(at_once=event.at_once)
@@ -77,7 +79,7 @@ def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
 
 
 def replace_wait_end(wait: WaitRequested, until: float) -> WaitRequested:
-    """Return a wait with another end."""
+    """Return the wait with another end time."""
     return wait.model_copy(update={"until": until})
 
 
@@ -89,7 +91,7 @@ def park_run(run: RunState[C], event: RunParked) -> RunState[C]:
 
 
 def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
-    """Park the run once. If drivers come by themselves and none can go on, record each further reason once."""
+    """Park the run. If it is parked already and no driver can go on, record each new reason once."""
     why = make_storable(message.why)
     news = why not in ("", *run.parked_reasons) and len(run.parked_reasons) < REASONS_MAX
     if run.parked and not (news and run.handover):
@@ -98,7 +100,7 @@ def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
 
 
 def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | RunParked | WaitRequested | None:
-    """Wait for the next day of the daily budget, or park or end the run if waiting does not help."""
+    """Wait for the next day of the daily budget. Park or end the run if waiting does not help."""
     if message.until is None:
         outcome = Outcome.BUDGET_EXHAUSTED
         return RunFinished(outcome=outcome, why=message.why, cause="home_budget", at=message.at, mono=message.mono)
@@ -112,7 +114,7 @@ def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | Ru
 def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
     """Return the calls after a wait began: the next try of a call waits for its end.
 
-    `before` is the wait in whose place it comes: that for a provider that is still down.
+    `before` is the wait that it replaces, if the provider is still down.
     """
     if wait.request_id == PROVIDER:
         tries = {call: _pause_tries(item, wait, before) for call, item in calls.tries.items()}
@@ -130,9 +132,9 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 
 
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
-    """Return the calls after one failed while the provider is waited for: the rest of the wait is its pause too.
+    """Return the calls after one failed while the run waits for the provider: the rest of the wait is its pause too.
 
-    Without it, each of several calls at once would have a patience of its own.
+    Otherwise several calls that fail at once would each have the full patience.
     """
     tries = calls.tries[event.call]
     tries = replace(tries, waited=tries.waited + max(0.0, wait.until - event.at))
@@ -140,7 +142,7 @@ def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[
 
 
 def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
-    """Return the calls after the wait ended: the next try may be asked for."""
+    """Return the calls after a wait ended: their next try may be requested."""
     if wait.request_id == PROVIDER:
         return release_tries(calls)
     if wait.node is None or wait.call not in calls.tries:
@@ -151,7 +153,7 @@ def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
 
 
 def release_tries(calls: Calls[C]) -> Calls[C]:
-    """Return the calls after their provider is up again: each call that waits for it may be asked for."""
+    """Return the calls after their provider is up again: calls that waited for it may be requested."""
     tries = {
         call: replace(item, phase="rested") if item.phase == "failed" else item for call, item in calls.tries.items()
     }
@@ -159,9 +161,10 @@ def release_tries(calls: Calls[C]) -> Calls[C]:
 
 
 def restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
-    """Return the calls after a person has resumed the run: with a new patience, and without parking.
+    """Return the calls after a person resumed the run: they have their full patience again, and do not park.
 
-    With `ask_first` they wait for the provider, which is asked at once; else they may be asked for.
+    With `ask_first` they wait until the provider has been checked, which happens at once; else they may be requested
+    now.
     """
     tries = {call: _restart_tries(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls

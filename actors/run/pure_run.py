@@ -1,6 +1,6 @@
-"""A run of a small agent without actors, for tests: the test gives the replies. Pure.
+"""A run of a small agent without actors, for tests that supply the replies. Pure.
 
-The machine is the real one, so budgets, tries and questions are as in a run that is driven; nothing is called.
+The machine is the real one, so budgets, tries and questions work as in a driven run. No model and no tool is called.
 """
 
 import json
@@ -21,14 +21,14 @@ from runtime.core.messages import Mailed
 from runtime.models.port import Reply
 
 START = 1_000_000_000.0
-"""When such a run begins, in UTC seconds since 1970; each message comes one second after the last."""
+"""When the run begins, in UTC seconds since 1970. Each message comes one second after the previous one."""
 
 
 class PureRun(Generic[D]):
-    """A run of an agent: after each message the machine has decided all that follows.
+    """A run of an agent. After each message, the machine has made all decisions that follow.
 
-    Methods that give an answer raise `AssertionError` where the run waits for none of that sort, or for several, and
-    where the run refuses it.
+    The methods that answer something raise `AssertionError` if the run waits for no such thing or for several, and if
+    the run refuses the answer.
     """
 
     def __init__(self, agent: Agent[D], task: str, limits: Limits | None = None) -> None:
@@ -53,7 +53,7 @@ class PureRun(Generic[D]):
 
     @property
     def question(self) -> ClarificationRequested:
-        """The event of the question that is open."""
+        """The event of the open question."""
         request = self._find_only_work(USER).request
         assert isinstance(request, ClarificationRequested)
         return request
@@ -67,7 +67,7 @@ class PureRun(Generic[D]):
 
     @property
     def finished(self) -> RunFinished | None:
-        """The run's end, once it has one."""
+        """The run's end; None until it has ended."""
         return self.state.run.finished
 
     def reply(self, text: str) -> None:
@@ -95,7 +95,7 @@ class PureRun(Generic[D]):
         self._post(kind=kind, text=text)
 
     def _find_only_work(self, address: str) -> Work:
-        """Return the one piece of work of an address."""
+        """Return the only piece of open work for an address."""
         work = list(self.machine.outstanding(self.state).values())
         fitting = [item for item in work if item.address.startswith(address)]
         assert len(fitting) == 1, f"the run waits for {[open_work.address for open_work in work]}"

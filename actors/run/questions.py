@@ -1,8 +1,8 @@
 """Questions to people: their events, the table of their status changes, and when they expire. Pure.
 
-A question has an id of its own for each time it is asked. It is open while it is `asked`; every other status is reached
-by an event. The run goes on without an answer to a declined, expired or withdrawn question. A late answer to an expired
-or withdrawn question is still recorded, and later prompts show it.
+A question gets a new id each time it is asked. It is open while its status is `asked`; an event leads to any other
+status. After a declined, expired or withdrawn question the run goes on without an answer. A late answer to an expired
+or withdrawn question is recorded too, and later prompts show it.
 """
 
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ SUCCEEDED = "it ran and succeeded"
 FAILED = "it ran and failed"
 NOT_RUN = "it did not run"
 OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
-"""The answers that a person may give about a call whose outcome is unknown."""
+"""The answers that a person may give about a call with an unknown outcome."""
 
 
 def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool = False) -> AskedForm:
-    """Return the question about the outcome of a call that broke off; `lives` says that it may still be running.
+    """Return the question about the outcome of a call that was interrupted. `lives` says that it may still be running.
 
     `forked` says that the call was made by the run from which this one was forked.
     """
@@ -60,23 +60,26 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 
 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
-"""The way by which an answer was given: the command line, the web page, the HTTP API, the MCP server, `replan.answer`,
-the `ask` function of a Python program, or a signed link of a named person; empty if it is not known."""
+"""The way by which an answer was given; empty if it is not known.
+
+The ways are the command line, the web page, the HTTP API, the MCP server, `replan.answer`, the `ask` function of a
+Python program, and a signed link of a named person.
+"""
 VIAS: tuple[Via, ...] = get_args(Via)
 """All ways by which an answer can be given."""
 
 
 def read_via(value: object) -> Via:
-    """Return the way that a message or a stored event names; empty for one that is not among `VIAS`."""
+    """Return the way that a message or a stored event names; empty for a name that is not in `VIAS`."""
     return next((via for via in VIAS if via == value), "")
 
 
 StoredVia = Annotated[Via, BeforeValidator(read_via)]
-"""A way in a stored event; a way that is not used any more is read as empty."""
+"""The way of an answer in a stored event. A way that no longer exists is read as empty."""
 NAMED: tuple[Via, ...] = ("link",)
-"""The ways by which only people with a known name answer."""
+"""The ways of answering that always tell who answered: only named people get links."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
-"""The ways by which only a person answers; by the others a program may answer too."""
+"""The ways by which only people can answer. Programs may use the other ways too."""
 WAYS: Mapping[Via, str] = {
     "": "",
     "cli": " on the command line",
@@ -87,39 +90,39 @@ WAYS: Mapping[Via, str] = {
     "ask": " in a Python program",
     "link": " through a link",
 }
-"""The words for each way, as they follow "answered" in a sentence."""
+"""The text for each way, to follow "answered" in a sentence."""
 USER = "user"
-"""The address of questions; a run that has only these open needs no process."""
+"""The address of questions. A run whose only open work is questions needs no process."""
 
 
 class ClarificationRequested(AskedForm, Event):
-    """A person was asked a question, in the form that people see; what is stored is what is shown."""
+    """A person was asked a question. The stored form is the form that people see."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("for_people", "priority", "reminders")
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
     """The id of the question."""
     node: str
-    """The subject of the question, as the kind of agent names it."""
+    """What the question is about, as a name that the kind of agent defines."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     blocks: tuple[str, ...]
     """The parts of the run that wait for the answer."""
     review: bool = False
-    """Whether the node's artifact is to be approved or rejected."""
+    """Whether the question asks a person to approve or reject the node's artifact."""
     for_people: bool = False
     """Whether no program may answer it; see `people_only`."""
     reminders: Reminders | None = None
-    """Who is asked first, and what is done while nobody answers; None without reminders."""
+    """Who is asked first, and what happens while nobody answers; None without reminders."""
 
     @property
     def step(self) -> str:
-        """The step that asks, and that the answer leads back to."""
+        """The step that asks. The answer leads the run back to it."""
         return step_of(self.node)
 
     @property
     def people_only(self) -> bool:
-        """Whether no program may answer: an approval, a review, or what became of a tool's call."""
+        """Whether no program may answer: an approval, a review, or a question about the outcome of a tool's call."""
         return self.for_people or self.review or self.answer_schema == OUTCOME_SCHEMA
 
 
@@ -134,26 +137,26 @@ class ClarificationAnswered(TimedEvent):
     answer: str
     """The answer, normalized by the question's schema."""
     via: StoredVia = ""
-    """How it came."""
+    """The way by which the answer came."""
     person: str = ""
-    """The name of the person, if it came through a link or an account of theirs; else empty."""
+    """The name of the person, if the answer came through their link or account; else empty."""
 
 
 class ClarificationDeclined(TimedEvent):
-    """The user will not answer a question; its `otherwise` says what follows."""
+    """The user declined a question; its `otherwise` says what follows."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("via", "person")
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
     via: StoredVia = ""
-    """How it came."""
+    """The way by which the decline came."""
     person: str = ""
-    """The name of the person, if it came through a link or an account of theirs; else empty."""
+    """The name of the person, if the decline came through their link or account; else empty."""
 
 
 class ClarificationWithdrawn(Event):
-    """Nobody needs the answer any more: the step that asked is redone for another reason."""
+    """Nobody needs the answer any more, because the step that asked is redone for another reason."""
 
     kind: Literal["clarification_withdrawn"] = "clarification_withdrawn"
     question_id: str
@@ -161,7 +164,7 @@ class ClarificationWithdrawn(Event):
 
 
 class ClarificationExpired(Event):
-    """Nobody answered a question in time; its `otherwise` says what follows."""
+    """Nobody answered a question in time. The question's `otherwise` says what follows."""
 
     kind: Literal["clarification_expired"] = "clarification_expired"
     question_id: str
@@ -172,7 +175,7 @@ ClosingEvent = ClarificationAnswered | ClarificationDeclined | ClarificationWith
 
 
 class Status(StrEnum):
-    """The status of a question; `MOVES` has the changes that are possible."""
+    """The status of a question; `MOVES` has the possible changes."""
 
     ASKED = "asked"
     ANSWERED = "answered"
@@ -190,7 +193,7 @@ MOVES: Mapping[tuple[Status, str], Status] = {
     (Status.WITHDRAWN, "clarification_answered"): Status.ANSWERED,
     (Status.EXPIRED, "clarification_answered"): Status.ANSWERED,
 }
-"""All status changes: (status, kind of event) to the next status. Every other combination is refused."""
+"""All status changes, from (status, kind of event) to the next status. All other combinations are refused."""
 
 _UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
 
@@ -200,21 +203,21 @@ class Question:
     """A question with its status and, once there is one, its answer."""
 
     request: ClarificationRequested
-    """The event that asked it: its text, the steps that wait for it and the schema of its answer."""
+    """The event that asked it, with its text, the steps that wait and the schema of its answer."""
     at: float
     """The time at which it was asked, in UTC seconds since 1970."""
     status: Status = Status.ASKED
-    """`asked` while it is open; every other status is closed."""
+    """`asked` while it is open; every other status means closed."""
     answer: str = ""
-    """The answer, normalized by the question's schema; empty where there is none."""
+    """The answer, normalized by the question's schema; empty if there is none."""
     place: int = 0
-    """The place of the answer, or of its decline, among all that people have told the run; 0 where nobody has."""
+    """The place of the answer or decline among all messages of people to the run, from 1; 0 if there is none."""
     via: Via = ""
-    """How the answer or the decline came."""
+    """The way by which the answer or the decline came."""
     person: str = ""
-    """The name of the person, if it came through a link or an account of theirs; else empty."""
+    """The name of the person, if the answer or decline came through their link or account; else empty."""
     steps_done: int = 0
-    """The number of steps of its reminders that are done."""
+    """How many steps of its reminders are done."""
 
     @property
     def open(self) -> bool:
@@ -223,7 +226,7 @@ class Question:
 
     @property
     def asked_people(self) -> tuple[str, ...]:
-        """The names of the people who have been asked so far; empty for everybody who may answer."""
+        """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
         return () if self.request.reminders is None else self.request.reminders.people_after(self.steps_done)
 
     def asks(self, person: str) -> bool:
@@ -231,11 +234,11 @@ class Question:
         return not self.asked_people or person in self.asked_people
 
     def can_take(self, kind: str) -> bool:
-        """Return whether an event of a kind may change its status. A closed review stays closed."""
+        """Tell whether an event of a kind may change its status. A closed review stays closed."""
         return (self.status, kind) in MOVES and (self.open or not self.request.review)
 
     def move(self, event: Event, place: int = 0) -> "Question":
-        """Return the question after an event that changes its status; `place` is that of a person's answer."""
+        """Return the question after an event that changes its status. `place` is the place of a person's answer."""
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
         moved = replace(self, status=MOVES[self.status, event.kind], answer=answer)
         if isinstance(event, ClarificationAnswered | ClarificationDeclined):
@@ -248,18 +251,18 @@ Questions = Mapping[str, Question]
 
 
 def close_question(questions: Questions, event: ClosingEvent, place: int) -> Questions:
-    """Return the questions with one of them closed, or answered late."""
+    """Return the questions after one of them was closed, or answered late."""
     return {**questions, event.question_id: questions[event.question_id].move(event, place)}
 
 
 def record_reminder(questions: Questions, event: ReminderEvent) -> Questions:
-    """Return the questions after a step of one's reminders."""
+    """Return the questions after a step of one question's reminders."""
     question = replace(questions[event.question_id], steps_done=event.steps_done)
     return {**questions, event.question_id: question}
 
 
 def end_questions(questions: Questions, event: Event) -> Questions:
-    """Return the questions after the run's end: nobody needs the answers to the open ones."""
+    """Return the questions after the run's end: open ones are closed, because nobody needs their answers."""
     return {name: question.move(event) if question.open else question for name, question in questions.items()}
 
 
@@ -274,7 +277,7 @@ def open_requests(questions: Questions) -> dict[str, ClarificationRequested]:
 
 
 def questions_for_prompts(questions: Questions) -> tuple[Clarified, ...]:
-    """Return the questions that prompts show: answered, declined or expired ones."""
+    """Return the questions that prompts show: those that were answered, declined or expired."""
     return tuple(
         Clarified(question.request.whole, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))
         for question in questions.values()
@@ -285,9 +288,9 @@ def questions_for_prompts(questions: Questions) -> tuple[Clarified, ...]:
 def expire(
     questions: Questions, waits: Waits, now: float, seconds: float | None
 ) -> ClarificationExpired | WaitRequested | None:
-    """Return the expiry of a question whose time is over, or else a request to wait until a question expires.
+    """Return the expiry of a question whose time is over, or a request to wait for the next expiry.
 
-    `seconds` is how long a question may stay open, None for ever.
+    `seconds` is how long a question may stay open; None means without limit.
     """
     if seconds is None:
         return None

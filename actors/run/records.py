@@ -1,4 +1,4 @@
-"""Records of any run as text for people, and as plain data. Pure."""
+"""The records of any run, as text for people and as plain data. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -38,9 +38,9 @@ from runtime.core.names import describe
 
 
 def record_text(event: Any, state: Any) -> str:
-    """Return an event in one line that is not yet sanitised; an event of the kind's own is only named.
+    """Return an event in one line that is not yet sanitised. Of an event of the kind's own, only the name is shown.
 
-    `state` is a state after the event, which has the texts of questions.
+    `state` is any state after the event; it has the texts of questions.
     """
     match event:
         case RunResumed():
@@ -101,13 +101,13 @@ def _question_text(event: Any, state: Any) -> str:
 
 
 def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
-    """Return who answered or declined a question, and by which way, if the event says so."""
+    """Return who answered or declined a question and by which way, as far as the event says so."""
     by = " by a program," if event.via in ("api", "mcp") else f" by {event.person}" if event.person else ""
     return f"{by}{WAYS[event.via]}"
 
 
 def _consequence_text(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
-    """Return the question's text about what follows without an answer."""
+    """Return what follows without an answer, in the words of the question."""
     text = state.run.questions[event.question_id].request.otherwise
     return f"{text[:1].lower()}{text[1:]}".removesuffix(".")
 
@@ -140,7 +140,7 @@ def cost_text(cost: ToolCost) -> str:
 
 
 def node_of_event(event: Any, state: Any) -> str:
-    """Return the node that an event is about, itself or by its request or question; empty for one about the run."""
+    """Return the node that an event is about, also through its request or question; empty if it is about the run."""
     match event:
         case CallReissued() | ToolReissued():
             node = event.again.node
@@ -161,13 +161,13 @@ def node_of_event(event: Any, state: Any) -> str:
 
 
 def log_fields(event: Any, state: Any) -> Mapping[str, str | int]:
-    """Return `step` and `node` of an event that names a node, a request or a question; else nothing."""
+    """Return `step` and `node` of an event that names a node, a request or a question; empty for other events."""
     node = node_of_event(event, state)
     return {"step": step_of(node), "node": node} if node else {}
 
 
 def changes_text(event: SettingsChanged) -> str:
-    """Return the changes of a person, as a clause."""
+    """Return a person's changes of settings as a clause."""
     parts = []
     if event.limits is not None:
         limits = event.limits.model_dump(exclude_none=True)
@@ -186,9 +186,9 @@ def changes_text(event: SettingsChanged) -> str:
 
 
 def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
-    """Return the line that progress shows for an event; empty for one that it leaves out.
+    """Return the line that progress shows for an event; empty for an event that is not shown.
 
-    `text` is how the kind shows an event in one line; None for `record_text`.
+    `text` returns an event of the kind in one line; None for `record_text`.
     """
     if _is_silent(event):
         return ""
@@ -198,7 +198,7 @@ def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = N
 
 
 def _is_silent(event: Any) -> bool:
-    """Tell whether progress leaves an event of any kind out: it follows from others, or is told elsewhere."""
+    """Tell whether progress shows no line for an event: it follows from others, or another line says the same."""
     match event:
         case Replied() | Settled() | WaitEnded():
             return True
@@ -213,11 +213,11 @@ def _is_silent(event: Any) -> bool:
 
 
 _DERIVED = ("request_id", "node", "step")
-"""Properties of events that are shown beside what is stored, so that readers of the JSON need not parse ids."""
+"""Properties of events that are shown with the stored fields, so that readers of the JSON need not parse ids."""
 
 
 def record_fields(event: Any) -> Mapping[str, Any]:
-    """Return an event as plain data without its time, which is the record's."""
+    """Return an event as plain data without its time. The time belongs to the record."""
     assert isinstance(event, Event)
     values = event.model_dump(mode="json")
     values.pop("at", None)

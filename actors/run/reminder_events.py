@@ -1,39 +1,42 @@
-"""Reminders of a question as data: when people are reminded, who is asked next, and the events of both. Pure."""
+"""The reminders of a question as data: when people are reminded, who is asked next, and the events of both. Pure."""
 
 from typing import Literal
 
 from runtime.core.events import Event, Seconds, Value
 
 ReminderScope = Literal["all", "approvals", "ordinary"]
-"""The questions that a rule applies to. Approvals are those that no program may answer; they include reviews and
-questions about the outcome of a tool's call."""
+"""Which questions a rule applies to. Approvals are the questions that no program may answer; they include reviews and
+questions about the outcome of a tool's call.
+"""
 Ending = Literal["", "expiry", "deadline"]
-"""What ends a question that nobody answers: its expiry, the run's deadline, or nothing."""
+"""What ends a question that nobody answers: its expiry, the run's deadline, or nothing (empty)."""
 
 
 class ReminderStep(Value):
-    """What is done once a question has been open for a time."""
+    """What is done after a question has been open for some time."""
 
     after_seconds: Seconds
-    """The seconds since it was asked."""
+    """The seconds after the question was asked."""
     ask: tuple[str, ...] = ()
-    """The names of the people who are asked from then on; empty to remind those who were asked before."""
+    """The names of the people who are asked from then on. If it is empty, those who were asked before are reminded."""
 
 
 class Reminders(Value):
-    """The steps that follow while nobody answers a question; they are recorded with the question."""
+    """The steps that follow if nobody answers a question; the question's event stores them."""
 
     ask: tuple[str, ...] = ()
-    """The names of the people who are asked first; empty for everybody who may answer it."""
+    """The names of the people who are asked first; empty for everybody who may answer."""
     steps: tuple[ReminderStep, ...] = ()
     """The later steps, the earliest first."""
     until: Seconds | None = None
-    """When it expires or the run ends, whichever is earlier, in UTC seconds since 1970; None where neither is set."""
+    """When the question expires or the run ends, whichever is earlier, in UTC seconds since 1970; None if neither is
+    set.
+    """
     ending: Ending = ""
-    """Whether `until` is the expiry or the deadline."""
+    """Whether `until` is the expiry or the deadline; empty if `until` is None."""
 
     def people_after(self, steps_done: int) -> tuple[str, ...]:
-        """Return the names of those who are asked after a number of steps; empty for everybody who may answer."""
+        """Return the names of the people who are asked after so many steps; empty for everybody who may answer."""
         if not self.ask:
             return ()
         names = [*self.ask, *(name for step in self.steps[:steps_done] for name in step.ask)]
@@ -41,10 +44,10 @@ class Reminders(Value):
 
 
 class ReminderRule(Value):
-    """The reminders of some of a run's questions."""
+    """The reminders for some questions of a run."""
 
     questions: ReminderScope = "all"
-    """The questions that it applies to."""
+    """Which questions it applies to."""
     ask: tuple[str, ...] = ()
     """The names of the people who are asked first; empty for everybody who may answer."""
     steps: tuple[ReminderStep, ...] = ()
@@ -52,28 +55,28 @@ class ReminderRule(Value):
 
 
 class ReminderEvent(Event):
-    """Steps of a question's reminders are due; messages to people are made from this event."""
+    """Steps of a question's reminders are due. Messages to people are made from this event."""
 
     question_id: str
     """The id of the question."""
     steps_done: int
-    """The number of the question's steps that have been done so far."""
+    """How many steps of the question's reminders have been done so far."""
     asked: tuple[str, ...] = ()
-    """The names of all who have been asked so far; empty for everybody who may answer."""
+    """The names of all people who have been asked so far; empty for everybody who may answer."""
     for_people: bool = False
     """Whether no program may answer the question."""
     next_at: Seconds | None = None
-    """When the next step is due, in UTC seconds since 1970; None where there is none."""
+    """When the next step is due, in UTC seconds since 1970; None if there is none."""
     next_ask: tuple[str, ...] = ()
-    """The names of the people who are asked then; empty for another reminder."""
+    """The names of the people whom the next step asks; empty for another reminder."""
     until: Seconds | None = None
-    """When the question expires or the run ends, in UTC seconds since 1970; None where neither is set."""
+    """When the question expires or the run ends, in UTC seconds since 1970; None if neither is set."""
     ending: Ending = ""
-    """Whether `until` is the expiry or the deadline."""
+    """Whether `until` is the expiry or the deadline; empty if `until` is None."""
 
 
 class ClarificationReminded(ReminderEvent):
-    """Those who were asked a question are reminded of it."""
+    """The people who were asked a question are reminded of it."""
 
     kind: Literal["clarification_reminded"] = "clarification_reminded"
 

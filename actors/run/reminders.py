@@ -1,7 +1,7 @@
-"""Decides when people are reminded of a question, and who is asked next. It reads only the state. Pure.
+"""Decides when people are reminded of a question, and who is asked next. Reads only the state. Pure.
 
 The steps and their times are recorded with the question. A step that is due becomes an event, from which messages are
-made. Several steps that are due, such as after a time without a driver, become one event: people get one message.
+made. If several steps are due, as after a time without a driver, they become one event, so people get one message.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from actors.values.format import stamp
 def add_reminders(
     event: ClarificationRequested, run: RunState[Any], expires_seconds: float | None
 ) -> ClarificationRequested:
-    """Return a question with the reminders of the first rule of the run that applies to it; unchanged if none does."""
+    """Return a question with the reminders of the run's first rule that applies to it; unchanged if none applies."""
     rule = next((rule for rule in run.reminders if _is_for(rule, event)), None)
     if rule is None:
         return event
@@ -41,16 +41,16 @@ def _is_for(rule: ReminderRule, event: ClarificationRequested) -> bool:
 
 
 def _first_ending(deadline: float | None, expiry: float | None) -> tuple[float | None, Ending]:
-    """Return what ends an unanswered question first, and when."""
+    """Return the time at which an unanswered question ends, and whether its expiry or the deadline ends it."""
     if expiry is not None and (deadline is None or expiry <= deadline):
         return expiry, "expiry"
     return deadline, "" if deadline is None else "deadline"
 
 
 def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
-    """Remind people of a question or ask further people when that is due; until then, request a wait for it.
+    """Remind people of a question, or ask further people, when that is due. Until then, request a wait for it.
 
-    A step is done after its wait has ended: an answer that was sent before the end of the wait is accepted first.
+    A step is carried out only after its wait has ended, so an answer that was sent before then is accepted first.
     """
     for name, question in run.questions.items():
         reminders = question.request.reminders
@@ -68,7 +68,7 @@ def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
 
 
 def _event(run: RunState[Any], name: str, question: Question, due: Sequence[ReminderStep]) -> ReminderEvent:
-    """Return the event for the steps that are due: one, or several after a time without a driver."""
+    """Return the event for all steps that are due. Several can be due after a time without a driver."""
     reminders = question.request.reminders
     assert reminders is not None
     done = question.steps_done + len(due)
@@ -90,13 +90,13 @@ def _event(run: RunState[Any], name: str, question: Question, due: Sequence[Remi
 
 
 def steps_left(question: Question) -> list[tuple[float, tuple[str, ...]]]:
-    """Return the steps that are not done yet: when each is due (UTC seconds), and who is asked then."""
+    """Return the remaining steps: when each is due (UTC seconds), and whom it asks."""
     steps = () if question.request.reminders is None else question.request.reminders.steps
     return [(question.at + step.after_seconds, step.ask) for step in steps[question.steps_done :]]
 
 
 def describe_reminders(next_at: float | None, next_ask: Sequence[str], until: float | None, ending: Ending) -> str:
-    """Return in sentences what happens without an answer: the next step, and what ends the question."""
+    """Return sentences about what happens without an answer: the next step, and what ends the question."""
     parts = []
     if next_at is not None and (until is None or next_at < until):
         parts.append(f"Unless it is answered by {stamp(next_at)}, {step_text(next_ask)}.")
@@ -110,7 +110,7 @@ def describe_reminders(next_at: float | None, next_ask: Sequence[str], until: fl
 
 
 def step_text(ask: Sequence[str]) -> str:
-    """Return a clause about a step of the reminders."""
+    """Return a clause about one step of the reminders."""
     if not ask:
         return "a reminder is sent"
     names = " and ".join([", ".join(ask[:-1]), ask[-1]] if len(ask) > 1 else ask)
@@ -118,7 +118,7 @@ def step_text(ask: Sequence[str]) -> str:
 
 
 def reminders_at_start(reminders: Reminders, asked_at: float) -> str:
-    """Return in sentences what happens if nobody answers a question that is asked at this time."""
+    """Return sentences about what happens if nobody answers a question that is asked at `asked_at`."""
     step: ReminderStep | None = next(iter(reminders.steps), None)
     at = None if step is None else asked_at + step.after_seconds
     return describe_reminders(at, () if step is None else step.ask, reminders.until, reminders.ending)

@@ -1,4 +1,4 @@
-"""The result and the status row of a run of any kind: what `--json` prints, and lines for a terminal. Pure."""
+"""The result and the status row of a run of any kind: the data that `--json` prints, and lines for a terminal. Pure."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 class ForkJson(TypedDict):
-    """Where a run was forked."""
+    """The run and the place from which a run was forked."""
 
     run_id: str
-    """The run that it shares its first records with."""
+    """The run whose first records it shares."""
     seq: int
-    """The number of the last record that the two share."""
+    """The number of the last record that both runs share."""
     calls: int
-    """The model calls of the shared records."""
+    """How many model calls the shared records contain."""
 
 
 class MessageJson(TypedDict):
@@ -57,30 +57,30 @@ class MessageJson(TypedDict):
 
 
 class DemandJson(TypedDict):
-    """Something that the user's texts ask for, and what the plan does about it."""
+    """A demand in the user's texts, and what the plan does about it."""
 
     id: str
     """Its id, made from its quote."""
     kind: str
-    """What it is, such as `goal` or `prohibition`."""
+    """The kind of demand, such as `goal` or `prohibition`."""
     quote: str
-    """The words of the user."""
+    """The user's words."""
     source: Literal["problem", "user", "answer"]
-    """Where they stand."""
+    """The text that contains these words."""
     standing: Literal["in_step", "checked", "declared", "in_no_step"]
-    """What the plan does about it."""
+    """What the plan does about the demand."""
     steps: list[str]
     """The ids of the steps that satisfy it."""
     guards: list[str]
-    """What compares it, or else the checks of those steps."""
+    """The guards that compare the demand; if there are none, those of its steps."""
     requirement: NotRequired[str]
-    """The id of the requirement that stands for it."""
+    """The id of the plan's requirement for the demand."""
     assumed: NotRequired[str]
-    """What the plan takes the words to mean, where they leave that open and nobody has said it."""
+    """How the plan reads the words, if they are ambiguous and nobody has clarified them."""
 
 
 class ResultJson(TypedDict):
-    """The keys that `--json` prints for a run of any kind; a kind adds its own ones.
+    """The keys that `--json` prints for a run of any kind; each kind adds its own.
 
     The HTTP API, the MCP tools and the documentation are made from this list and from those of the kinds.
     """
@@ -88,27 +88,29 @@ class ResultJson(TypedDict):
     run_id: str
     """The run's id."""
     status: Literal["running", "waiting", "parked", "finished", "moved"]
-    """Whether it is driven, waits for a person, rests, or is over; `moved` is in another journal."""
+    """Whether the run is being driven, waits for a person, is parked, or has finished; `moved`: it is in another
+    journal now.
+    """
     outcome: NotRequired[str]
     """How it ended, such as `success`; missing until it has finished."""
     why: NotRequired[str]
-    """The reason of the outcome, or why the program has parked it."""
+    """The reason of the outcome, or why the program parked the run."""
     calls: int
-    """Model calls that are charged."""
+    """How many model calls are charged."""
     tokens: int
-    """Tokens that are charged, input and output together."""
+    """The charged tokens, input and output together."""
     cost_usd: float | None
-    """The charge in dollars; null where the price is unknown."""
+    """The charge in dollars; null if the price is unknown."""
     cached_tokens: NotRequired[int]
-    """The part of the tokens that the provider read from its prompt cache."""
+    """How many of the tokens the provider read from its prompt cache."""
     forked_from: NotRequired[ForkJson]
-    """The run that it was forked from."""
+    """The run and the place from which it was forked."""
     demands: NotRequired[list[DemandJson]]
     """What the plan does about each demand in the user's texts; missing without a plan."""
     unread: NotRequired[list[str]]
-    """What was not read of the user's texts; missing without a plan."""
+    """The parts of the user's texts that were not read; missing without a plan."""
     proved: NotRequired[bool]
-    """Whether the plan is proved and no demand is in no step; missing without a plan."""
+    """Whether the plan is proved and every demand is in a step; missing without a plan."""
     question: NotRequired[OpenQuestion]
     """The first open question."""
     open_questions: NotRequired[list[str]]
@@ -119,46 +121,49 @@ class ResultJson(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """A run for its user. A notebook shows what `replan show` prints. A kind that shows more has a subclass."""
+    """The result of a run, for its user. A notebook shows what `replan show` prints.
+
+    A kind that shows more has a subclass.
+    """
 
     run_id: str
-    """The run's id, which `show`, `answer` and `resume` take."""
+    """The run's id, for `show`, `answer` and `resume`."""
     status: str
     """`running`, `waiting` (for a person), `parked` or `finished`."""
     outcome: str
     """How the run ended, such as `success`; empty until it has finished."""
     why: str
-    """The reason of the outcome, or of parking that no user asked for, or why no host can drive the run; else empty."""
+    """The reason of the outcome, why the program parked the run, or why no host can drive it; else empty."""
     calls: int
-    """Model calls that are charged, those whose bill is not known included."""
+    """How many model calls are charged, including those with an unknown bill."""
     tokens: int
-    """Tokens that are charged, input and output together."""
+    """The charged tokens, input and output together."""
     cost_usd: float | None
-    """The charge in dollars; None where the price is unknown."""
+    """The charge in dollars; None if the price is unknown."""
     cached_tokens: int = 0
-    """The part of the tokens that the provider read from its prompt cache."""
+    """How many of the tokens the provider read from its prompt cache."""
     unknown: Amount = ZERO
-    """The part of calls, tokens and cost that is charged for calls whose bill is not known."""
+    """The part of the calls, tokens and cost that is charged for calls with an unknown bill."""
     question: OpenQuestion | None = None
     """The first open question, as plain data."""
     open_questions: tuple[str, ...] = ()
-    """The ids of all open questions, as people answer them (`RUN/ID`)."""
+    """The ids of all open questions, for answers (`RUN/ID`)."""
     messages: Messages = ()
     """The messages that the user sent without being asked, oldest first."""
     cause: str = ""
-    """The cause from outside of its end or pause: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
+    """What ended or stopped it from outside: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
     fault: Fault | None = None
-    """The provider's last fault, where that holds the run."""
+    """The provider's last fault, if that holds up the run."""
     provider: ProviderName = "openai"
-    """The provider whose interface the server of the run's model has."""
+    """The provider whose API the server of the run's model speaks."""
     next_try: float | None = None
-    """When a host tries again, where the provider is waited for (UTC seconds since 1970)."""
+    """When a host tries again, if the run waits for its provider (UTC seconds since 1970)."""
     fork: Fork | None = None
-    """The run from whose first records it was forked, and what that had used; None where it was not forked."""
+    """The run from which it was forked, and what that run had used by then; None if it was not forked."""
     reopened_by: ReopenedBy | Literal[""] = ""
     """What lets a finished run go on; empty until it has finished."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = field(default=None, compare=False)
-    """How its kind shows it to people; None where only its common fields are shown."""
+    """Returns the lines that its kind shows to people; None if only the common fields are shown."""
 
     def __repr__(self) -> str:
         facts = [self.outcome or self.status, *self.facts(), format_count(self.calls, "call")]
@@ -179,7 +184,7 @@ class RunResult:
         return ()
 
     def so_far(self) -> Sequence[Line]:
-        """Return lines about the results so far of a run that waits for an answer; empty by default."""
+        """Return lines about the results so far, for a run that waits for an answer; empty by default."""
         return ()
 
     @property
@@ -189,25 +194,25 @@ class RunResult:
 
     @property
     def held_up(self) -> bool:
-        """Whether a host should drive the run and cannot; `why` has the reason."""
+        """Whether a host should drive the run and cannot. `why` has the reason."""
         return self.status == "running" and bool(self.why) and not self.cause
 
     @property
     def demands(self) -> "DemandTable | None":
-        """The table of the user's demands; None without a plan or without a text of a user."""
+        """The table of the user's demands; None without a plan or without a text of the user."""
         return None
 
     @property
     def proved(self) -> bool:
-        """Whether its plan is proved, and no demand of the user is in no step."""
+        """Whether its plan is proved and every demand of the user is in a step."""
         return False
 
     def remarks(self) -> Sequence[str]:
-        """Return the kind's lines for stderr, which stand beside the result."""
+        """Return the kind's lines for stderr; they are printed besides the result."""
         return ()
 
     def details(self) -> Mapping[str, Any]:
-        """Return the kind's own keys of the object that `--json` prints."""
+        """Return the keys that the kind adds to the object that `--json` prints."""
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,7 +220,7 @@ class RunResult:
         return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the one object that `--json` prints."""
+        """Return the object that `--json` prints."""
         shown: dict[str, Any] = {"run_id": self.run_id, "status": self.status}
         if self.status == "finished":
             shown["outcome"] = self.outcome
@@ -239,25 +244,25 @@ class RunResult:
 
 @dataclass(frozen=True)
 class RunView:
-    """The data that views of a run are made from."""
+    """The data from which views of a run are made."""
 
     run_id: str
     status: str
     """The status as users see it, as in `RunResult.status`."""
     state: Any
-    """The state after the last record, as its kind has it."""
+    """The state after the last record, of the kind's own type."""
     with_inbox: Any
-    """The state as it will be once the messages in the inbox are recorded."""
+    """The state as if the messages in the inbox were recorded already."""
     program: str = "replan"
-    """How the user calls this program, for hints."""
+    """The command by which the user calls this program, for hints."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = None
-    """How the kind shows the result to people."""
+    """Returns the lines by which the kind shows the result to people."""
 
 
 def result_fields(
     view: RunView, run: RunState[Any], with_inbox: RunState[Any], *, price_known: bool = True
 ) -> dict[str, Any]:
-    """Return the fields that a `RunResult` of any kind has; a question lacks what the kind adds to it."""
+    """Return the fields of a `RunResult` of any kind. The question has none of the fields that the kind adds."""
     # Calls in flight are not used yet. Once the run is not driven any more, they may have been charged.
     ledger = run.ledger
     charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
@@ -292,7 +297,7 @@ def result_fields(
 
 
 def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str:
-    """Return the code of the outside cause that ended or holds the run; empty for none."""
+    """Return the code of what ended or stopped the run from outside; empty if nothing did."""
     if finished is not None:
         return finished.cause
     if run.parked_cause or run.outage is not None:
@@ -312,7 +317,7 @@ def common_lines(result: RunResult, program: str) -> list[Line]:
 
 
 def heading(result: RunResult, finished: str) -> Iterator[Line]:
-    """Yield the status (the given text for `finished`) with the outcome, then the reason."""
+    """Yield the status with the outcome, then the reason. `finished` is the text for the status of a finished run."""
     running = "Held up" if result.held_up else "Running"
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": running, "moved": "Moved"}.get(
         result.status, finished
@@ -323,7 +328,7 @@ def heading(result: RunResult, finished: str) -> Iterator[Line]:
 
 
 def question_lines(result: RunResult, program: str) -> Iterator[Line]:
-    """Yield the first open question as every face shows it, and the number of further questions."""
+    """Yield the first open question as every interface shows it, and how many more there are."""
     if result.question is None:
         return
     yield from (indent_line(text, style) for text, style in question_parts(result.question))
@@ -333,7 +338,7 @@ def question_lines(result: RunResult, program: str) -> Iterator[Line]:
 
 
 def message_lines(result: RunResult) -> list[Line]:
-    """Return the user's messages, with a mark on each that no prompt has contained yet."""
+    """Return the user's messages; those that no prompt has contained yet are marked."""
     if not result.messages:
         return []
     texts = (
@@ -358,8 +363,8 @@ def usage_line(result: RunResult) -> Line:
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 
-    `calls` are the open calls that an actor carries out, without those of an earlier driver and those whose child run
-    waits for its provider. `working` says whether a guard or a tool works. `shown` makes plain data of a question.
+    `calls` are the open calls on which an actor works: no call of an earlier driver, and none whose child run waits for
+    its provider. `working` says whether a guard or a tool works. `shown` turns a question into plain data.
     """
     # What a child uses is what the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger

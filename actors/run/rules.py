@@ -1,8 +1,7 @@
-"""Rules: the rows of the table that a machine's `advance` goes through, and those that every kind of agent has. Pure.
+"""Rules: the rows of the table that a machine's `advance` goes through, and the rules of every kind of agent. Pure.
 
-The first rule that returns an event wins. The order of a table matters in one way only: rules that judge, decide and
-ask about known results come before rules that request new work, so that no request is made that a pending decision
-would withdraw.
+The first rule that returns an event wins. The order matters in one way only: rules that judge, decide and ask about
+known results come before rules that request new work. So no request is made that a pending decision would withdraw.
 """
 
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from actors.run.waits import WaitRequested
 
 
 class Scope(StrEnum):
-    """The arguments of a rule's function."""
+    """Which arguments a rule's function gets."""
 
     COMMON = "common run"  # the common part of the state
     RUN = "run"  # the whole state
@@ -30,14 +29,14 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A decision that may follow from a state."""
+    """A decision that a state may lead to."""
 
     name: str
     """Its name in the documentation and in the table of rules."""
     scope: Scope
-    """Which arguments its function takes."""
+    """Which arguments its function gets."""
     function: Callable[..., Any]
-    """Returns the event of the decision, or None; its docstring's first line says what it decides."""
+    """Returns the event of the decision, or None. The first line of its docstring says what it decides."""
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
@@ -49,9 +48,9 @@ def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
 def take_over_tools(
     run: RunState[C],
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | RunFinished | None:
-    """Settle the outcomes of an earlier driver's calls of tools before anything new is asked for.
+    """Settle the outcomes of an earlier driver's calls of tools before any new request.
 
-    The run ends if its budget cannot pay for a call that is to be made again.
+    The run ends if its budget cannot pay for a call that must be made again.
     """
     if not run.tools or run.parked:
         return None
@@ -66,7 +65,7 @@ def take_over_tools(
 
 
 def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody has answered in time, or request a wait until its time is over."""
+    """Close a question that nobody answered in time, or request a wait until its time is over."""
     run: RunState[Any] = state.run
     if not run.questions:
         return None

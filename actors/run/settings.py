@@ -1,8 +1,8 @@
-"""Settings that a person changes while a run goes on: its limits, its model, the limits of a call and a reply. Pure.
+"""Settings that a person changes during a run: its limits, its model, and the limits of a call and a reply. Pure.
 
-A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the
-given values, and `model`, `price`, `call_seconds`, `timeout_seconds`, `output_tokens_max`, `model_settings` and
-`strict`. It is valid until the run's end is final.
+A change is a message in the inbox: `{"kind": "change", ...}` with new values for keys of `Limits`, and for `model`,
+`price`, `call_seconds`, `timeout_seconds`, `output_tokens_max`, `model_settings` and `strict`. It is accepted until the
+run's end is final.
 """
 
 import operator
@@ -20,7 +20,7 @@ from runtime.core.ledger import Ledger, Limits, Price
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300
-"""Characters of a model's name."""
+"""The most characters of a model's name."""
 TIMEOUT_MOST = 86_400.0
 """The longest time limit of a call, in seconds."""
 OUTPUT_TOKENS_MOST = 10**6
@@ -31,39 +31,39 @@ _OWN = frozenset(
     {"kind", "model", "price", "call_seconds", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
 )
 NEVER_STRICT = "strict needs a run that makes a plan from a text"
-"""Why a run of a kind without such plans takes no `strict`."""
+"""Why `strict` is refused by a kind of run that makes no plan from a text."""
 
 
 class SettingsChanged(TimedEvent):
-    """A person changed limits, the model, the limits of calls and replies, their settings, or made plans strict."""
+    """A person changed limits, the model, the limits or settings of calls, or made plans strict."""
 
     precedes_takeover: ClassVar[bool] = True
     added_fields: ClassVar[tuple[str, ...]] = ("model_settings",)
     kind: Literal["settings_changed"] = "settings_changed"
     limits: StoredLimits | None = None
-    """All limits from now on, if they change."""
+    """All limits from now on; None if they do not change."""
     model: str | None = None
-    """The model from now on, in the form of `--model`, if it changes."""
+    """The new model, in the form of `--model`; None if it does not change."""
     price: Price | None = None
-    """The price of that model, if it is known."""
+    """The price of the new model (`model`), if it is known."""
     call_seconds: float | None = Field(default=None, gt=0)
-    """The usual time limit of a call to the new model's server."""
+    """The usual time limit in seconds of a call to the new model's server."""
     timeout_seconds: float | None = Field(default=None, gt=0)
-    """The time limit of a call from now on, if it is set."""
+    """The new time limit of a call in seconds; None if it is not set."""
     output_tokens_max: int | None = Field(default=None, ge=1)
-    """The token limit of a reply from now on, if it changes."""
+    """The new token limit of a reply; None if it does not change."""
     strict: bool = False
-    """Whether plans that leave a demand in no step are rejected from now on."""
+    """Whether plans with a demand in no step are rejected from now on."""
     model_settings: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The settings of calls that change, by name; None takes one away."""
+    """The changed settings of calls, by name; None removes a setting."""
 
 
 def change_of(
     ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | None = None, *, never_strict: str = NEVER_STRICT
 ) -> SettingsChanged:
-    """Return the change in a message; `never_strict` is the reason why the run cannot be strict, empty if it can.
+    """Return the change in a message. `never_strict` is the reason why the run cannot be strict; empty if it can.
 
-    Raises `UsageProblem`, whose place is the key, for one that is not valid.
+    Raises `UsageProblem`, whose place is the key, if the change is not valid.
     """
     changes = {key: value for key, value in body.items() if key not in _OWN}
     unknown = changes.keys() - Limits.model_fields.keys()
@@ -117,16 +117,16 @@ def change_of(
 
 
 def timeout_after(seconds: float, event: SettingsChanged) -> float:
-    """Return the time limit of a call after a change: the one that is set, or else the usual one of the new server.
+    """Return the time limit of a call after a change: the limit that is set, or else the usual one of the new server.
 
-    A limit that is the usual one of no server was chosen, by the user or by a file, and stays.
+    `seconds` is the limit before. If it is not a usual one, the user or a file set it, and it is kept.
     """
     usual = event.call_seconds if seconds in (CALL_SECONDS, LOCAL_CALL_SECONDS) else None
     return event.timeout_seconds or usual or seconds
 
 
 def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings) -> dict[str, Any]:
-    """Return the changed fields of a configuration's calls; `seconds` and `settings` are the values before."""
+    """Return the changed fields for the calls of a configuration. `seconds` and `settings` are the values before."""
     fields: dict[str, Any] = {} if event.model is None else {"model": event.model, "price": event.price}
     if (limit := timeout_after(seconds, event)) != seconds:
         fields["timeout_seconds"] = limit
@@ -138,7 +138,10 @@ def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings)
 
 
 def message_for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
-    """Return the message to child runs after one more change, without calls and money: reservations limit these."""
+    """Return the message that passes all changes on to child runs.
+
+    It has no calls and money: reservations limit these.
+    """
     message: dict[str, Any] = {"kind": "change", **changes}
     if event.model is not None:
         message |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}
@@ -160,7 +163,7 @@ def message_for_children(changes: Mapping[str, Any], before: Limits, event: Sett
 
 
 def _check_room(ledger: Ledger, limits: Limits, changes: Mapping[str, Any], at: float) -> None:
-    """Refuse a limit that is reached already: the run could do nothing under it."""
+    """Refuse a limit that is already reached, because the run could do nothing under it."""
     committed = ledger.committed
     reached: dict[str, tuple[float | None, float]] = {
         "calls": (limits.calls, committed.calls),

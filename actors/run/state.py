@@ -1,4 +1,4 @@
-"""The part of a run's state that every kind of agent has. Frozen; only `evolve_run` makes new ones.
+"""The part of a run's state that every kind of agent has. Frozen; only `evolve_run` creates new ones.
 
 A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
 """
@@ -28,27 +28,29 @@ class RunState(Generic[C]):
     run_id: str = ""
     """The run's id; empty before the run has begun."""
     child: bool = False
-    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
+    """Whether it is a step of another run, whose ledger pays for it."""
     now: float = 0.0
-    """The latest time of an event, in UTC seconds; it never goes back, whatever the clock does."""
+    """The latest time of an event, in UTC seconds. It never goes back, even if the clock does."""
     wall: float = 0.0
-    """The latest time of the clock, in UTC seconds: waits end by it, so they are counted from it."""
+    """The latest time of the clock, in UTC seconds. The ends of waits are computed from it, because waits end by the
+    clock.
+    """
     mono: float | None = None
-    """The driver's latest seconds since its claim; None where its records do not have them."""
+    """The driver's latest seconds since its claim; None if its records do not have them."""
     epoch: int = 0
-    """The number of the lease under which the run is or was last driven; it grows with every driver."""
+    """The number of the latest driver's lease; it grows with every driver."""
     parked: bool = False
-    """Whether the driver has left, or is about to: nothing new is asked for."""
+    """Whether the driver has left or is about to. The run makes no requests then."""
     handover: bool = False
-    """Whether a parked run goes on by itself once a driver can take it; else a person has to resume it."""
+    """Whether any driver may resume the parked run; else a person must resume it."""
     parked_reasons: tuple[str, ...] = ()
-    """The reasons of parking since it was last driven, oldest first; empty texts where a person parked it."""
+    """The reasons for parking since it was last driven, oldest first. A text is empty if a person parked it."""
     parked_cause: Halt = ""
-    """The cause that only a person can remove, where the run was parked for one."""
+    """The cause of parking that only a person can remove; empty if there is none."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
     """The run's limits, and the amounts that are reserved, spent and unknown against them."""
     calls: Calls[C] = field(default_factory=Calls)
-    """The calls of models that are not over, with their failed tries."""
+    """The calls of models that have not ended, with their failed tries."""
     tools: Tools = field(default_factory=dict)
     """The calls of tools that have not ended, by request id."""
     waits: Waits = field(default_factory=dict)
@@ -56,21 +58,21 @@ class RunState(Generic[C]):
     questions: Questions = field(default_factory=dict)
     """All questions by id, closed ones too, in the order in which they were asked."""
     reminders: tuple[ReminderRule, ...] = ()
-    """The rules about questions that nobody answers, as they were when the run began."""
+    """The rules for reminders about unanswered questions, as they were when the run began."""
     messages: Messages = ()
     """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
-    """The run's end, once it has one, until it is undone; ends of open calls of tools are recorded after it."""
+    """The run's end; None until it has ended, and after the end was undone. Calls of tools may still end after it."""
     renewing: bool = False
-    """Whether it has another model or guard, which the next driver opens; until then nothing is asked for."""
+    """Whether its model or a guard was changed and the next driver has to open it. Until then no request is made."""
     never_strict: str = NEVER_STRICT
-    """Why it cannot be made `strict`, as a sentence without its end; empty where it can."""
+    """Why it cannot be made `strict`, as a sentence without its end; empty if it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The settings changed since the run began that hold for its child runs too, as a message to them."""
+    """The settings changed since the run began that also apply to its child runs, as a message to them."""
     reopening: bool = False
-    """Whether a message or change after the end lets the run go on when it is driven next."""
+    """Whether a message or change after the end lets the run go on at the next drive."""
     fork: Fork | None = None
-    """Where the run comes from, if it was forked from another one; its own driver has not come while `epoch` is 0."""
+    """The run from which it was forked; None if it was not. While `epoch` is 0, the fork has had no driver."""
 
     @classmethod
     def begin(cls, event: Started) -> "RunState[C]":
@@ -79,7 +81,7 @@ class RunState(Generic[C]):
         return cls(event.run, event.child, *times, ledger=Ledger(event.limits), reminders=event.reminders)
 
     def undoes_end(self, *, at_once: bool) -> bool:
-        """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""
+        """Tell whether a takeover undoes the run's end. `at_once` says that a person resumed it."""
         end = self.finished
         if end is None:
             return False
@@ -87,50 +89,53 @@ class RunState(Generic[C]):
 
     @property
     def over(self) -> bool:
-        """Whether the run has ended and no call of a tool is open any more."""
+        """Whether the run has ended and no call of a tool is open."""
         return self.finished is not None and not self.tools
 
     @property
     def parked_reason(self) -> str:
-        """The latest reason of parking; empty where a person parked it, or where the run is not parked."""
+        """The latest reason for parking; empty if a person parked the run, or if it is not parked."""
         return self.parked_reasons[-1] if self.parked_reasons else ""
 
     @property
     def saving(self) -> bool:
-        """Whether nothing may be asked of models: the run is parked, gets another one, or waits for provider or day."""
+        """Whether no model may be called now.
+
+        The run is parked, its model is being replaced, or it waits for the provider or the next day.
+        """
         return self.parked or self.renewing or HOME_BUDGET in self.waits or PROVIDER in self.waits
 
     @property
     def held(self) -> frozenset[str]:
-        """The requests whose child run waits for its provider."""
+        """The ids of the requests whose child run waits for its provider."""
         names = (wait.request_id for wait in self.waits.values() if wait.for_provider)
         return frozenset(name.partition(":")[2] for name in names if name != PROVIDER) if self.waits else frozenset()
 
     @property
     def outage(self) -> WaitRequested | None:
-        """The wait for the provider that nobody stays for, if the run has one."""
+        """The wait for the provider during which no process stays; None if there is none."""
         return next((wait for wait in self.waits.values() if wait.for_provider and wait.node is None), None)
 
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
-        """The open questions by id, in the order in which they were asked; none of a run that has finished."""
+        """The open questions by id, in the order in which they were asked; empty if the run has finished."""
         return open_requests(self.questions) if self.questions and self.finished is None else {}
 
     @property
     def asked_since(self) -> float | None:
-        """The time at which the oldest open question was asked, in UTC seconds; None where nobody waits for one."""
+        """When the oldest open question was asked, in UTC seconds; None if no question is open or the run ended."""
         if self.finished is not None:
             return None
         return min((question.at for question in self.questions.values() if question.open), default=None)
 
     @property
     def questions_used(self) -> int:
-        """The number of questions that count against the limit on them; reviews, which a workflow asks for, do not."""
+        """How many questions count against their limit. Reviews do not count, because the workflow asks for them."""
         return sum(1 for question in self.questions.values() if not question.request.review) if self.questions else 0
 
     @property
     def clarifications(self) -> tuple[Clarified, ...]:
-        """The questions that prompts show: answered, declined or expired ones."""
+        """The questions that prompts show: those that were answered, declined or expired."""
         return questions_for_prompts(self.questions) if self.questions else ()
 
     def texts_of(self, kind: MessageKind) -> tuple[str, ...]:
@@ -143,4 +148,4 @@ class NotStarted:
     """The state of a run before its first event."""
 
     run: RunState[Any] = field(default_factory=RunState)
-    """The common part, empty: for code that looks at any run."""
+    """The empty common part, for code that handles any run."""

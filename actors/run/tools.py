@@ -1,16 +1,16 @@
-"""Calls of tools, with which a run changes the world, recorded before they begin and after they have ended. Pure.
+"""Calls of tools, with which a run changes the world. They are recorded before they begin and after they end. Pure.
 
-A tool changes the world, so two rules differ from those of model calls. A call that is not repeatable is never
-withdrawn and never made again without a person. If a crash left open whether it ran, a person is asked, once nothing of
-it runs any more.
+Because a tool changes the world, two rules differ from those for model calls. A call that is not repeatable is never
+withdrawn, and never made again without asking a person. If a crash leaves unknown whether it ran, a person is asked as
+soon as no process of it runs any more.
 
-A run that is ended from outside, by a person, a limit or a fault, is over once its tools are: one that is not
-repeatable runs to its end, a repeatable one is ended.
+If a person, a limit or a fault ends a run from outside, the run is over after its calls of tools are. A call that is
+not repeatable runs to its end; a repeatable one is ended.
 
 A call is requested, recorded as started with the name of its process, and finished. It does nothing before its start is
 recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then it makes a repeatable
-call again, or asks a person about any other call. A repeatable call in the driver's own process is not recorded as
-started, since it ends with that process.
+call again, or asks a person about any other call. A repeatable call inside the driver's own process is not recorded as
+started, because it ends with that process.
 """
 
 import operator
@@ -32,7 +32,7 @@ from runtime.core.messages import Message
 
 
 class ToolRequested(Event):
-    """A call of a tool was requested; nothing has been done yet."""
+    """A call of a tool was requested; it has not begun."""
 
     texts: ClassVar[tuple[str, ...]] = ("arguments",)
     added_fields: ClassVar[tuple[str, ...]] = ("commit", "micro_usd_max")
@@ -44,19 +44,19 @@ class ToolRequested(Event):
     arguments: str
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
-    """Whether it may be made again after a crash."""
+    """Whether the call may be made again after a crash."""
     timeout_seconds: Seconds
     """The time limit of the call, in seconds."""
     try_number: int = 1
-    """The number of this call for the node, from 1."""
+    """The number of this call among those for the node, from 1."""
     commit: str = Field(default="", exclude_if=operator.not_)
-    """The commit that it works on, in a folder made for the call; empty for the workspace."""
+    """The commit on which it works, in a folder made for the call; empty if it works in the workspace."""
     micro_usd_max: int = Field(default=0, exclude_if=operator.not_)
-    """Reserved micro-dollars: the most that the call may cost."""
+    """The reserved micro-dollars: the most that the call may cost."""
 
     @property
     def request_id(self) -> str:
-        """The id of the request: its call and the number of the try."""
+        """The id of the request, made of its call and the try number."""
         return try_id(f"tool:{self.node}", self.try_number)
 
     @property
@@ -66,13 +66,13 @@ class ToolRequested(Event):
 
 
 class ToolStarted(TimedEvent):
-    """A call is about to begin; nothing has been done yet."""
+    """A call is about to begin; it has done nothing yet."""
 
     kind: Literal["tool_started"] = "tool_started"
     request_id: str
     """The id of the request."""
     process: str = ""
-    """The name of the leader of its process group; empty for code in the driver's."""
+    """The name of the leader of its process group; empty for code in the driver's own process."""
 
 
 class ToolOutcome(StrEnum):
@@ -90,19 +90,19 @@ class ToolCost(Value):
     """What a call of a tool cost, as the tool reports it."""
 
     micro_usd: int | None = Field(default=None, ge=0)
-    """Micro-dollars; None if the tool does not report them."""
+    """The cost in micro-dollars; None if the tool does not report it."""
     input_tokens: int = Field(default=0, ge=0)
-    """Tokens that its models read."""
+    """How many tokens its models read."""
     output_tokens: int = Field(default=0, ge=0)
-    """Tokens that its models wrote."""
+    """How many tokens its models wrote."""
     turns: int = Field(default=0, ge=0)
-    """Turns of its conversation with a model; 0 if it does not report them."""
+    """How many turns its conversation with a model had; 0 if the tool does not report them."""
     session: str = ""
-    """The id of its session; may be empty."""
+    """The id of its session with a model; may be empty."""
 
 
 class ToolFinished(TimedEvent):
-    """A call of a tool ended, or its outcome was settled by a person or by the end of the run."""
+    """A call of a tool ended, or a person or the end of the run settled its outcome."""
 
     texts: ClassVar[tuple[str, ...]] = ("output",)
     added_fields: ClassVar[tuple[str, ...]] = ("cost", "not_made")
@@ -118,15 +118,15 @@ class ToolFinished(TimedEvent):
     reason: str = ""
     """The reason, in one line for people."""
     question_id: str | None = None
-    """The question by which a person reported the outcome."""
+    """The id of the question in which a person reported the outcome; None if nobody was asked."""
     cost: ToolCost | None = Field(default=None, exclude_if=operator.not_)
-    """The cost that the tool reports; None for a tool that reports no costs."""
+    """The cost that the tool reports; None if it reports none."""
     not_made: bool = Field(default=False, exclude_if=operator.not_)
-    """Whether it broke off before the tool was called, so that it has certainly done nothing."""
+    """Whether the call ended before the tool was called, so it certainly did nothing."""
 
 
 class ToolCheckRequested(Event):
-    """The process of an earlier driver's call is to be ended, if it still lives."""
+    """The process of an earlier driver's call must be ended if it still runs."""
 
     kind: Literal["tool_check_requested"] = "tool_check_requested"
     call: str
@@ -136,22 +136,22 @@ class ToolCheckRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The id of this request, made of that of the call."""
+        """The id of this request, made from the id of the call."""
         return f"check:{self.call}"
 
 
 class ToolProcessEnded(TimedEvent):
-    """The process of an earlier driver's call was looked for, and ended if it still lived."""
+    """The process of an earlier driver's call was looked for, and ended if it still ran."""
 
     kind: Literal["tool_process_ended"] = "tool_process_ended"
     call: str
     """The request id of the call."""
     certain: bool
-    """Whether it is certain that the process has ended; False where that cannot be seen."""
+    """Whether it is certain that the process has ended; False if that cannot be seen."""
 
 
 class ToolReissued(Event):
-    """An earlier driver's call is made again: it did nothing, or doing it twice harms nothing."""
+    """An earlier driver's call is made again, because it did nothing or because doing it twice harms nothing."""
 
     kind: Literal["tool_reissued"] = "tool_reissued"
     replaces: str
@@ -166,14 +166,14 @@ ToolEvent = ToolRequested | ToolStarted | ToolFinished | ToolCheckRequested | To
 
 @dataclass(frozen=True, slots=True)
 class Begun(Message):
-    """The actor's message that a call is about to begin; it begins once this is recorded."""
+    """The actor's message that a call is about to begin. The call begins after the message is recorded."""
 
     request_id: str
     """The id of the request."""
     at: float
     """When, in UTC seconds since 1970."""
     process: str = ""
-    """The name of the leader of its process group; empty for code in the driver's own."""
+    """The name of the leader of its process group; empty for code in the driver's own process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +191,11 @@ class Ended(Message):
     output: str = ""
     """The output, as the tool's handler has limited it."""
     reason: str = ""
-    """The reason of a failure, in one line; empty after a success."""
+    """The reason of a failure, in one line; empty if the call succeeded."""
     cost: ToolCost | None = None
-    """The cost that the tool reports; None for a tool that reports no costs."""
+    """The cost that the tool reports; None if it reports none."""
     not_made: bool = False
-    """Whether it broke off before the tool was called."""
+    """Whether the call ended before the tool was called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,34 +207,35 @@ class Checked(Message):
     at: float
     """When, in UTC seconds since 1970."""
     certain: bool
-    """Whether nothing of it runs any more, as far as can be seen."""
+    """Whether none of its processes runs any more, as far as can be seen."""
 
 
 ToolMessage = Begun | Ended | Checked
 
 
 Phase = Literal["running", "checking", "settled", "asked"]
-"""How far a driver has taken over an earlier driver's call. `running`: not at all; `checking`: its process is being
-ended; `settled`: as far as can be seen, nothing of it runs any more; `asked`: a person is asked about its outcome."""
+"""How far a later driver has taken over an earlier driver's call. `running`: not at all; `checking`: its process is
+being ended; `settled`: its process has ended, as far as can be seen; `asked`: a person is asked about its outcome.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTool:
-    """A call that has not ended."""
+    """A call of a tool that has not ended."""
 
     request: ToolRequested
     epoch: int
     """The epoch of the driver that makes it."""
     started: ToolStarted | None = None
-    """The event of its start; None until it may have done something."""
+    """The event of its start; None as long as it has certainly done nothing."""
     phase: Phase = "running"
-    """How far a later driver has taken the call over; `running` as long as no other driver has the run."""
+    """How far a later driver has taken the call over; `running` if no other driver has come since."""
     certain: bool = True
-    """Whether it is certain that the process of an earlier driver's call has ended; False where it cannot be seen."""
+    """Whether it is certain that the process of an earlier driver's call has ended; False if that cannot be seen."""
     question_id: str = ""
     """The id of the question to a person about its outcome; empty until it is asked."""
     forked: bool = False
-    """Whether the run from which this one was forked has made the call."""
+    """Whether the run from which this one was forked made the call."""
 
 
 Tools = Mapping[str, OpenTool]
@@ -272,22 +273,25 @@ def record_question(tools: Tools, event: ClarificationRequested) -> Tools:
 
 
 def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
-    """Return the open calls without the repeatable ones for some nodes; others run to their end."""
+    """Return the open calls without the repeatable ones for the given nodes.
+
+    Other calls for these nodes run to their end.
+    """
     return {name: tool for name, tool in tools.items() if not (tool.request.repeatable and tool.request.node in nodes)}
 
 
 def _replace_call(tools: Tools, request_id: str, **fields: Any) -> Tools:
-    """Return the open calls with other values for some fields of one call."""
+    """Return the open calls with new values for some fields of one call."""
     return {**tools, request_id: replace(tools[request_id], **fields)}
 
 
 def busy(tools: Tools) -> bool:
-    """Tell whether a call is at work or its process is being ended, so that the run waits for more than a person."""
+    """Tell whether the run waits for a call, not only for a person: one is running, or its process is being ended."""
     return any(tool.phase in ("running", "checking") for tool in tools.values())
 
 
 def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
-    """Return the event that an actor's message becomes; None if nobody waits for it."""
+    """Return the event for an actor's message; None if nothing waits for it."""
     match message:
         case Begun():
             tool = tools.get(message.request_id)
@@ -347,12 +351,12 @@ def _take_over(
 
 
 def begun_calls(tools: Tools) -> Tools:
-    """Return the calls that may have done something. After the run's end, it waits only for these."""
+    """Return the calls that may have done something. After its end, the run waits only for these."""
     return {name: tool for name, tool in tools.items() if tool.started is not None} if tools else tools
 
 
 def end(tools: Tools, epoch: int, now: float) -> ToolCheckRequested | ToolFinished | None:
-    """End the calls that are left after the run's end, one at a time; a call that is not repeatable runs to its end."""
+    """End the calls that are left after the run's end, one at a time. A call that is not repeatable runs to its end."""
     for request_id, tool in tools.items():
         at_work = tool.phase == "running" and tool.epoch == epoch and not tool.request.repeatable
         if tool.phase == "checking" or at_work:
@@ -386,7 +390,7 @@ def _ask_for_outcome(tool: OpenTool, request_id: str, question_id: str) -> Clari
 
 
 def _purpose(node: str) -> str:
-    """Return the purpose of a call in words: the step of its node, or the call that it undoes."""
+    """Return the purpose of a call in words: the step of its node, or the call that it will undo."""
     step, _, place = node.partition("/")
     return f"the undo of call {place.removeprefix('n')}" if step == "undo" else f"the step '{step_of(node)}'"
 
@@ -439,7 +443,10 @@ def charge_event(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
 
 
 def release_call(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
-    """Return the ledger without the reservation of a call; it is charged as unknown if the call was begun."""
+    """Return the ledger without the reservation of a call.
+
+    The reservation is charged as unknown if the call had begun.
+    """
     if request_id not in ledger.reserved:
         return ledger
     tool = tools.get(request_id)
@@ -447,7 +454,7 @@ def release_call(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
 
 
 def release_all(ledger: Ledger, tools: Tools, left: Tools) -> Ledger:
-    """Return the ledger without the reservations of the calls in `tools` that are not in `left`."""
+    """Return the ledger without the reservations of the calls that are in `tools` but not in `left`."""
     for name in tools.keys() - left.keys():
         ledger = release_call(ledger, tools, name)
     return ledger

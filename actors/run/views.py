@@ -1,6 +1,6 @@
 """The views of a kind's runs: functions from states and events to data, each with a default for any kind. Pure.
 
-The faces (command line, web, MCP) render the data; none of them knows a kind.
+The interfaces (command line, web, MCP) render the data; none of them knows a kind.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ from runtime.core.machine import fold
 E = TypeVar("E")
 
 Scalar = str | int | float | bool | tuple[str, ...]
-"""A value of a field: identifiers, numbers and codes, never a text of a model or a user."""
+"""A value of a field: an id, a number or a code, never a text of a model or a user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class CheckEnded:
     request_id: str
     node: str
     guard: str
-    """The name of the guard; of a composite the member that rejected."""
+    """The name of the guard; for a composite, the name of the member that rejected."""
     passed: bool
     score: float
     codes: tuple[str, ...] = ()
-    """The codes of the errors that it found."""
+    """The codes of the errors that the guard found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Marked:
     rule: str = ""
     """The rule that a decision followed; empty for anything else."""
     level: str = ""
-    """How far back a decision goes; empty for anything else."""
+    """How far back the search goes after a decision; empty for anything else."""
 
 
 Traced = CheckBegan | CheckEnded | Marked
@@ -72,17 +72,17 @@ Traced = CheckBegan | CheckEnded | Marked
 
 @dataclass(frozen=True)
 class Tracing(Generic[E]):
-    """The attempts, checks and decisions that traces and metrics show of a kind's events.
+    """The attempts, checks and decisions in a kind's events, for traces and metrics.
 
-    The defaults serve a kind that has only calls, tools, questions and waits.
+    The defaults are for a kind that has only calls, tools, questions and waits.
     """
 
     attempt: Callable[[str], str] = lambda _: ""
-    """Returns the attempt that a node of a call, a tool or a check belongs to; empty for none."""
+    """Returns the attempt to which a node belongs; empty if it belongs to none."""
     facts: Callable[[E], Sequence[Traced]] = lambda _: ()
-    """Returns the checks and decisions that an event is."""
+    """Returns the checks and decisions that an event reports."""
     ended: Callable[[E, Sequence[str]], Collection[str]] = lambda _, __: ()
-    """Returns the attempts that an event ends, of those that are open."""
+    """Returns the attempts that an event ends; the second argument has the open ones."""
 
 
 S = TypeVar("S")
@@ -93,11 +93,11 @@ class Tree:
     """The actions of a run, as a tree."""
 
     tree: LineTree
-    """The actions as lines with subtrees, for people."""
+    """The actions for people, as lines with subtrees."""
     lines: tuple[Line, ...] = ()
-    """Lines for people that stand below the tree; mostly none."""
+    """Lines for people below the tree; usually none."""
     to_json: Callable[[], Mapping[str, Any]] = field(default=dict, compare=False)
-    """Returns the same as plain data: the keys of the object that `show --tree --json` prints beside `run_id`."""
+    """Returns the tree as plain data: the keys that `show --tree --json` prints besides `run_id`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,32 +105,34 @@ class RunDocument:
     """A document that a run has made, such as its plan."""
 
     lines: tuple[Line, ...] = ()
-    """The document as lines for people; empty where it has only `text`."""
+    """The document as lines for people; empty if it has another form only."""
     json: Any = None
-    """The document as plain data, for `--json`; None where it has only `text`."""
+    """The document as plain data, for `--json`; None if it has another form only."""
     text: str | None = None
-    """The document as text in a format of its own, which has no other form."""
+    """The document as text in a format of its own; None for a document with `lines` and `json`."""
     content: bytes | None = None
-    """The document as bytes of a format that is no text, which has no other form."""
+    """The document as bytes, for a binary format; None for any other document."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentPrompt:
-    """The messages that a call got, as they are rebuilt from the journal."""
+    """The messages that were sent in a call, rebuilt from the journal."""
 
     request_id: str
     prompt_hash: str
-    """The hash of the rendered prompt that the request has stored, in hex."""
+    """The hash of the rendered prompt, in hex, as the request stores it."""
     verified: bool
-    """Whether the rebuilt messages have that hash."""
+    """Whether the rebuilt messages have the stored hash."""
     messages: tuple[tuple[str, str], ...]
-    """The role and the text of each message, in order."""
+    """Each message with its role and text, in order."""
     cut: tuple[str, ...] = ()
-    """The names of the texts that were cut to their limit."""
+    """The names of the texts in the prompt that were cut to their limit."""
 
 
 Near = Callable[[int], tuple[int, S]]
-"""Returns a number of records, at most the given one, and the state after them, from which a run can be folded."""
+"""Returns a state from which a replay can start: a number of records, at most the given one, and the state after
+them.
+"""
 
 
 def _result(view: RunView) -> RunResult:
@@ -154,10 +156,10 @@ def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bo
 
 
 def budget_line(state: Any, now: float, *, price_known: bool | None = None, working: bool | None = None) -> Line:
-    """Return how much of each limit is used.
+    """Return one line about how much of each limit is used.
 
-    `price_known` says whether costs can be told (None: where the model of the run has a price), `working` that time
-    counts as active since the last event (None: where a call of a model or a tool is open).
+    `price_known` says whether costs can be shown (None: if the run's model has a price). `working` says whether the
+    time since the last event counts as active (None: if a call of a model or a tool is open).
     """
     price_known = state.config.price is not None if price_known is None else price_known
     working = bool(state.run.calls.open or state.run.tools) if working is None else working
@@ -178,86 +180,92 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
 
 
 class AskedFor(NamedTuple):
-    """The task of a run."""
+    """What a run was asked to do."""
 
     text: str = ""
-    """The user's text; empty for a kind without one, and for a plan without a problem."""
+    """The user's text; empty if the kind has none, or if a plan was made without a problem."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Names with values of its configuration, such as the workflow."""
+    """Facts of the run's configuration, as names with values, such as the workflow."""
 
 
 class ShownPassage(NamedTuple):
-    """A part of a document that states a value of a run."""
+    """A passage of a document that states a value of a run."""
 
     title: str
-    """The title of the document; may be empty."""
+    """The title of the document; empty if it has none."""
     where: str
-    """The document, and the place in it."""
+    """The document, and the place of the passage in it."""
     before: str
-    """The text before the quote."""
+    """The text in front of the quote."""
     quote: str
     """The words that state the value."""
     after: str
-    """The text behind the quote."""
+    """The text after the quote."""
 
 
 @dataclass(frozen=True)
 class Views(Generic[S, E]):
-    """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
+    """The views of a kind. Each default works for every kind; a kind replaces those that should show more."""
 
     asked: Callable[[S], AskedFor] = lambda _: AskedFor()
-    """The task of a begun run."""
+    """Returns what a begun run was asked to do."""
     result: Callable[[RunView], RunResult] = _result
-    """The result of a run; its `to_json` is what `show --json` prints."""
+    """Returns the result of a run; its `to_json` is what `show --json` prints."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
-    """The same for people, from the result and the name that the user calls this program by."""
+    """Returns the result as lines for people, from the result and the command by which the user calls this program."""
     brief_lines: Callable[[Any, str], list[Line]] | None = None
-    """The same in short, which is shown unless all is asked for; None where `result_lines` is short."""
+    """Returns a short form of `result_lines`, which is shown by default; None if `result_lines` is short."""
     tree: Callable[..., Tree] = _tree
-    """The actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
+    """Returns the actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
 
     `interrupted`: nobody drives the run now; `brief`: for a live view, which has little room.
     """
     record_text: Callable[[E, S], str] = records.record_text
-    """An event in one line, from the state after it."""
+    """Returns an event in one line, from the event and the state after it."""
     news_text: Callable[[E, S], str] = records.news_text
-    """The same for a live view; empty for an event that it leaves out."""
+    """Returns the line that a live view shows for an event; empty if it shows none."""
     record_fields: Callable[[E], Mapping[str, Any]] = records.record_fields
-    """An event as plain data, without its time."""
+    """Returns an event as plain data, without its time."""
     progress: Callable[[S, float], Line] = budget_line
-    """One line about how far a begun run is, at a time in UTC seconds."""
+    """Returns one line about the progress of a begun run, at a time in UTC seconds."""
     documents: Mapping[str, Callable[[Any, Any, str], RunDocument]] = field(default_factory=dict)
-    """The documents that a run may have, by the name of their view, such as `plan`.
+    """Functions that return a document of a run, by the name of its view, such as `plan`.
 
-    From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
+    Their arguments are the state, the result and the program's name. They raise `UsageProblem` if the run has no such
+    document.
     """
     tree_title: str = "Actions"
     """The heading of the tree."""
     flow: Callable[[S, Any], Flow | None] = lambda _, __: None
-    """The graph of a run, such as its plan, from its state and its result; None where there is none yet."""
+    """Returns the graph of a run, such as its plan, from the state and the result; None if there is no graph yet."""
     flow_title: str = "Graph"
     """The heading of the graph."""
     checklist: Callable[[Any], Checklist | None] = lambda _: None
-    """The steps of a run, each with its status, from its result; None for a kind without steps."""
+    """Returns the steps of a run with their statuses, from the result; None for a kind without steps."""
     sources: Callable[[Any], Sequence[tuple[str, str]]] = lambda _: ()
-    """The names of the values that documents state, from the result, each with the place of its quote."""
+    """Returns the values that documents state, from the result: the name of each value, and the place of its quote."""
     passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = lambda _, __, ___: None
-    """The passage that states a value, from the records, the result and the value's name; None where there is none."""
+    """Returns the passage that states a value, from the records, the result and the value's name; None if there is
+    none.
+    """
     prompt: Callable[..., SentPrompt] | None = None
-    """The messages that a call got: `prompt(records, wanted, near)`; None for a kind without.
+    """Returns the messages of a call: `prompt(records, wanted, near)`; None for a kind without prompts.
 
-    `wanted` names its node or its request; with `near` (`Near`, or None) not all records need be folded. Raises
-    `UsageProblem` for a call that was not made.
+    `wanted` is the call's node or request id. `near` (`Near`, or None) saves folding all records. Raises `UsageProblem`
+    if the call was not made.
     """
 
     findings: Callable[[E], tuple[str, Sequence[Finding]]] = lambda _: ("", ())
-    """The node that an event is a verdict on, and the findings of its guard; an empty node for any other event."""
+    """Returns the findings of a verdict, after the id of its node; an empty id for any other event."""
 
     tracing: Tracing[E] = field(default_factory=Tracing)
-    """The further events that traces and metrics show, beside calls, tools, questions and waits."""
+    """What traces and metrics show besides calls, tools, questions and waits."""
 
     def lines(self, result: Any, program: str, *, full: bool, demands: bool = True) -> list[Line]:
-        """Return the result of a run for people, in short or in full, with the table of `demands` at the end."""
+        """Return the result of a run for people, in full or in short.
+
+        With `demands`, the table of demands is at the end.
+        """
         lines = (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
         table = result.demands if demands else None
         if table is None:
@@ -280,10 +288,10 @@ def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:
 def rebuilt_prompt(
     machine: RunMachine[Any, Any], records: Sequence[Record[Any]], name: str, near: Near[Any] | None = None
 ) -> SentPrompt:
-    """Return the messages of a call: of the last try of a node, or of one request, such as `g_plan/v1.a1.t2`.
+    """Return the messages of one call, named by its request id, or by a node for the node's last try.
 
-    `near` gives a state after the first records, from which the run is folded. Raises `UsageProblem` for a call that
-    was not made, with the nearest one, and for one that asks no model.
+    A request id is, for example, `g_plan/v1.a1.t2`. `near` returns a state to start the replay from. Raises
+    `UsageProblem` if the call was not made, with the nearest name, or if it asks no model.
     """
     calls = calls_of(records)
     matches = [(place, call) for place, call in calls if name in (call.call, call.request_id)]

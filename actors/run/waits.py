@@ -1,7 +1,7 @@
 """Events with a time, the events of waits, and the open waits of a run. Pure.
 
-A wait is for the next try of a call, for a retry that is delayed, for a question's expiry, for the deadline, for the
-next day of the daily budget, or for the model's provider.
+A run waits for the next try of a call, a delayed retry, a question's expiry, the deadline, the next day of the daily
+budget, or the model's provider.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TimedEvent(Event):
-    """An event that follows from a message from outside, with the time of that message."""
+    """An event that follows from a message from outside; it has the time of that message."""
 
     at: Seconds
     """The time, in UTC seconds since 1970."""
@@ -32,13 +32,13 @@ class TimedEvent(Event):
 
 
 StoredLimits = Annotated[Limits, PlainSerializer(lambda limits: limits.model_dump(mode="json"), dict[str, Any])]
-"""Limits of which every one is written, so that a later release with other defaults does not change a run."""
+"""Limits that are stored in full, so that a later release with other defaults does not change a run."""
 
 
 class Started(TimedEvent):
     """A run began: its first event, which is also the message that starts it.
 
-    A kind has a subclass with all that later decisions depend on.
+    Each kind has a subclass with everything that later decisions depend on.
     """
 
     added_fields: ClassVar[tuple[str, ...]] = ("by", "shared", "reminders")
@@ -49,54 +49,54 @@ class Started(TimedEvent):
     child: bool = False
     """Whether it is a step of another run."""
     by: StorableText = Field(default="", exclude_if=lambda by: not by)
-    """Who started it: `cli`, `python`, or the client of a server; empty where nobody has said."""
+    """Who started it: `cli`, `python`, or the client of a server; empty if it is not known."""
     shared: int = Field(default=0, exclude_if=lambda shared: not shared)
-    """The number of its first records, this one included, that are copies of another run's; 0 for none."""
+    """How many of its first records, including this one, are copies of another run's; 0 if none."""
     reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
-    """What is done about questions that nobody answers; the first rule that applies to a question counts."""
+    """The rules for reminders about unanswered questions. The first rule that applies to a question counts."""
 
 
 CLOCK = "clock"
-"""The address of the actor that waits."""
+"""The address of the actor that carries out waits."""
 DEADLINE = "deadline"
 """The request id of the wait that ends a run at its deadline."""
 HOME_BUDGET = "home_budget"
 """The request id of the wait for the next day of the daily budget."""
 PROVIDER = "provider"
-"""The request id of the wait for the model's provider. A child run's wait has a colon and the call after it."""
+"""The request id of the wait for the model's provider. For a child run's provider, a colon and the call follow."""
 
 
 class WaitRequested(Event):
-    """The run waits for a time."""
+    """The run waits until a time."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("fault", "asked_at")
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
-    """The delayed call or node after a prefix, or the name of the wait."""
+    """The name of the wait; a back-off has a prefix and the delayed call or node."""
     until: Seconds
     """The end of the wait, in UTC seconds since 1970."""
     why: str
-    """The awaited event, in a few words."""
+    """What the run waits for, in a few words."""
     node: str | None = None
-    """The work that follows a back-off; None for another wait."""
+    """The node whose work follows a back-off; None for any other wait."""
     fault: Fault | None = None
-    """The provider's latest fault."""
+    """The provider's latest fault, if the wait is for a provider."""
     asked_at: Seconds | None = Field(default=None, exclude_if=lambda at: at is None)
-    """When the provider was asked and was still down, in UTC seconds since 1970; None before it was asked."""
+    """When a check last found the provider down, in UTC seconds since 1970; None before the first check."""
 
     @property
     def call(self) -> str:
-        """The delayed call, whose next try waits, or the node whose step is to be retried."""
+        """The call whose next try is delayed, or the node whose step is retried."""
         return call_of(self.request_id.partition(":")[2])
 
     @property
     def for_provider(self) -> bool:
-        """Whether the model's provider is waited for: that of this run, or of a child run."""
+        """Whether it waits for the model's provider, of this run or of a child run."""
         return self.request_id.partition(":")[0] == PROVIDER
 
 
 class WaitEnded(TimedEvent):
-    """The time that a wait was for has come."""
+    """A wait ended, because its time has come."""
 
     kind: Literal["wait_ended"] = "wait_ended"
     request_id: str
@@ -108,12 +108,12 @@ Waits = Mapping[str, WaitRequested]
 
 
 def remove_wait(waits: Waits, request_id: str) -> Waits:
-    """Return the waits without one, if it is there."""
+    """Return the waits without one; it may be missing."""
     return without(waits, (request_id,)) if request_id in waits else waits
 
 
 def accept_woken(waits: Waits, message: "Woken") -> WaitEnded | None:
-    """Return the event of the end of a wait; None for a wait that is not open any more."""
+    """Return the event for the end of a wait; None if that wait is not open."""
     if message.request_id not in waits:
         return None
     return WaitEnded(request_id=message.request_id, at=message.at, mono=message.mono)

@@ -30,12 +30,15 @@ _MOVES = {
 
 
 def step_in_words(step: str) -> str:
-    """Return the name of a step without the prefix that ids of generating steps have."""
+    """Return the name of a step without the prefix that the ids of generating steps have."""
     return step.removeprefix("g_").replace("_", " ")
 
 
 def in_words(text: str) -> str:
-    """Return a line about an event with attempts, moves and steps in words; ids in other texts of people stay."""
+    """Return a line about an event with words in place of the ids of attempts, moves and steps.
+
+    Quoted texts of people keep their ids.
+    """
     asked = _ASKED.fullmatch(text)
     if asked is not None:
         return f"{asked[1]} ({reason_in_words(asked[2])}): {question_in_words(asked[3])}"
@@ -53,12 +56,12 @@ def in_words(text: str) -> str:
 
 
 def question_in_words(text: str) -> str:
-    """Return a text of a question with the steps that it names in words."""
+    """Return a text of a question with words in place of the ids of steps."""
     return in_words(_QUOTED.sub(lambda match: f"'{step_in_words(match[1])}'", text))
 
 
 def reason_in_words(why: str) -> str:
-    """Return who asks a question and by which rule, in words; mostly it is `STEP: RULE`."""
+    """Return in words who asks a question and by which rule. Usually `why` is `STEP: RULE`."""
     return in_words(_REASON.sub(lambda match: f"{step_in_words(match[1])}: {match[2].replace('_', ' ')}", why))
 
 

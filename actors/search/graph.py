@@ -1,4 +1,4 @@
-"""The workflow as the search sees it: the steps, what they require, their budgets, and the calls that follow. Pure."""
+"""The workflow as the search sees it: steps, requirements, budgets, and the number of calls that follows. Pure."""
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
@@ -8,16 +8,19 @@ from graphlib import CycleError, TopologicalSorter
 
 
 class Dag:
-    """Steps in file order, each with the steps that it requires; each required step must be a key itself.
+    """Steps in file order, each with the steps that it requires. Each required step must be a key too.
 
-    All results list the steps in file order, except `order`, which is topological.
+    All results list steps in file order, except `order`, which is topological.
     """
 
     def __init__(self, requires: Mapping[str, Sequence[str]]) -> None:
         self._requires = {step: tuple(dict.fromkeys(above)) for step, above in requires.items()}
 
     def cycle(self) -> tuple[str, ...]:
-        """Return a cycle in which each step requires the next, with the first step repeated at the end; () if none."""
+        """Return a cycle in which each step requires the next; empty if there is none.
+
+        The first step is repeated at the end.
+        """
         try:
             TopologicalSorter(self._requires).prepare()
         except CycleError as error:
@@ -26,7 +29,7 @@ class Dag:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The steps in topological order, ties in file order."""
+        """The steps in topological order. Steps that may come in any order are in file order."""
         position = {step: index for index, step in enumerate(self._requires)}
         sorter = TopologicalSorter(self._requires)
         sorter.prepare()
@@ -43,7 +46,7 @@ class Dag:
 
     @cached_property
     def ancestors(self) -> Mapping[str, frozenset[str]]:
-        """For each step, all steps that it requires, directly or not."""
+        """All steps that a step requires, directly or not, by step."""
         ancestors: dict[str, frozenset[str]] = {}
         for step in self.order:
             above = self._requires[step]
@@ -52,12 +55,12 @@ class Dag:
 
     @cached_property
     def dependents(self) -> Mapping[str, frozenset[str]]:
-        """For each step, all steps that require it, directly or not."""
+        """All steps that require a step, directly or not, by step."""
         return {step: frozenset(other for other in self.order if step in self.ancestors[other]) for step in self.order}
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The steps that nothing requires."""
+        """The steps that no step requires."""
         return tuple(step for step in self._requires if not self.dependents[step])
 
     @cached_property
@@ -91,13 +94,13 @@ class StepBudget:
     rmax: int = 3
     """The most attempts of one visit of the step."""
     backtrack_budget: int = 2
-    """How often the search may backtrack to the step; a step has at most `1 + backtrack_budget` visits."""
+    """How often the search may go back to the step. A step has at most `1 + backtrack_budget` visits."""
     deterministic: bool = False
-    """Whether the step makes no model calls, so that a retry would repeat its result."""
+    """Whether the step makes no model calls. A retry would then give the same result."""
     calls: int = 1
-    """The most calls that one attempt may make; more than 1 for a child run."""
+    """The most calls that one attempt may make; more than 1 only for a child run."""
     happy: int = 1
-    """The fewest calls with which an attempt can succeed."""
+    """The fewest calls of a successful attempt."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +108,9 @@ class Graph:
     """The steps of a workflow with their requirements and budgets."""
 
     requires: Mapping[str, tuple[str, ...]]
-    """For each step, the steps that it requires, in the order of the workflow file; without cycles."""
+    """The steps that each step requires, in the order of the workflow file; without cycles."""
     budgets: Mapping[str, StepBudget]
-    """The limits and the costs in calls of each step."""
+    """The budget of each step."""
 
     @cached_property
     def dag(self) -> Dag:
@@ -121,22 +124,22 @@ class Graph:
 
     @cached_property
     def below(self) -> Mapping[str, tuple[str, ...]]:
-        """The steps that (transitively) require each step, in file order."""
+        """The steps that require a step, directly or not, in file order."""
         return {step: self._ordered(self.dag.dependents[step]) for step in self.steps}
 
     @cached_property
     def above(self) -> Mapping[str, tuple[str, ...]]:
-        """The steps that each step (transitively) requires, in file order."""
+        """The steps that a step requires, directly or not, in file order."""
         return {step: self._ordered(self.dag.ancestors[step]) for step in self.steps}
 
     @cached_property
     def leaves(self) -> frozenset[str]:
-        """The steps that nothing requires."""
+        """The steps that no step requires."""
         return frozenset(self.dag.leaves)
 
     @cached_property
     def layers(self) -> tuple[tuple[str, ...], ...]:
-        """The steps by depth, from the roots down: each is one layer below the deepest step that it requires."""
+        """The steps by depth, from the roots down. A step is one layer below the deepest step that it requires."""
         depth: dict[str, int] = {}
         for step in self.dag.order:
             depth[step] = max((depth[upper] + 1 for upper in self.requires[step]), default=0)
@@ -145,27 +148,33 @@ class Graph:
 
     @cached_property
     def layer_of(self) -> Mapping[str, int]:
-        """The index of each step's layer."""
+        """The index of the layer of each step."""
         return {step: number for number, layer in enumerate(self.layers) for step in layer}
 
     def distance(self, upper: str, lower: str) -> int:
-        """Return the length of the longest path from `lower` up to its ancestor `upper`; 0 if they are the same."""
+        """Return the length of the longest path from `lower` up to its ancestor `upper`; 0 if both are the same."""
         distance = self.dag.distance(upper, lower)
         assert distance is not None
         return distance
 
     def upward(self, step: str, least: int) -> list[str]:
-        """Return the ancestors at distance `least` or more, nearest first; ties in reverse file order."""
+        """Return the ancestors at distance `least` or more, nearest first.
+
+        Equally near ones are in reverse file order.
+        """
         return [upper for upper, distance in self._nearest_first[step] if distance >= least]
 
     def nearer(self, step: str, than: int) -> list[str]:
-        """Return the ancestors at a distance below `than`, farthest first; ties in reverse file order."""
+        """Return the ancestors at a distance below `than`, farthest first.
+
+        Equally far ones are in reverse file order.
+        """
         ancestors = [upper for upper in self.above[step] if self.distance(upper, step) < than]
         return sorted(ancestors, key=lambda upper: (-self.distance(upper, step), -self.steps.index(upper)))
 
     @cached_property
     def _nearest_first(self) -> Mapping[str, tuple[tuple[str, int], ...]]:
-        """The ancestors of each step with their distances, in the order of `upward`."""
+        """The ancestors of each step with their distances, ordered as in `upward`."""
         result: dict[str, tuple[tuple[str, int], ...]] = {}
         for step in self.steps:
             above = ((upper, self.distance(upper, step)) for upper in reversed(self.above[step]))
@@ -177,12 +186,12 @@ class Graph:
 
 
 def happy_calls(graph: Graph) -> int:
-    """Return the calls of a run in which every first attempt passes: the best case."""
+    """Return the calls of a run in which every first attempt passes, which is the best case."""
     return sum(budget.happy for budget in graph.budgets.values() if not budget.deterministic)
 
 
 def linear_calls(graph: Graph) -> int:
-    """Return the most calls of a linear run, which never backtracks and so visits each step once."""
+    """Return the most calls of a linear run. It never goes back, so it visits each step once."""
     return sum(budget.rmax * budget.calls for budget in graph.budgets.values() if not budget.deterministic)
 
 
@@ -205,7 +214,7 @@ def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
 
 
 def _can_backtrack(graph: Graph) -> bool:
-    """Return whether the search can backtrack to some step."""
+    """Tell whether the search can backtrack to any step."""
     return any(
         budget.backtrack_budget and not budget.deterministic and step not in graph.leaves
         for step, budget in graph.budgets.items()
@@ -215,9 +224,9 @@ def _can_backtrack(graph: Graph) -> bool:
 def _parent_sets(graph: Graph, leaf: str) -> int:
     """Return the most distinct sets of parent artifacts that a leaf can be given.
 
-    Between two sets the search has backtracked to an ancestor of the leaf. That costs a visit of the ancestor and of
+    Between two sets the search has backtracked to an ancestor of the leaf. This costs a visit of the ancestor and of
     every step between it and the leaf. So the leaf gets the most sets if the search always backtracks to its lowest
-    ancestors, those that no other ancestor of the leaf requires, `backtrack_budget` times to each.
+    ancestors: those that no other ancestor of the leaf requires. It does so `backtrack_budget` times for each.
 
     Backtracking also redoes steps that are not above the leaf, and each of them must have a visit left. If such a step
     can begin as soon as the leaf can (a companion of the leaf), its budget is a limit too. A step that waits for

@@ -1,7 +1,7 @@
-"""The notation of a search, `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`. Pure.
+"""The notation of a search: `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`. Pure.
 
 A workflow may also use a mapping: `{name: beam, width: 4}`. Both forms are normalised to a text with all numbers, which
-the run records. So the search of a run does not change when a later release has other defaults.
+the run records. So the search of a run does not change if a later release has other defaults.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NUMBER_MAX = 256
-"""The largest width, branching or number of samples; also the most concurrent requests of one step."""
+"""The largest width, branching or number of samples. It is also the most requests of one step at the same time."""
 
 NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "depth_first": {},
@@ -23,18 +23,18 @@ NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "restart": {"samples": 10},
     "best_of": {"samples": 4},
 }
-"""For each search, the names of its numbers, in order, with their defaults; None: computed from the steps."""
+"""The names of a search's numbers in order, with their defaults, by search. None means computed from the steps."""
 
 SINGLE_BRANCH = frozenset(name for name, numbers in NUMBERS.items() if not numbers)
-"""The searches with one branch; only searches with several branches have numbers."""
+"""The searches with one branch. Only searches with several branches have numbers."""
 
 _TEXT = re.compile(r"([a-z_]+)(?::([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?)?")
 
 
 class UnknownSearch(ValueError):
-    """An invalid search.
+    """A search in a workflow or option is invalid.
 
-    `hint`: what to write instead; `name`: the unknown name, if the name is the error.
+    `hint` says what to write instead. `name` is the unknown name, if the name is the error.
     """
 
     def __init__(self, cause: str, hint: str = "", name: str = "") -> None:
@@ -49,17 +49,17 @@ class SearchChoice:
     name: str
     """The name of the search, a key of `NUMBERS`."""
     numbers: tuple[int | None, ...] = ()
-    """Its numbers, in the order of `NUMBERS`; None stands for a number that is computed from the workflow's steps."""
+    """The numbers, in the order of `NUMBERS`; None for a number that is computed from the workflow's steps."""
 
     def __str__(self) -> str:
-        """Return the search in its notation, without a branching of 1."""
+        """Return the search in its notation. A branching of 1 is left out."""
         width, *branching = self.numbers or (None,)
         suffix = "".join(f"x{number}" for number in branching if number != 1)
         return self.name if width is None else f"{self.name}:{width}{suffix}"
 
 
 def read_search(value: Any) -> SearchChoice:
-    """Return the search that a text or a mapping stands for. Raises `UnknownSearch` if it is invalid."""
+    """Return the search that a text or a mapping describes. Raises `UnknownSearch` if it is invalid."""
     if isinstance(value, Mapping):
         numbers_by_name = {str(key): number for key, number in value.items()}
         name = numbers_by_name.pop("name", None)
@@ -84,7 +84,10 @@ def _unknown(value: Any, name: str) -> UnknownSearch:
 
 
 def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
-    """Return the search with these numbers and the defaults of the others. Raises `UnknownSearch`."""
+    """Return the search with these numbers, and with defaults for the others.
+
+    Raises `UnknownSearch` if one is invalid.
+    """
     if name not in NUMBERS:
         raise _unknown(name, name)
     for key, number in numbers.items():

@@ -1,11 +1,11 @@
-"""One branch of the search: a slot per step, the operators on it (S1 to S6), and the move after a failure. Pure.
+"""One branch of the search: a slot for each step, the operators on it (S1 to S6), and the move after a failure. Pure.
 
-A state maps each step to its accepted artifact: in the initial state no step has one, in a goal state every step has
+A state maps each step to its accepted artifact. In the initial state no step has one; in a goal state every step has
 one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its artifact), `mark` (set
 another phase: rejected, to be retried, waiting for a person, stuck), `redo` (backtrack: unset the targets and all steps
 that require them, and nothing else) and `new_round` (reset the counts).
 
-A visit of a step ends with its first accepted artifact or with its last attempt; the next attempt after that begins a
+A visit of a step ends with its first accepted artifact or with its last attempt. The next attempt after that begins a
 new visit. A step has at most `1 + backtrack_budget` visits. A leaf has no limit of visits; it has `rmax` attempts for
 each distinct set of parent artifacts.
 """
@@ -32,9 +32,11 @@ class Phase(StrEnum):
 
 
 UNSET = frozenset({Phase.IDLE, Phase.AGAIN})
-"""The phases in which the next attempt may begin. A constant, because it is read for every step after every event."""
+"""The phases in which the next attempt may begin. This is a constant because it is read for every step after every
+event.
+"""
 GOAL = frozenset({Phase.ACCEPTED})
-"""The phases that occur in a goal state (S2)."""
+"""The only phase in a goal state, in which all steps are accepted (S2)."""
 
 
 @dataclass(frozen=True)
@@ -43,29 +45,29 @@ class Slot:
 
     phase: Phase = Phase.IDLE
     visits: int = 0
-    """The number of its visits in this round."""
+    """How many visits it has had in this round."""
     attempt: int = 0
-    """The number of the last attempt, within the visit; for a leaf, with the same parents. From 1."""
+    """The number of the last attempt, from 1, in the visit; for a leaf, among those with the same parents."""
     number: int = 0
-    """The number of the last visit, counted over the whole run. From 1."""
+    """The number of the last visit, from 1, counted over the whole run."""
     parents: tuple[str, ...] | None = None
-    """The ids of the artifacts that the last visit builds on."""
+    """The ids of the artifacts on which the last visit builds; None before the first visit."""
     accepted: str | None = None
-    """The id of the accepted artifact; None in every other phase."""
+    """The id of the accepted artifact; None in any phase except `accepted`."""
 
 
 _PHASE_OF = attrgetter("phase")
 
 
 class BranchProgress(dict[str, Slot]):
-    """The state of a branch: the slot of each step, in file order. Never changed once it is made."""
+    """The state of a branch: the slot of each step, in file order. It is never changed after it is made."""
 
     __slots__ = ("_ready", "phases")
 
     def __init__(self, slots: Mapping[str, Slot]) -> None:
         super().__init__(slots)
         self.phases = frozenset(map(_PHASE_OF, slots.values()))
-        """The phases that occur."""
+        """The phases that at least one step has."""
         self._ready: tuple[str, ...] | None = None
 
     def ready(self, graph: Graph) -> tuple[str, ...]:
@@ -96,12 +98,12 @@ def start(graph: Graph) -> BranchProgress:
 
 
 def first(progress: BranchProgress, phase: Phase) -> str | None:
-    """Return the first step in a phase, in file order."""
+    """Return the first step in a phase, in file order; None if no step is in it."""
     return next((step for step, slot in progress.items() if slot.phase is phase), None)
 
 
 def next_attempt(graph: Graph, progress: BranchProgress, step: str) -> Slot:
-    """Return the slot of the step during its next attempt."""
+    """Return the step's slot as it will be during its next attempt."""
     slot = progress[step]
     if slot.phase is Phase.AGAIN:
         return changed(slot, phase=Phase.BUSY, attempt=slot.attempt + 1)
@@ -128,18 +130,18 @@ def accept(progress: BranchProgress, step: str, artifact: str) -> BranchProgress
 
 
 def mark(progress: BranchProgress, step: str, phase: Phase) -> BranchProgress:
-    """Return the progress with the step in another phase and its counts unchanged."""
+    """Return the progress with the step in another phase. Its counts do not change."""
     return BranchProgress({**progress, step: changed(progress[step], phase=phase)})
 
 
 def redo(graph: Graph, progress: BranchProgress, targets: Iterable[str]) -> BranchProgress:
-    """Return the progress after backtracking: the targets and everything that requires them are unset (S5)."""
+    """Return the progress after backtracking: the targets and all steps that require them are unset (S5)."""
     unset = {step: changed(progress[step], phase=Phase.IDLE, accepted=None) for step in cleared_steps(graph, targets)}
     return BranchProgress({**progress, **unset})
 
 
 def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
-    """Return the steps that backtracking to the targets unsets, in file order."""
+    """Return the steps that are unset by backtracking to the targets, in file order."""
     unset = set(targets)
     for target in tuple(unset):
         unset.update(graph.below[target])
@@ -147,11 +149,11 @@ def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 
 
 def new_round(progress: BranchProgress) -> BranchProgress:
-    """Return the progress with all counts reset, after the requirements have changed.
+    """Return the progress with all counts reset, because the requirements have changed.
 
-    The current visit of a step becomes the first one of the round, also while the step waits for a person, because the
-    visit continues if nobody answers. The visit of an accepted artifact becomes the first one too, so that the search
-    can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried again.
+    The current visit of a step becomes the first one of the round. This also holds if the step waits for a person,
+    because the visit continues if nobody answers. The visit of an accepted artifact becomes the first one too, so that
+    the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return BranchProgress(
@@ -169,13 +171,13 @@ def new_round(progress: BranchProgress) -> BranchProgress:
 
 
 def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
-    """Return whether the visit has attempts left (S4); a deterministic step has none, since its result is the same."""
+    """Tell whether the visit has attempts left (S4). A deterministic step has none, because its result is the same."""
     budget = graph.budgets[step]
     return not budget.deterministic and progress[step].attempt < budget.rmax
 
 
 def can_redo(graph: Graph, progress: BranchProgress, target: str) -> bool:
-    """Return whether the target, and every non-leaf below it that would be redone, has a visit left."""
+    """Tell whether the target has a visit left, and also every non-leaf below it that would be redone."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))
@@ -188,7 +190,7 @@ def _has_visit(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 class Search(StrEnum):
-    """How one branch is searched: which targets a move may have."""
+    """How one branch is searched, that is, which targets a move may have."""
 
     DEPTH_FIRST = "depth_first"  # the policy chooses the target
     BLIND = "blind"  # always one level up
@@ -202,18 +204,18 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Redo:
-    """Backtrack: unset the targets and everything that requires them."""
+    """Backtrack: unset the targets and all steps that require them."""
 
     targets: tuple[str, ...]
-    """The steps to redo; all steps that require them are unset too."""
+    """The steps to redo. All steps that require them are unset too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Nothing is left to try, or the policy gives up: the step stays rejected in this round."""
+    """Nothing is left to try, or the policy gives up. The step stays rejected in this round."""
 
     root: bool
-    """Whether the failed step is a root, that is, requires nothing."""
+    """Whether the failed step is a root, which requires nothing."""
 
 
 Move = Retry | Redo | Stuck
@@ -222,9 +224,10 @@ Move = Retry | Redo | Stuck
 def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence[str]) -> Move:
     """Return the first allowed move after the step `failed` was rejected.
 
-    `wanted` are the targets that the policy asks for; the failed step itself stands for a retry. The candidates, in
-    order: those targets; the steps farther up by distance (ties in reverse file order); the nearer steps; the unused
-    attempts of this visit; a new visit of the failed step. A retry with no attempts left is treated as one level up.
+    `wanted` are the targets that the policy asks for; the failed step itself means a retry. The candidates are tried in
+    this order: those targets; the steps farther up by distance (equally far ones in reverse file order); the nearer
+    steps; the unused attempts of this visit; a new visit of the failed step. A retry without attempts left is treated
+    as one level up.
     """
     retry = can_retry(graph, progress, failed)
     if failed in wanted and retry:
@@ -244,7 +247,7 @@ def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence
 
 
 def stay(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a step that may not escalate any more: a retry, else a new visit of itself, else `Stuck`."""
+    """Return the move of a step that may not escalate again: a retry, else a new visit of itself, else `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
     return Redo((failed,)) if can_redo(graph, progress, failed) else stuck_move(graph, failed)
@@ -261,7 +264,7 @@ def stuck_move(graph: Graph, failed: str) -> Stuck:
 
 
 def retry_or_go_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a blind search: a retry, else one level up (S11)."""
+    """Return the move of a search that ignores findings: a retry while one is left, else back by one level (S11)."""
     if can_retry(graph, progress, failed):
         return Retry()
     return choose(graph, progress, failed, graph.upward(failed, 1)[:1])

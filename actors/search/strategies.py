@@ -1,4 +1,4 @@
-"""The strategies of the search over branches, and the one that a search in a workflow stands for. Pure."""
+"""The strategies that search over branches, and the choice of a strategy for a workflow's search. Pure."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,18 @@ class Beam(SearchStrategy):
     """Beam search, or breadth-first search if the width is unlimited.
 
     A layer is the set of steps at one depth of the workflow. It ends with a barrier: no branch begins the next layer
-    before all have finished this one. At the barrier the branches are compared: duplicates are pruned, the best `width`
-    branches are kept, and each is continued by `branching` branches. If places are left, the best branches get more
-    successors.
+    before all have finished this one. At the barrier the branches are compared. Duplicates are pruned, the best `width`
+    branches are kept, and each of them is continued by `branching` branches. If places are left, the best branches get
+    more successors.
 
-    Inside a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch need
+    Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch need
     not go back. The last branch backtracks, so a beam of width 1 is depth-first search.
     """
 
     width: int | None
-    """The branches that are kept at a barrier; None: all."""
+    """How many branches are kept at a barrier; None for all."""
     branching: int
-    """The branches by which each kept branch is continued."""
+    """By how many branches each kept branch is continued."""
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
@@ -34,7 +34,7 @@ class Beam(SearchStrategy):
         return pruning or self._change_at_barrier(tree, front) or _prune_spent(front)
 
     def _change_at_barrier(self, tree: SearchTree, front: list[BranchView]) -> Change | None:
-        """Return the next change at a barrier; None where the branches have not reached one, or no change is left."""
+        """Return the next change at a barrier; None if the branches have not reached one, or if no change is left."""
         if not front or any(branch.begun or branch.busy or branch.layer != front[0].layer for branch in front):
             return None
         top = front[0].layer == 0
@@ -53,7 +53,7 @@ class Beam(SearchStrategy):
         return Open(best.branch, "one more way on from here")
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Return whether all branches have finished the layer above."""
+        """Tell whether all branches have finished the layer above."""
         if self.width == self.branching == 1:
             return True
         last = branch.waiting or branch.layer <= min((other.layer for other in tree.front), default=0)
@@ -74,7 +74,7 @@ def _prune_sent_back(front: list[BranchView]) -> Prune | None:
 
 
 def _prune_spent(front: list[BranchView]) -> Prune | None:
-    """Prune the worst branch that has used up its slice of the calls while others wait for it."""
+    """Prune the worst branch that has used up its share of the calls, if other branches wait for it."""
     lowest = min((branch.layer for branch in front), default=0)
     spent = [branch for branch in front if branch.spent and not branch.busy and branch.layer == lowest]
     if not spent or len(front) == 1:
@@ -99,14 +99,14 @@ class BestFirst(SearchStrategy):
     """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
 
     If backtracking would clear an artifact with a score above 0, the branch stays open, and a new branch backtracks in
-    its place. Of all open branches the one with the lowest estimate continues; of equal ones the newest. A branch that
-    was kept open only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
+    its place. The open branch with the lowest estimate continues; among equals, the newest. A branch that was kept open
+    only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
 
     With guards whose score is 0 or 1 no branch is kept open, and the attempts are those of depth-first search (S10).
     """
 
     width: int
-    """The most branches that are kept open besides the newest."""
+    """The most branches that are kept open, besides the newest."""
 
     def change(self, tree: SearchTree) -> Change | None:
         """Open a branch that backtracks in place of a promising one; prune the worst branch if too many are open."""
@@ -125,7 +125,7 @@ class BestFirst(SearchStrategy):
         return prune_stuck(tree)
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Return whether the last attempt has been judged, and the branch has the lowest estimate."""
+        """Tell whether the last attempt has been judged and this branch has the lowest estimate."""
         del layer
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
@@ -134,24 +134,27 @@ class BestFirst(SearchStrategy):
 
 
 def estimate_calls(branch: BranchView) -> float:
-    """Return the calls of the path plus the fewest calls to the goal, these times 1 - the lowest score."""
+    """Return an estimate of a branch's calls.
+
+    It is the calls of its path, plus the fewest calls to the goal times (1 - the lowest score).
+    """
     return branch.path_calls + (1.0 - branch.promise) * branch.rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterativeDeepening(SearchStrategy):
-    """Depth-first search under a cap of calls that doubles with each iteration.
+    """Depth-first search with a limit of calls that doubles with each iteration.
 
-    An iteration is a branch. It ends when it is stuck or has used up its cap. The next one starts with the artifacts
-    that are accepted then, so no artifact is generated twice. Its visits and attempts are reset. The last iteration has
-    no cap, so it is a complete depth-first search.
+    An iteration is a branch. It ends when it is stuck or has used up its limit. The next iteration starts with the
+    artifacts that are accepted then, so no artifact is generated twice. Its visits and attempts are reset. The last
+    iteration has no limit, so it is a complete depth-first search.
     """
 
     caps: list[int]
-    """The most calls of each iteration but the last."""
+    """The most calls of each iteration except the last."""
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Prune an iteration that is stuck or has used up its cap; then open the next one."""
+        """Prune an iteration that is stuck or has used up its limit of calls; then open the next one."""
         last = tree.branches[-1]
         if not last.live:
             return Open(last.branch, f"iteration {len(tree.branches) + 1}", anew=True)
@@ -162,23 +165,23 @@ class IterativeDeepening(SearchStrategy):
         return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it") if last.stuck else None
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Return whether the cap of the iteration is not used up."""
+        """Tell whether the iteration has calls left."""
         del tree, layer
         return branch.branch >= len(self.caps) or branch.calls < self.caps[branch.branch]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOf(SearchStrategy):
-    """Independent samples of the whole pipeline, taken concurrently; the best plan wins. A baseline.
+    """Independent samples of the whole pipeline, run at the same time; the best plan wins. A baseline.
 
-    A sample gets no feedback from other samples, so two samples differ only by the model's own randomness.
+    A sample gets no feedback from other samples, so two samples differ only by the model's randomness.
     """
 
     moves: Search = Search.LINEAR
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Open as many samples as the calls allow a first attempt for; prune those that are stuck."""
+        """Open samples as long as the calls are enough for a first attempt; prune samples that are stuck."""
         if len(tree.branches) < min(self.branches_max, tree.calls):
             return Open(None, "a sample of its own")
         return prune_stuck(tree)
@@ -195,7 +198,7 @@ class Restart(SearchStrategy):
     moves: Search = Search.LINEAR
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Start a new sample when one is stuck, unless it has made no calls, since the new one would be the same."""
+        """Start a new sample if one is stuck, unless that one made no calls, because the new one would be the same."""
         last = tree.branches[-1]
         if not last.live:
             return Open(None, "a fresh start")
@@ -206,13 +209,13 @@ class Restart(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneBranch(SearchStrategy):
-    """A search that never opens a second branch, so that there is nothing to compare."""
+    """A search with only one branch, so there is nothing to compare."""
 
     branches_max: int = 1
     compares: bool = False
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Return None: no branch is opened or pruned."""
+        """Return None, because no branch is opened or pruned."""
         del tree
         return None
 
@@ -251,7 +254,7 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
 
 
 def _doubling_caps(first: int, worst: int) -> list[int]:
-    """Return the caps of the iterations but the last, in calls: each is twice the one before it and below `worst`."""
+    """Return the limits of calls of all iterations except the last. Each is twice the one before and below `worst`."""
     caps = [max(1, first)]
     while caps[-1] < worst:
         caps.append(2 * caps[-1])

@@ -1,7 +1,7 @@
 """The interface of a search strategy: its view of the search tree and of the ledger, and its decisions. Pure.
 
 A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
-opens and prunes branches, and decides which of them may make the next attempt. Inside a branch, the policy decides.
+opens and prunes branches, and decides which of them may make the next attempt. Within a branch, the policy decides.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from actors.search.progress import Search
 
 
 class PruneCause(StrEnum):
-    """The reason for which a branch was pruned."""
+    """Why a branch was pruned."""
 
     STUCK = "stuck"  # it has nothing left to try
     DUPLICATE = "duplicate"  # another branch has the same artifacts
@@ -23,63 +23,63 @@ class PruneCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """A strategy's view of one branch."""
+    """What a strategy sees of one branch."""
 
     branch: int
     parent: int | None = None
-    """The branch on whose accepted artifacts it was opened."""
+    """The branch with whose accepted artifacts it was opened; None if it began without artifacts."""
     live: bool = True
     """Whether it has not been pruned."""
     done: bool = False
     stuck: bool = False
     spent: bool = False
-    """Whether it has used up its slice of the calls."""
+    """Whether it has used up its share of the calls."""
     back: bool = False
-    """Whether the decision about a rejection is to backtrack, and this has not happened yet."""
+    """Whether the search decided to backtrack after a rejection and has not done so yet."""
     waiting: bool = False
     busy: bool = False
     """Whether an attempt is being generated or judged."""
     begun: bool = False
-    """Whether an attempt at the layer after the accepted ones has been made or is under way."""
+    """Whether an attempt in the first layer that is not completely accepted was made or is being made."""
     own: bool = True
     """Whether an artifact of the last accepted layer was made in this branch, not inherited."""
     retryable: bool = False
-    """Whether the step whose rejection caused that decision has attempts left."""
+    """Whether the step whose rejection led to backtracking (`back`) has attempts left."""
     calls: int = 0
-    """The calls that it has made itself, transport retries included."""
+    """How many calls it has made itself, including transport retries."""
     path_calls: int = 0
-    """Those calls plus the calls of the path on which it was opened."""
+    """How many calls it has made itself, plus those of its ancestors before it was opened."""
     layer: int = 0
-    """The number of completely accepted layers of the workflow, from the top."""
+    """How many layers of the workflow are completely accepted, from the top."""
     rest: int = 0
-    """The fewest calls with which the goal can be reached."""
+    """The fewest further calls with which the goal can be reached."""
     score: float = 0.0
-    """The mean score of the newest verdicts on the accepted and the rejected steps."""
+    """The mean score of the newest verdicts on accepted and rejected steps."""
     promise: float = 1.0
-    """The lowest score of a rejection that is still to be repaired; 1 if there is none."""
+    """The lowest score of a rejection that is not repaired yet; 1 if there is none."""
     texts: tuple[str, ...] = ()
-    """The texts of the artifacts in the accepted layers; empty once the next layer has begun."""
+    """The texts of the artifacts in the accepted layers; empty after the next layer has begun."""
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """The order of branches: by accepted layers, then by score, then the older one first. Greater is better."""
+        """The order of branches: by accepted layers, then by score, then by age. A greater value is better."""
         return self.layer, self.score, -self.branch
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTree:
-    """A strategy's view of the whole search."""
+    """What a strategy sees of the whole search."""
 
     branches: tuple[BranchView, ...]
     """All branches, in the order in which they were opened."""
     calls: int
     """The limit of calls of the run."""
     left: int
-    """The calls that are neither made nor reserved."""
+    """How many calls are neither made nor reserved."""
     live: list[BranchView] = field(init=False, compare=False)
     """The branches that are not pruned."""
     front: list[BranchView] = field(init=False, compare=False)
-    """The live branches that can continue now: neither done nor waiting for a person."""
+    """The live branches that can continue now: they are neither done nor waiting for a person."""
 
     def __post_init__(self) -> None:
         """Compute `live` and `front` once, because every decision reads them."""
@@ -93,7 +93,7 @@ class Open:
     """The change that opens a branch."""
 
     parent: int | None
-    """The branch whose accepted artifacts it starts with; None: it starts with none."""
+    """The branch with whose accepted artifacts the new branch starts; None if it starts without artifacts."""
     why: str
     anew: bool = False
     """Whether all visits and attempts are reset."""
@@ -101,7 +101,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """The change that ends a branch: its open requests are withdrawn, and the rest of its slice is free again."""
+    """The change that ends a branch: its open requests are withdrawn, and the rest of its share is free."""
 
     branch: int
     cause: PruneCause
@@ -113,36 +113,39 @@ Change = Open | Prune
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchStrategy(ABC):
-    """Decides which branches there are and which may continue. All methods are pure, total functions of the tree."""
+    """Decides which branches exist and which may continue.
+
+    All methods are pure functions of the tree that never fail.
+    """
 
     moves: Search = Search.DEPTH_FIRST
     """How each branch is searched."""
     compares: bool = True
-    """Whether it compares branches. If not, there is only one, and no views and no tree are made."""
+    """Whether it compares branches. If not, there is only one branch, without views and a tree."""
     picks_best: bool = False
-    """Whether a plan with a score below 1 is held until no other branch can reach a better one."""
+    """Whether a plan with a score below 1 is held back until no other branch can reach a better one."""
     branches_max: int
     """The most branches that a run opens."""
     calls_worst: int
-    """The most calls in one round; the limits of the run apply as well."""
+    """The most calls in one round. The limits of the run apply too."""
 
     @abstractmethod
     def change(self, tree: SearchTree) -> Change | None:
-        """Return the next branch to open or to prune, or None."""
+        """Return the next branch to open or to prune; None if there is none."""
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Return whether a branch may begin an attempt at a step of a layer now."""
+        """Tell whether a branch may begin an attempt at a step of a layer now."""
         del tree, branch, layer
         return True
 
     def slice_of(self, calls: int) -> int | None:
-        """Return the calls that are reserved for each live branch out of `calls`, or None if none are."""
+        """Return how many of `calls` are reserved for each live branch; None if none are reserved."""
         del calls
         return None
 
 
 def prune_stuck(tree: SearchTree) -> Prune | None:
-    """Prune the worst branch with nothing left to try, provided that another branch can continue."""
+    """Prune the worst branch with nothing left to try, if another branch can continue."""
     stuck = [branch for branch in tree.front if branch.stuck]
     if not stuck or len(tree.front) == 1:
         return None
