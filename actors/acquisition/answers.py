@@ -229,7 +229,7 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
 
 
 def _split_question(question: str) -> tuple[str, str]:
-    """Split a decision's question into the line about the blocked calculation, which may be empty, and the rest."""
+    """Split a decision's question in two: the line about the blocked calculation (may be empty), and the rest."""
     if not question.startswith(BLOCKED):
         return "", question.strip()
     blocked, _, asked = question.partition("\n")

@@ -34,11 +34,11 @@ class FilledField:
     periods: tuple[str, ...]
     """The years of values from sources, oldest value first."""
     searches: int
-    """The number of searches for it in this round."""
+    """The number of searches for this field in this round."""
     questions: int
-    """The number of questions about it in this round."""
+    """The number of questions about this field in this round."""
     rejections: tuple[Rejection, ...]
-    """The values for it in replies that were not taken."""
+    """The values for this field that were not accepted."""
 
     @property
     def disagree(self) -> bool:

@@ -226,7 +226,7 @@ class _Judged:
                 self._satisfying[name].append(step.step_id)
 
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
-        """Return the row of a demand: the one with the best standing that a requirement for this demand gives it."""
+        """Return the row of a demand: the one with the best standing among the rows of its requirements."""
         demand = said.demand
         kind, source = str(demand.kind), str(demand.source)
         found = [self._row(item, (demand.id, kind, demand.quote, source)) for item in items]
@@ -359,7 +359,7 @@ class Proof:
     undoes: tuple[str, ...] = ()
     """The steps whose failure undoes everything and ends the plan."""
     irreversible: tuple[str, ...] = ()
-    """The steps that cannot be undone, and may have run before everything else is undone."""
+    """The steps that cannot be undone and may have run before a failure that undoes everything."""
 
 
 def proof_of(facts: Mapping[str, Any]) -> Proof:

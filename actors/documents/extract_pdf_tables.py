@@ -64,7 +64,7 @@ class FoundTable:
     """Whether its rows were added to a table of a page before."""
 
     def blocks(self) -> list[dict[str, Any]]:
-        """Return the table as a block of a document, and the doubtful rows as a second block; none for an empty one."""
+        """Return the rows as one block of a document, and the doubtful rows as another. No rows make no block."""
         found = [(self.rows, self.merged), (self.doubtful, True)]
         return [
             {"kind": "table", "rows": [{"cells": row.cells, "places": row.places} for row in rows], "merged": merged}

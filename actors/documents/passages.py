@@ -74,7 +74,7 @@ def clean_text(text: str) -> str:
 
 
 PASSAGE_CHARACTERS = 900
-"""How many characters a passage has before the end of a paragraph ends it."""
+"""A passage ends at the next paragraph once it has this many characters."""
 
 
 def passages_of(document: Document) -> Iterator[Passage]:

@@ -5,7 +5,7 @@ from typing import Literal
 
 Written = Literal["command", "option", "model", "key", "value", "extra"]
 """Where a name is written: on the command line, after `--model`, in a file of settings, tools or a workflow, or as an
-extra of the package. A `value` is one of the words that a key takes.
+extra of the package. A `value` is one of the words that a key accepts.
 """
 
 _MESSAGES = "a webhook starts your own automation, which sends the message"
