@@ -83,7 +83,7 @@ def _replan_recorded(
 
 
 def _divergence(home: Path) -> str:
-    """Return the difference that the first diverging run of a home reports; empty for none."""
+    """Return the fault of the first run of a home that sent another prompt than the recorded one; empty for none."""
     import anyio
 
     from actors.run.calls import CallFailed

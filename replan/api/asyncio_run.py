@@ -205,7 +205,7 @@ class AsyncioRun(Run[R]):
 async def drive_in_asyncio(
     run_id: str, begin: Begin, options: Driving, *, is_new: bool = False
 ) -> AsyncIterator[Run[Any]]:
-    """Drive a run for the length of a block, from an asyncio program; leaving the block early parks it within 2 s."""
+    """Drive a run for the length of a block, from an asyncio program. Leaving the block early parks it within 2 s."""
     run: AsyncioRun[Any] = AsyncioRun(run_id, await trio_thread(), is_new=is_new)
     async with run.driven(begin, options):
         yield run

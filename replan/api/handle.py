@@ -98,7 +98,7 @@ OnRecord = Callable[[Record[Any]], None]
 
 
 class Run(ABC, Generic[R_co]):
-    """A run that is being driven. Iterate over it for its records as they are written; `await result()` for the end.
+    """A run that is being driven. Iterating yields its records as they are written; `await result()` waits for the end.
 
     It belongs to the event loop in which it was started. Several tasks of that loop may use it.
     """

@@ -112,7 +112,7 @@ class StartKeywords(DriveKeywords, total=False):
 _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
     name.upper(): name for name in ("problem", "goal", "profile")
 }
-"""The Python keyword for each name of the command line that an error may contain."""
+"""The Python keyword for each command line name that an error may have as its place."""
 
 
 class _Prepared(Protocol):

@@ -76,7 +76,7 @@ class _Slot:
             thread.stop()
 
     def forget(self) -> None:
-        """Forget the parent's thread in a forked child, so that the next call starts one."""
+        """Forget the parent's thread in a forked child process, so that the next call starts another one."""
         self.lock, self.thread = threading.Lock(), None
 
 

@@ -22,7 +22,7 @@ SEARCHES = (
     "best_of:3",
     "linear",
 )
-"""The names of searches; those that take a number have a usual one."""
+"""The names of searches. A search that needs a number is offered with a usual one."""
 
 
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -92,7 +92,7 @@ async def converse(
 
 
 async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
-    """Post an answer, or say which one counts. Return False if the question is still open and must be asked again."""
+    """Post an answer, or say which other one counts. Return False if the question is still open, to be asked again."""
     full = str(question["id"])
     run, _, name = full.rpartition("/")
     common = await engine.common_with_inbox(run)

@@ -1,4 +1,4 @@
-"""Reading input from a file or standard input, never more bytes than allowed."""
+"""Reads input from a file or standard input, and never more bytes than allowed."""
 
 import errno
 import os

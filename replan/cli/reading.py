@@ -33,7 +33,7 @@ Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
 
 
 def read_home(invocation: Invocation, work: Work[T]) -> T:
-    """Do a command's reading work on the home and return its result; wrong settings are only a warning.
+    """Do work that only reads the home, and return its result. Wrong settings are only a warning.
 
     Raises the errors of `open_home`.
     """
@@ -50,7 +50,7 @@ def read_home(invocation: Invocation, work: Work[T]) -> T:
 
 
 def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
-    """Do the work on the journal's file; return None if the journal must be opened as a whole.
+    """Do the work on the journal's file, and return its result in a tuple; None if the home must be opened as a whole.
 
     With `warn`, wrong settings are reported on stderr.
     """

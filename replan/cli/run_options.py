@@ -27,7 +27,7 @@ _OPTION_OF_KEYWORD = {
 
 @contextmanager
 def name_options(**others: str) -> Iterator[None]:
-    """In a `UsageProblem` of the block, replace the keyword by the option's name; `others` adds names."""
+    """In each `UsageProblem` of the block, replace the keyword by the option's name. `others` are further names."""
     try:
         yield
     except UsageProblem as wrong:

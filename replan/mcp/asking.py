@@ -97,7 +97,7 @@ STEP_SECONDS = 10.0
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
-    """Return a run when it rests, or after some seconds. Ask its questions if the client can show forms."""
+    """Return a run when it rests, or its state after some seconds. Ask its questions if the client can show forms."""
     with call.desk.waits.take(call.who.client):
         told = await _post_answers(call, wanted.id)
         end = trio.current_time() + wanted.seconds

@@ -1,4 +1,4 @@
-"""The transport over HTTP: one address behind the web's guard. Clients use the bearer tokens of the HTTP API."""
+"""The transport over HTTP: one address behind the request guard. Clients use the bearer tokens of the HTTP API."""
 
 import json
 import math
@@ -84,7 +84,7 @@ class _Sessions(StreamableHTTPSessionManager):
 
 
 class _Gate:
-    """Passes on requests with a valid token, with the name of the token's owner."""
+    """Passes on requests with a valid token, and adds the owner of the token."""
 
     def __init__(self, desk: Desk, app: ASGIApp) -> None:
         self._desk, self._app = desk, app

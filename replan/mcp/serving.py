@@ -1,4 +1,4 @@
-"""Serves a home over MCP, with a host beside it, until a stop; keeps the key that seals the state at clients."""
+"""Serves a home over MCP until a stop, with a host beside it. Keeps the key that seals the state at clients."""
 
 import fcntl
 import json
@@ -44,7 +44,7 @@ LINE_BYTES_MAX = 4 * 1024 * 1024
 
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Serve the client on standard input and output until it closes its end, or this is cancelled."""
+    """Serve the client on standard input and output until it closes its end, or until this call is cancelled."""
     async with _open_stdio() as (incoming, outgoing):
         lines = StreamLines(incoming, line_bytes_max=LINE_BYTES_MAX)
         writer = TextWriter(outgoing)
@@ -82,7 +82,7 @@ async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> Asyn
 
 
 def is_message(line: str) -> bool:
-    """Tell whether a line is a message. To the SDK, a request whose id is neither text nor int is a notification."""
+    """Tell whether a line is a message. The SDK reads a request as a notification if its id is no text or int."""
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
@@ -115,7 +115,7 @@ class TextWriter:
         self._stream, self._lock = stream, trio.Lock()
 
     async def write(self, text: str) -> None:
-        """Send a text. A lost client is noticed at the end of its input."""
+        """Send a text. Do nothing if the client has gone, because the end of its input shows that."""
         try:
             async with self._lock:
                 await self._stream.send_all(text.encode("utf-8", "replace"))

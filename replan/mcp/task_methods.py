@@ -194,7 +194,7 @@ async def carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awa
 
 
 def _check_header(context: Context, task: str) -> None:
-    """Raise `MCPError` if the header names another task than the request."""
+    """Raise `MCPError` if the header names another task than the request, because proxies route by the header."""
     if task and context.request is not None:
         header = context.request.headers.get(MCP_NAME_HEADER)
         if header is None or decode_header_value(header) != task:

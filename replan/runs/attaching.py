@@ -23,7 +23,7 @@ LISTED_MAX = 1_000
 NAMED_MAX = 20
 """The most files of a repository that are attached because the text names them."""
 SECRET_BYTES_MAX = 4096
-"""The bytes read beyond the limit, to recognise secrets that begin before it."""
+"""How many bytes are read beyond the limit, to recognise secrets that begin before it."""
 GIT_SECONDS = 20.0
 """How long git may look for files, in seconds."""
 

@@ -144,7 +144,7 @@ async def record_crash(engine: Engine, run: str, error: Exception) -> None:
 
 
 async def record_undrivable(engine: Engine, run: str, problem: ReplanError) -> None:
-    """Record why a run that nobody drives cannot be driven here, for people and programs that follow the run."""
+    """Record why a run that nobody drives cannot be driven here. People and programs that follow the run see it."""
     reason = _redact(engine, f"the host cannot drive it: {problem}")[:WHY_MAX]
     await _record(engine, run, Parking(engine.clock.now(), handover=True, why=reason))
 

@@ -86,7 +86,7 @@ class Engine(RunPoster):
     placement: Placement = ORDINARY
     """The tenant and the priority of new runs."""
     by: str = ""
-    """The starter of new runs: the `by` of `actors.run.waits.Started`."""
+    """Who starts new runs: the field `by` of `actors.run.waits.Started`."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -434,7 +434,7 @@ async def _drive_opened_child(
 async def cancel_children(engine: Engine, kind: AnyKind, run: str, state: Any) -> None:
     """End the withdrawn children of a run whose end is final.
 
-    If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
+    If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the remaining children.
     """
     common = kind.run_state(state)
     if common is None or common.finished is None or not (common.over and common.finished.final):

@@ -1,4 +1,4 @@
-"""Prepares an execution: its plan, from a file or a planning run, its settings, and its workspace, which is its own."""
+"""Prepares an execution: its plan, from a file or a planning run; its settings; and a workspace for it alone."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -66,9 +66,9 @@ def is_file(name: str) -> bool:
 
 
 def plan_in_file(name: str, text: str) -> PlanToExecute:
-    """Return the plan in the text of a file: a plan, or an object that holds one under `plan`, as `run --json` prints.
+    """Return the plan in the text of a file: a plan, or an object that has one under `plan`, as `run --json` prints.
 
-    Raises `UsageProblem` for anything else. Whether it is a valid plan is checked when it is proved.
+    Raises `UsageProblem` for anything else. Whether the plan is valid is checked when it is proved.
     """
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
@@ -325,9 +325,9 @@ def request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | No
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
-    """Return why an execution can make no new plan; empty if it can, as far as is known before any call.
+    """Return why an execution can make no new plan; empty if no reason is known before any call.
 
-    `unnamed` says that nobody has named a model.
+    `unnamed` is the reason if nobody has named a model; empty if one is named.
     """
     if source.planning is not None and source.planning.workflow.plans_from_tools:
         return ""  # No model is asked.
@@ -357,9 +357,9 @@ def _template(model: str) -> PlanTemplate | None:
 
 
 def _missing_names_text(model: str, facts: Given) -> str:
-    """Return the names in a template's plans that no tool implements, before any call; empty for none.
+    """Return a text about the names in a template's plans that no tool implements; empty for none.
 
-    A language model is told the names of the tools.
+    A language model gets the names of the tools, so its plans are not checked before a call.
     """
     template = _template(model) if facts.generators or facts.step_generators else None
     missing = () if template is None else lacking_names(template, facts.model_dump())
@@ -402,8 +402,7 @@ EXECUTION = "execution"
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
     """Raise `UsageProblem` if another unfinished execution of the home works in a folder.
 
-    The other one may be driven, wait for a person, or be parked. When it goes on, it needs the files as it has left
-    them.
+    The other one may be driven, wait for a person, or be parked. When it goes on, it needs its files unchanged.
     """
     ensure_free(folder, home)
     async for run, used in unfinished_executions(reader):

@@ -38,7 +38,7 @@ async def family_of(reader: "RunReader", run: str, ids: Container[str], above: C
 
 
 def runs_above(ids: Iterable[str]) -> frozenset[str]:
-    """Return the ids that are prefixes of other ids: runs whose steps are runs."""
+    """Return the ids of runs whose steps are runs, found as the prefixes of other ids."""
     return frozenset(name.rpartition(".")[0] for name in ids if is_child(name))
 
 

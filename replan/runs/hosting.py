@@ -22,7 +22,7 @@ from runtime.host.notices import Changed, OutsideTrouble, Report
 from runtime.process.identity import identity, is_dead
 
 REST_SECONDS = 5.0
-"""A host releases a run that waits at least this many seconds for a time, and resumes it at that time."""
+"""The shortest wait, in seconds, during which a host releases a run. It resumes the run at the end of the wait."""
 
 
 async def host(

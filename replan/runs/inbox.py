@@ -98,7 +98,7 @@ async def post_decline(
 async def post_message(
     journal: Journal[Any], common: Common, run: str, text: str, kind: str, *, key: str = ""
 ) -> Posted:
-    """Post a note or a requirement. Raises `UsageProblem` for one that cannot be accepted.
+    """Post a note or a requirement. Raises `UsageProblem` if it cannot be accepted.
 
     With a `key`, the same message is posted once, however often this is called, also after the run's end.
     """
@@ -124,7 +124,7 @@ async def post_correction(journal: Journal[Any], run: str, body: Mapping[str, An
 async def post_change(
     journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any], *, key: str = ""
 ) -> Posted:
-    """Post a change of settings. Raises `UsageProblem`, whose place is the key, for one that is not valid.
+    """Post a change of settings. Raises `UsageProblem`, whose place is the key, if it is not valid.
 
     With a `key`, the same change is posted once, however often this is called, also after the run's end.
     """

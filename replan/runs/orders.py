@@ -47,7 +47,7 @@ _THINGS = {
     "tools": ("tool set", "tool sets"),
     "policy": ("policy", "policies"),
 }
-"""The singular and plural for a key of the settings in messages, if the key itself is no such word."""
+"""The words in messages, in the singular and the plural, for keys of the settings that are no such words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

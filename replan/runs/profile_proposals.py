@@ -62,7 +62,7 @@ def prepare_proposal(
 
 
 def _attach(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
-    """Return an attachment for each document: passages that match the goal, then the first one, up to the limit."""
+    """Return an attachment for each document: passages that match the goal, then the first passage, up to the limit."""
     found = index.search(goal, PASSAGES_SHOWN)
     first = {item.source: item for item in reversed(index.passages)}
     passages = dict.fromkeys((*found, *sorted(first.values(), key=lambda item: item.source)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from replan.runs.loaded import AnyKind
 
 LOOK_SECONDS = 0.05
-"""The seconds between two checks for new commits."""
+"""How often to check for new commits, in seconds."""
 LOOK_ANYWAY_SECONDS = 1.0
 """How often to read the run's row without a commit, in seconds, since its driver may have died."""
 
@@ -181,7 +181,7 @@ class RunSession:
         self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {command}")
 
     async def _catch_up(self) -> None:
-        """Report the records of another driver. Skip this before the first report: nothing was missed then."""
+        """Report the records of another driver. Do nothing before the first report: nothing was missed then."""
         if self._reported is not None:
             await self._follower.catch_up()
 

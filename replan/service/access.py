@@ -58,7 +58,7 @@ def equal_in_constant_time(one: str, other: str) -> bool:
 
 
 def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, str]:
-    """Return the state with another one-time token, and the token. It is valid only for the server of this name."""
+    """Return the state with another one-time token, and the token. Only the server named `server` accepts it."""
     token = secrets.token_urlsafe(32)
     kept = _not_expired(state.sign_ins, now)
     return state.model_copy(update={"sign_ins": {**kept, _at(server, token): now + SIGN_IN_SECONDS}}), token

@@ -14,7 +14,7 @@ from runtime.journal.port import Journal
 LOOK_SECONDS = 0.05
 """The seconds between two checks for commits; a check takes microseconds."""
 PING_SECONDS = 15.0
-"""The seconds between two comments in an idle stream, which reveal a broken connection."""
+"""How often an idle stream gets a comment, in seconds, so that a broken connection is noticed."""
 SHARED_MAX = 64
 """The most shared answers at a time; the one that was used least recently is dropped."""
 

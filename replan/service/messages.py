@@ -100,7 +100,7 @@ async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
 
 
 async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:
-    """Resume a run that has ended and may continue now; hosts do not do that by themselves."""
+    """Resume a run that has ended and may go on now, because hosts do not do that by themselves."""
     finished = (await service.engine.journal.row(run)).status == "finished"
     if not finished or not goes_on(await service.reader.common_with_inbox(run)):
         return

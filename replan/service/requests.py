@@ -20,7 +20,7 @@ PLACE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The words of one interface in place of those of the command line in messages."""
+    """The words of one interface. They replace the words of the command line in messages."""
 
     noun: str
     """The word for the name that a value is sent under, such as `key`."""
@@ -61,7 +61,7 @@ MCP = Terms(
 
 
 def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
-    """Return an error in the terms of a client; most errors stay unchanged."""
+    """Return an error in the words of a client's interface. Most errors stay unchanged."""
     match error:
         case RunNotFound() if error.run:
             return RunNotFound("", cause=f"{error} ({terms.runs} lists them)")

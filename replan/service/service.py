@@ -69,7 +69,7 @@ async def _close_at(stop: Stop, runs: trio.MemoryReceiveChannel[str]) -> None:
 T = TypeVar("T")
 
 LATE_SECONDS = 1.0
-"""The seconds by which the answer to a failed sign-in is delayed after too many failures."""
+"""How long the answer to a failed sign-in is delayed after too many failures, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)

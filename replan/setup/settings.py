@@ -109,7 +109,7 @@ class ProxyEntry(Config):
 
 
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
-"""The limits with a bound for clients: ceilings, and the floor `stop_below`."""
+"""The limits that the server bounds for clients: ceilings, and the floor `stop_below`."""
 
 SECRET_SECTIONS = ("answer_links", "search", "senders", "webhooks")
 """The keys of the config file whose values may contain a secret, or an address with a token."""

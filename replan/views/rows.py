@@ -26,7 +26,7 @@ def row_line(row: RunRow, status: str, now: float) -> Line:
 
 
 def _state_word(row: RunRow, status: str) -> str:
-    """Return a word for the state of a run: its outcome, its status, or that no host can drive it."""
+    """Return a word for the state of a run: its outcome, its status, or a word for a run that no host can drive."""
     match status:
         case "finished":
             return row.detail
@@ -106,7 +106,7 @@ def _rows(tree: LineTree) -> int:
 
 
 def _cut(tree: LineTree, position: int, begin: int, end: int) -> tuple[LineTree | None, int]:
-    """Return the remaining tree below the row with the number `position`, and the number of the next row."""
+    """Return the shown part of a tree, and the number of the row after it. `position` is its top row's number."""
     top, kept = position, []
     position += 1
     for child in tree.children:

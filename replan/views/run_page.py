@@ -153,7 +153,7 @@ class DemandRow:
     source: str
     """The source of the words: `problem`, `user` or `answer`."""
     standing: str
-    """What the plan does about it and what it assumes, in words."""
+    """What the plan does about the demand and what it assumes, in words."""
     missing: bool
     """Whether the demand is in no step of the plan."""
 

@@ -28,7 +28,7 @@ from replan.web.site import Site
 from runtime.core.errors import ReplanError, UsageProblem
 
 VERSION = "1.0"
-"""The version of the API, which changes with every visible change."""
+"""The version of the API. It changes with every change that clients can notice."""
 _REF = "#/components/schemas/{model}"
 _ERRORS = {
     "401": "There is no valid bearer token.",

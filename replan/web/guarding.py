@@ -28,7 +28,7 @@ BODY_SECONDS = 10.0
 BODY_RATE = 1024
 """The average number of bytes of a body that must arrive in each second."""
 BODY_START_SECONDS = 2.0
-"""The seconds after which the rate of a body counts."""
+"""How long a body may take before its rate counts, in seconds."""
 HEADERS_MAX = 100
 """The most header lines of a request."""
 HEADER_BYTES_MAX = 16 * 1024

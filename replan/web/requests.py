@@ -82,7 +82,7 @@ class FormFields:
         return tuple([(item.filename or "", await item.read()) for item in found])
 
     async def mark(self) -> str:
-        """Return the hash of all fields and files, by which a changed form is recognised."""
+        """Return the hash of all fields and files. A changed form differs in it from the one that was sent before."""
         digest = sha256()
         for name, value in self.data.multi_items():
             if isinstance(value, str):
@@ -96,7 +96,7 @@ class FormFields:
 
 
 IDEMPOTENCY_KEY = "idempotency_key"
-"""The field of a form that starts a run, by which a repeated form is recognised."""
+"""The field of a form that starts a run, by which a form that is sent again is recognised."""
 
 
 def status_of_error(error: ReplanError) -> int:

@@ -33,7 +33,7 @@ KINDS = ("planning", "acquisition", "execution")
 WORKFLOW = "search"
 """The default workflow of the form."""
 PROPOSES = "*"
-"""The value of the field `profile` with which a model proposes one."""
+"""The value of the field `profile` that makes a model propose one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ ASK_SECONDS = 5.0
 AT_ONCE_MAX = 4
 """The most messages that are posted to one webhook at once."""
 PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
-"""The seconds before the second, third and each further try of a message; the last value repeats."""
+"""The seconds before the second, third and each further try of a message. The last value repeats."""
 GIVE_UP_SECONDS = 3 * 86_400.0
 """The age of a message, in seconds, from which it is not tried again. Every message is tried once at any age."""
 EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})

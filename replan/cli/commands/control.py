@@ -96,7 +96,7 @@ async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) 
 
 
 async def _say_if_older(engine: Engine, run: str) -> None:
-    """Say which run is resumed, if a newer one has finished."""
+    """Print a notice that names the run which is resumed, if a newer run has finished."""
     from replan.cli.reading import newest_run
     from replan.cli.terminal.console import notice
 
@@ -151,7 +151,7 @@ async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json:
 
 
 async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
-    """Ask a driven run to undo its calls. The command `undo` does so for a run that has ended."""
+    """Make an unfinished run undo its calls. The command `undo` does so for a run that has ended."""
     from replan.cli.terminal.console import notice, print_json
 
     row = await engine.journal.row(run)

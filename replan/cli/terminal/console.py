@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 WIDE = 10_000
-"""The columns of an output that is no terminal, so that no line is folded."""
+"""The width of an output that is no terminal, in columns, so that no line is folded."""
 
 __all__ = [
     "Lossy",

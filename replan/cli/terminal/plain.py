@@ -10,7 +10,7 @@ from typing import Any
 from actors.values.lines import Line, LineTree
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that JSON allows unescaped, but that a terminal obeys or that end a line."""
+"""Characters that JSON allows unescaped, but that control a terminal or end a line."""
 
 
 def print_text(text: str) -> None:

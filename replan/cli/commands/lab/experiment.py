@@ -75,7 +75,7 @@ def experiment(
 
 
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
-"""The columns of the printed summary; the files have all columns."""
+"""The columns of the printed summary of planning runs; the files have all columns."""
 
 _SHOWN_OF_EXECUTIONS = (
     "world",
