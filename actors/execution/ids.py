@@ -8,7 +8,7 @@
     trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
     undo/n3                the undoing of the third call; undo/n3.ask is the question about it
 
-The plan's author chooses the id of a step. If it has other characters than letters, digits, `_` and `-`, or looks like
+The plan chooses the id of a step. If the id has other characters than letters, digits, `_` and `-`, or looks like
 a name above, the step is named by its place in the plan: `step-NUMBER`.
 """
 

@@ -96,7 +96,7 @@ class StringParameter(Config):
     pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
     """The regular expression that the whole text matches, in the syntax of Rust's `regex`, which needs linear time."""
     default: str | None = None
-    """The value where a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives none; without it, every binding must give one."""
 
 
 class IntegerParameter(Config):
@@ -109,7 +109,7 @@ class IntegerParameter(Config):
     maximum: Bound
     """The largest value."""
     default: Annotated[int, Field(strict=True)] | None = None
-    """The value where a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives none; without it, every binding must give one."""
 
 
 class PathParameter(Config):
@@ -120,7 +120,7 @@ class PathParameter(Config):
     exists: bool = False
     """Whether it must be there when the tool is called."""
     default: str | None = None
-    """The value where a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives none; without it, every binding must give one."""
 
 
 class ChoiceParameter(Config):
@@ -131,7 +131,7 @@ class ChoiceParameter(Config):
     choices: tuple[Annotated[str, Field(max_length=TEXT_CHARACTERS_MAX)], ...] = Field(min_length=1, max_length=100)
     """The texts."""
     default: str | None = None
-    """The value where a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives none; without it, every binding must give one."""
 
 
 Parameter = Annotated[StringParameter | IntegerParameter | PathParameter | ChoiceParameter, Field(discriminator="type")]
