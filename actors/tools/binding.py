@@ -17,6 +17,7 @@ from actors.tools.tools_file import (
     HumanTool,
     McpTool,
     ModelTool,
+    PluginTool,
     PythonTool,
     ToolsFile,
 )
@@ -107,7 +108,7 @@ def _declare_step(
 def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
     """Return the call by which a tool undoes another call; None for a tool that writes files."""
     match tool:
-        case CommandTool() | PythonTool() | McpTool():
+        case CommandTool() | PythonTool() | PluginTool() | McpTool():
             return ToolUse(
                 tool=name,
                 arguments=canonical(with_defaults(tool.parameters, {})),
@@ -157,7 +158,7 @@ def _generator_use(file: ToolsFile, binding: Binding, document: ParsedFile, path
     if not isinstance(tool, HumanTool) and tool.pre_check is not None:
         before = _pre_check(file, tool.pre_check, document, ("tools", binding.tool, "pre_check"))
     match tool:
-        case CommandTool() | PythonTool() | McpTool():
+        case CommandTool() | PythonTool() | PluginTool() | McpTool():
             return _tool_use(tool, binding, document, path, before)
         case ModelTool():
             _check_takes_nothing(binding, document, path)
@@ -181,7 +182,7 @@ def _generator_use(file: ToolsFile, binding: Binding, document: ParsedFile, path
 
 
 def _tool_use(
-    tool: CommandTool | PythonTool | McpTool,
+    tool: CommandTool | PythonTool | PluginTool | McpTool,
     binding: Binding,
     document: ParsedFile,
     path: KeyPath,
@@ -250,7 +251,7 @@ def _sources(binding: Binding) -> dict[str, ValueSource]:
 
 def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:
     tool = _find_tool(file, binding, document, path)
-    if not isinstance(tool, CommandTool | PythonTool | McpTool):
+    if not isinstance(tool, CommandTool | PythonTool | PluginTool | McpTool):
         raise document.problem(f"the tool {binding.tool!r} is no command and no Python function", path)
     if tool.pre_check is not None:
         hint = "name a tool without one"

@@ -20,7 +20,7 @@ from actors.tools.merging import merge_work
 from actors.tools.python_calls import python
 from actors.tools.repository import GitFailed, find_repository
 from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, WorkspaceSnapshot, cut_paths, output_of
-from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PluginToolSpec, PythonSpec, ToolSpec
 from actors.tools.uses import WORKSPACE_READ, WORKSPACE_WRITE, ToolSet
 from actors.tools.workspace import Workspace
 from actors.tools.worktrees import DiffRecorder, prepare_at_commit
@@ -178,7 +178,7 @@ def _open_tool(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, s
     match spec:
         case CommandSpec():
             return command(spec, workspace, environment)
-        case PythonSpec():
+        case PythonSpec() | PluginToolSpec():
             return python(spec, workspace)
         case McpSpec():
             return mcp_tool(spec, workspace, environment)

@@ -18,13 +18,15 @@ from actors.tools.mcp_calls import is_installed
 from actors.tools.parameters import Parameter
 from actors.tools.programs import ISOLATED, NoIsolation, ProgramMissing, find_programs, find_server, sandbox_words
 from actors.tools.python_calls import CodeUnusable, check_code, check_module
-from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PluginToolSpec, PythonSpec, ToolSpec
 from actors.tools.tools_file import (
+    TOOL_PLUGINS,
     AgentCommand,
     AgentTool,
     CommandTool,
     McpServer,
     McpTool,
+    PluginTool,
     PythonTool,
     RemoteTool,
     ToolsFile,
@@ -72,6 +74,8 @@ def load_tools(
                 tools[name] = _command_spec(name, tool, document, place.parent, environment)
             case PythonTool():
                 tools[name] = _python_spec(name, tool, document, place.parent, workspace)
+            case PluginTool():
+                tools[name] = _plugin_spec(name, tool, document)
             case McpTool():
                 server = _server(tool.mcp, ("tools", name, "mcp", "server"), file, document)
                 own = _McpCall(tool.mcp, tool.parameters, tool.repeatable, tool.output_bytes)
@@ -150,6 +154,29 @@ def _python_spec(name: str, tool: PythonTool, document: ParsedFile, folder: Path
         module="" if digest else place,
         file=str(code) if digest else "",
         sha256=digest,
+        parameters=tool.parameters,
+        output_bytes=tool.output_bytes,
+    )
+
+
+def _plugin_spec(name: str, tool: PluginTool, document: ParsedFile) -> PluginToolSpec:
+    path = ("tools", name, "plugin")
+    try:
+        plugin = TOOL_PLUGINS.get(tool.plugin)
+    except UsageProblem as problem:
+        raise document.problem(f"{problem.place}: {problem.cause}", path, problem.hint) from None
+    if plugin is None:
+        hint = nearest(tool.plugin, TOOL_PLUGINS.installed) or "install what provides it"
+        raise document.problem(f"no sort of tools {tool.plugin!r} is installed", path, hint)
+    try:
+        plugin.check(dict(tool.settings))
+    except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
+        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise document.problem(said, ("tools", name, "settings")) from None
+    return PluginToolSpec(
+        name=name,
+        plugin=tool.plugin,
+        settings=canonical(tool.settings),
         parameters=tool.parameters,
         output_bytes=tool.output_bytes,
     )

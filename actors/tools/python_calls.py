@@ -4,6 +4,7 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from actors.handlers.tools import FunctionCall, PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from actors.tools.command_calls import check_before_calls, cut_output
 from actors.tools.parameters import PathParameter
-from actors.tools.specs import PythonSpec
+from actors.tools.specs import PluginToolSpec, PythonSpec
+from actors.tools.tools_file import TOOL_PLUGINS
 from actors.tools.workspace import Workspace
+from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
 """The most bytes of a Python file."""
@@ -120,8 +123,21 @@ def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
     return vars(module)
 
 
-def python(spec: PythonSpec, workspace: Workspace) -> Tool:
+def load_plugin(spec: PluginToolSpec) -> Callable[..., Any]:
+    """Return the function of a tool of an installed sort, with its settings. Raises `CodeUnusable`."""
+    try:
+        plugin = TOOL_PLUGINS.get(spec.plugin)
+    except UsageProblem as problem:
+        raise CodeUnusable(str(problem)) from None
+    if plugin is None:
+        raise CodeUnusable(f"no sort of tools {spec.plugin!r} is installed")
+    return partial(plugin.call, json.loads(spec.settings))
+
+
+def python(spec: PythonSpec | PluginToolSpec, workspace: Workspace) -> Tool:
     """Return a Python tool. The function is called as `function(workspace, **arguments)`; `workspace` is a `Path`.
+
+    For a tool of an installed sort, it is called as `call(settings, workspace, **arguments)`.
 
     An async function runs in the driver's event loop. A sync one runs in a worker thread, which is abandoned if the
     call is cancelled. Text, None and True are successes; False is a failure. `TimeoutError` and `ConnectionError` are
@@ -139,9 +155,9 @@ def python(spec: PythonSpec, workspace: Workspace) -> Tool:
 
 @dataclass(slots=True)
 class _PythonCall(PreparedCall):
-    """A call of a Python tool."""
+    """A call of a Python tool, or of one of an installed sort."""
 
-    spec: PythonSpec
+    spec: PythonSpec | PluginToolSpec
     folder: Path
     """The workspace."""
     named: Mapping[str, Any]
@@ -151,7 +167,7 @@ class _PythonCall(PreparedCall):
     async def run(self) -> ToolResult:
         """Load the function in a worker thread, since an import may take long, and call it."""
         try:
-            function = await trio.to_thread.run_sync(load_function, self.spec, abandon_on_cancel=True)
+            function = await trio.to_thread.run_sync(_load, self.spec, abandon_on_cancel=True)
         except CodeUnusable as error:
             return ToolResult(ToolOutcome.PERMANENT, reason=str(error))
         self.is_made = True
@@ -160,7 +176,11 @@ class _PythonCall(PreparedCall):
         ).run()
 
 
-def _result_of(spec: PythonSpec, value: Any) -> ToolResult:
+def _load(spec: PythonSpec | PluginToolSpec) -> Callable[..., Any]:
+    return load_plugin(spec) if isinstance(spec, PluginToolSpec) else load_function(spec)
+
+
+def _result_of(spec: PythonSpec | PluginToolSpec, value: Any) -> ToolResult:
     if value is None or value is True:
         return ToolResult(ToolOutcome.SUCCEEDED)
     if isinstance(value, str):

@@ -60,6 +60,21 @@ class PythonSpec(Value):
     """How many bytes of its result are kept."""
 
 
+class PluginToolSpec(Value):
+    """A tool of a sort that an installed distribution adds. It runs in the driver's process."""
+
+    kind: Literal["plugin"] = "plugin"
+    name: str
+    """The tool's name in the tools file."""
+    plugin: str
+    """The name of its entry point."""
+    settings: str
+    """Its settings in the tools file, the text of a JSON object."""
+    parameters: Mapping[str, Parameter]
+    output_bytes: int
+    """Bytes of its result that are kept."""
+
+
 class McpSpec(Value):
     """A tool of an MCP server, which is started for each call, or is at an address."""
 
@@ -115,7 +130,7 @@ class AgentSpec(Value):
     """How many bytes of its result are kept."""
 
 
-ToolSpec = Annotated[CommandSpec | PythonSpec | McpSpec | AgentSpec, Field(discriminator="kind")]
+ToolSpec = Annotated[CommandSpec | PythonSpec | PluginToolSpec | McpSpec | AgentSpec, Field(discriminator="kind")]
 """What a run stores about a tool that it may call: a command, a Python function, an MCP tool or an agent."""
 
 

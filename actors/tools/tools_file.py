@@ -6,13 +6,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, StringConstraints, Tag, field_validator
+from pydantic import BeforeValidator, Discriminator, Field, JsonValue, StringConstraints, Tag, field_validator
 from pydantic import model_validator as checks
 
 from actors.files.validation_errors import Config, config_error
 from actors.tools.bindings_config import Bound, ParameterName, PlanName, StepBinding, ToolName
 from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, Regex, path_problem
 from actors.tools.specs import PLACEHOLDER, parameters_in, placeholders
+from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 from runtime.models.providers import check_base_url
 
@@ -202,6 +203,28 @@ class PythonTool(_Run):
         return entry
 
 
+TOOL_PLUGINS = PluginGroup(
+    "replan.tools",
+    "a module with check(settings) and call(settings, workspace, **arguments)",
+    lambda value: all(callable(getattr(value, name, None)) for name in ("check", "call")),
+    dict.fromkeys(("command", "python", "mcp", "model", "agent", "human"), ""),
+)
+"""The sorts of tools of installed distributions.
+
+`check(settings)` raises `ValueError` for settings of the tools file that cannot be used, and runs nothing. `call` does
+the work in a folder, `workspace`; what it returns and raises means the same as of a Python tool.
+"""
+
+
+class PluginTool(_Run):
+    """A tool of a sort that an installed package adds."""
+
+    plugin: str = Field(max_length=200)
+    """The name of the sort, an entry point of the group `replan.tools`."""
+    settings: dict[str, JsonValue] = Field(default_factory=dict, max_length=100)
+    """What the package is told about this tool."""
+
+
 class McpServer(Config):
     """An MCP server: a program that is started for each call and uses its standard streams, or an address."""
 
@@ -364,7 +387,7 @@ class HumanTool(Config):
     """What the person is asked to do or to check."""
 
 
-_KINDS = ("command", "python", "mcp", "model", "agent", "human")
+_KINDS = ("command", "python", "plugin", "mcp", "model", "agent", "human")
 
 
 def _kind_of(value: Any) -> str | None:
@@ -377,6 +400,7 @@ def _kind_of(value: Any) -> str | None:
 AnyTool = Annotated[
     Annotated[CommandTool, Tag("a command")]
     | Annotated[PythonTool, Tag("a python")]
+    | Annotated[PluginTool, Tag("a plugin")]
     | Annotated[McpTool, Tag("a mcp")]
     | Annotated[ModelTool, Tag("a model")]
     | Annotated[AgentTool, Tag("a agent")]
@@ -384,11 +408,11 @@ AnyTool = Annotated[
     Discriminator(
         _kind_of,
         custom_error_type="config",
-        custom_error_message="should have one of the keys command, python, mcp, model, agent, human",
+        custom_error_message="should have one of the keys command, python, plugin, mcp, model, agent, human",
         custom_error_context={"path": (), "hint": ""},
     ),
 ]
-"""A tool; it has exactly one of the keys `command`, `python`, `mcp`, `model`, `agent` and `human`, for its kind."""
+"""A tool; it has exactly one of the keys `command`, `python`, `plugin`, `mcp`, `model`, `agent` and `human`."""
 
 
 class ToolsFile(Config):

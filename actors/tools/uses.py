@@ -16,7 +16,16 @@ from pydantic import Field
 from actors.plans.plan import UNDO_WORDS, Plan, Step, bound_names
 from actors.plans.reader import read_draft
 from actors.tools.output_parsing import ValueSource, arguments_with, values_in
-from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PythonSpec, ToolSpec, fill_argument, fill_template
+from actors.tools.specs import (
+    AgentSpec,
+    CommandSpec,
+    McpSpec,
+    PluginToolSpec,
+    PythonSpec,
+    ToolSpec,
+    fill_argument,
+    fill_template,
+)
 from actors.values.format import money
 from actors.values.given import DeclaredStep, ReadableResult
 from runtime.core.events import Value
@@ -403,6 +412,8 @@ def _call_text(use: ToolUse, tools: ToolSet) -> str:
         case PythonSpec():
             keywords = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
             return f"{use.tool}: {spec.module or spec.file.rpartition('/')[2]}:{spec.function}({keywords})"
+        case PluginToolSpec():
+            return f"{use.tool}: {spec.plugin} {spec.settings} with {json.dumps(arguments, ensure_ascii=False)}"
         case McpSpec():
             sent = json.dumps(fill_template(json.loads(spec.arguments), arguments), ensure_ascii=False)
             where = spec.url or shlex.join(spec.argv)

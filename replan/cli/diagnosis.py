@@ -23,6 +23,7 @@ from actors.config.model_spec import MODEL_PLUGINS, Named
 from actors.documents.extract_process import READER_PLUGINS
 from actors.files.suggestions import nearest
 from actors.tools.specs import McpSpec
+from actors.tools.tools_file import TOOL_PLUGINS
 from actors.values.format import format_count, money
 from actors.values.lines import Line, StyledSpan, line
 from replan.cli.command_table import COMMAND_PLUGINS
@@ -49,7 +50,7 @@ from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_ur
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, READER_PLUGINS)
+PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, READER_PLUGINS, TOOL_PLUGINS)
 """The groups of plug-ins other than guards, generators and kinds."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""

@@ -104,6 +104,8 @@ LENGTHS = {
     "CommandTool.broken_exit_codes": (255, codes("broken_exit_codes")),
     "CommandTool.failure_pattern": (PATTERN_CHARACTERS_MAX, lambda n: command(failure_pattern="a" * n)),
     "PythonTool.python": (500, lambda n: {"tools": {"t": {"python": "m:" + "f" * (n - 2)}}}),
+    "PluginTool.plugin": (200, lambda n: {"tools": {"t": {"plugin": "p" * n}}}),
+    "PluginTool.settings": (100, lambda n: {"tools": {"t": {"plugin": "p", "settings": dict.fromkeys(names(n), 1)}}}),
     "McpServer.command": (200, lambda n: server(command=words(n))),
     "McpServer.environment": (200, lambda n: server(command=["ls"], environment=[f"V{each}" for each in range(n)])),
     "McpServer.url": (2_000, lambda n: server(url="https://example.org/".ljust(n, "x"))),
