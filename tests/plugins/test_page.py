@@ -61,7 +61,7 @@ def test_the_program_plans_and_the_command_lists_what_waits(home, script, tmp_pa
     shown = run("todo")
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert "todo" in run("help", "more").stdout
-    assert "desktop" in diagnosis._plugins()
+    assert "desktop" in diagnosis._describe_plugins()
 
 
 async def test_a_program_that_fails_is_a_fault_of_the_model(home):
