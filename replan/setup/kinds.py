@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
-from runtime.core.entry_points import Installed, find_installed
+from runtime.core.entry_points import Installed, find_installed, reserved_name_error
 from runtime.core.errors import KindUnknown, UsageProblem
 from runtime.core.events import Codec
 from runtime.journal.port import FIRST_KIND, Formats
@@ -59,7 +59,9 @@ class Kinds:
     def formats(self) -> tuple[Formats, list[str]]:
         """Load all kinds. Return the format of each by name, and a line for each kind that cannot be used."""
         problems = []
-        for name in self._entries:
+        for name, entry in self._entries.items():
+            if entry.reserved:
+                problems.append(str(reserved_name_error(entry.place)))
             try:
                 self._load(name)
             except UsageProblem as problem:
@@ -74,8 +76,8 @@ class Kinds:
     @cached_property
     def _entries(self) -> dict[str, Installed]:
         entries = {
-            name: Installed(tuple(point for point in item.points if point.value != _value_of(name)))
-            for name, item in find_installed(GROUP).items()
+            name: Installed(tuple(point for point in item.points if point.value != _value_of(name)), item.reserved)
+            for name, item in find_installed(GROUP, _BUILT_IN).items()
         }
         plugged_in = {name: entry for name, entry in entries.items() if entry.points}
         return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **plugged_in}

@@ -75,6 +75,15 @@ def test_two_distributions_with_a_kind_of_one_name_are_a_problem(installed):
         kinds.named("haggler")
 
 
+def test_a_built_in_kind_is_not_replaced_and_who_tries_is_named(installed):
+    kinds = installed(("planning", f"{__name__}:HAGGLER"))
+    assert kinds.named("planning") is PLANNING
+    formats, [problem] = kinds.formats()
+    assert formats["planning"] == PLANNING.format
+    assert problem.startswith("replan.kinds planning (from ")
+    assert "the name is built in" in problem
+
+
 def test_a_run_of_an_unknown_kind_or_of_a_newer_format_says_what_to_do(installed):
     kinds, newer = installed(), PLANNING.format + 1
     with pytest.raises(KindUnknown, match=r"not installed here .*install what provides it"):
