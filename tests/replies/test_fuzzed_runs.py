@@ -272,7 +272,7 @@ def test_a_value_that_cannot_be_read_is_not_taken_and_the_run_goes_on(monkeypatc
     stage.plan("search", "market.shops", query="shops")
     stage.found(PASSAGE)
     with monkeypatch.context() as patch:
-        patch.setattr("actors.acquisition.observation.stated_quantity", broken)
+        patch.setattr("actors.acquisition.observation.read_stated_quantity", broken)
         stage.observed(("market.shops", "7.5", "yottaparsec^9", "about 7.5 shops", "doc1.md"))
         [rejection] = stage.planner.rejections
     assert (rejection.path, rejection.code) == ("market.shops", "unreadable")
