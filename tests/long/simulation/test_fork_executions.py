@@ -159,7 +159,9 @@ def calls_again_unasked(monkeypatch):
 
 def forgets_calls_that_were_open(monkeypatch):
     """Take a call that the other run has begun for one that did nothing."""
-    monkeypatch.setattr(fork_rules, "_reopen_tool", lambda tool, made: replace(tool, epoch=-1, started=None, phase="running"))
+    monkeypatch.setattr(
+        fork_rules, "_reopen_tool", lambda tool, made: replace(tool, epoch=-1, started=None, phase="running")
+    )
 
 
 def spends_of_the_other_s_budget(monkeypatch):
