@@ -1,1 +1,1 @@
-"""The planning: pure machines, the actors that are their hands, and the guards."""
+"""Planning, execution and acquisition: their pure machines, the actors that do the work, and the guards."""

@@ -263,13 +263,14 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
 
 
 def _next_steps(result: AcquisitionResult, program: str) -> Iterator[str]:
+    """Yield what the user can do next, as sentences."""
     common = advice(result, program)
     if common:
         yield common
     elif result.outcome == "incomplete":
         run = result.run_id
-        tell = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
-        yield f"{tell} tries again with fresh attempts; `{program} show {run} --tree` shows the path"
+        retry = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
+        yield f"{retry} tries again with fresh attempts; `{program} show {run} --tree` shows the path"
 
 
 def field_lines(field: FilledField) -> Iterator[Line]:

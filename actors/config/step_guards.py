@@ -139,7 +139,7 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
     inherited = {key: shared[key] for key in sorted(definition_of(factory).workflow_settings)}
     pair = workflow.action_pairs[step]
     if name == STRICT_GUARD and name not in pair.guards:
-        return inherited  # The option has added it; what the file sets is for the others.
+        return inherited  # The option `strict` added this guard. `guard_config` is for the guards that the file names.
     if not isinstance(pair.guard, Composite):
         return inherited | dict(pair.guard_config)
     members = {alias for member in guards_of(workflow, step) for alias in _aliases(workflow, step, member)}

@@ -231,6 +231,19 @@ def blocks(text: str) -> Iterator[Block]:
     yield from cutter.close()
 
 
+def _cells(line: _Line, head: str) -> Iterator[Block]:
+    """Yield the cells of a table's row, without empty ones and those that only draw a rule."""
+    for cell in _CELL.finditer(head):
+        if cell[0].strip(" \t-:"):
+            yield Block(BlockForm.CELL, line.start + cell.start(), line.start + cell.end())
+
+
+def _hash_marks(head: str) -> int:
+    """Return how many `#` a line begins with."""
+    text = head.lstrip()
+    return len(text) - len(text.lstrip("#"))
+
+
 @dataclass(slots=True)
 class _Cutter:
     """Cuts a text into blocks line by line."""
@@ -248,32 +261,34 @@ class _Cutter:
         self.block = None
 
     def add_line(self, line: _Line, head: str, following: str) -> Iterator[Block]:
-        """Add a line, and yield the blocks that end at it."""
-        mark = _FENCE.match(head)
-        if self.fence or mark:
+        """Add a line, and yield the blocks that end at it. `head` is the part of the line that is read."""
+        fence = _FENCE.match(head)
+        if self.fence or fence:
             yield from self.close()
-            if not self.fence and mark:
-                self.fence = mark[1]
-            elif mark and mark[1].startswith(self.fence):
-                self.fence = ""
+            self._follow_fence(fence[1] if fence else "")
         elif not head.strip() or _RULE.match(head) or _UNDERLINE.match(head) or self._is_left_out(head):
             yield from self.close()
         elif heading := self._find_heading(head, following):
             yield from self.close()
-            labels = not _HEADING.match(head) and head.rstrip("*_ ").endswith(":")
-            level = len(head.lstrip()) - len(head.lstrip().lstrip("#"))
-            form = BlockForm.LABEL if labels else BlockForm.HEADING
-            yield Block(form, line.start + heading[0], line.start + heading[1], depth=level)
+            start, end = heading
+            is_label = not _HEADING.match(head) and head.rstrip("*_ ").endswith(":")
+            form = BlockForm.LABEL if is_label else BlockForm.HEADING
+            yield Block(form, line.start + start, line.start + end, depth=_hash_marks(head))
         elif head.lstrip().startswith("|"):
             yield from self.close()
-            for cell in _CELL.finditer(head):
-                if cell[0].strip(" \t-:"):
-                    yield Block(BlockForm.CELL, line.start + cell.start(), line.start + cell.end())
+            yield from _cells(line, head)
         elif (item := _ITEM.match(head)) and not _INITIAL.fullmatch(head):
             yield from self.close()
             yield from self._add_item(line, head, item, following)
         else:
             yield from self._add_prose(line, head)
+
+    def _follow_fence(self, fence: str) -> None:
+        """Begin or end a code block at a line; `fence` has the characters of the line's fence, empty if it has none."""
+        if not self.fence:
+            self.fence = fence
+        elif fence.startswith(self.fence):
+            self.fence = ""
 
     def _is_left_out(self, head: str) -> bool:
         """Tell whether a line is left out because it is a quote, code, or part of a log."""

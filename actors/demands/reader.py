@@ -74,8 +74,8 @@ _REQUEST = lazy_pattern(
     r"\bplease\b|\b(?:i|we)(?:'d| would)? (?:want|need|like|ask|plan|propose|have to|must|should)\b|\blet's\b"
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
-_SPOKEN = lazy_pattern(r"(?<!\w)(['\"])[^'\"\n]*\1")
-"""Quoted words, which a rule may tell somebody to say."""
+_QUOTED = lazy_pattern(r"(?<!\w)(['\"])[^'\"\n]*\1")
+"""Quoted words. A rule may tell somebody to say them, so they are no request of the text's own."""
 _EDGES = " \t\r\n.;,*_"
 _WORD = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = lazy_pattern(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
@@ -154,7 +154,7 @@ def is_policy(text: str) -> bool:
     headings = (line.lower() for line in text[:READ_LENGTH_MAX].splitlines() if line.startswith("# "))
     titles = (text.lstrip()[:OPENING_LENGTH_MAX].split("\n", 1)[0].lower(), *itertools.islice(headings, 5))
     named = any(_POLICY_TITLE.match(title) and not _is_task(title) for title in titles)
-    return (named or bool(_POLICY_OPENING.search(opening))) and not _REQUEST.search(_SPOKEN.sub("", text.lower()))
+    return (named or bool(_POLICY_OPENING.search(opening))) and not _REQUEST.search(_QUOTED.sub("", text.lower()))
 
 
 def _is_task(title: str) -> bool:

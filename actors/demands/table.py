@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from actors.demands.reader import POLICY
 from actors.demands.user_texts import (
@@ -148,17 +148,21 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
 
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
-    """Return the assumed meaning of unclear words, by the id of the demand or requirement that contains them."""
-    found = {
+    """Return notes by the id of a demand or requirement.
+
+    The note of an unclear requirement is the meaning assumed for it; that of a demand says that a value stays open.
+    """
+    notes = {
         item.id: one_line(item.text)
         for item in stated
         if item.ambiguous and not is_settled(user.clarified, READING, item.quote)
     }
-    for said in demands.holding:
-        words = open_value(said.demand)
-        if words and not is_settled(user.clarified, said.demand.quote):
-            found.setdefault(said.demand.id, f"'{words}' stays open")
-    return found
+    for stated_demand in demands.holding:
+        demand = stated_demand.demand
+        words = open_value(demand)
+        if words and not is_settled(user.clarified, demand.quote):
+            notes.setdefault(demand.id, f"'{words}' stays open")
+    return notes
 
 
 def _match_requirements(
@@ -228,20 +232,21 @@ class _Judged:
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
         """Return the row of a demand: the one with the best standing among the rows of its requirements."""
         demand = said.demand
-        kind, source = str(demand.kind), str(demand.source)
-        found = [self._row(item, (demand.id, kind, demand.quote, source)) for item in items]
-        nothing = TableRow(demand.id, kind, demand.quote, source, DemandStanding.IN_NO_STEP)
-        return min(found, key=lambda row: _BEST.index(row.standing), default=nothing)
+        about = _About(demand.id, str(demand.kind), demand.quote, str(demand.source))
+        rows = [self._row_of_requirement(item, about) for item in items]
+        in_no_step = TableRow(*about, DemandStanding.IN_NO_STEP)
+        return min(rows, key=lambda row: _BEST.index(row.standing), default=in_no_step)
 
     def own_row(self, item: Requirement) -> TableRow:
         """Return the row of a requirement that stands for no demand."""
-        return self._row(item, (item.id, item.kind, " ".join(item.quote.split()), item.source))
+        about = _About(item.id, item.kind, " ".join(item.quote.split()), item.source)
+        return self._row_of_requirement(item, about)
 
-    def _row(self, item: Requirement, about: tuple[str, str, str, str]) -> TableRow:
+    def _row_of_requirement(self, item: Requirement, about: "_About") -> TableRow:
         known = self._checked[item.id]
-        wants_step = RequirementKind.GOAL in (item.kind, about[1])
+        wants_step = RequirementKind.GOAL in (item.kind, about.kind)
         steps = known.steps if item.kind == RequirementKind.GOAL else tuple(sorted(self._satisfying[item.id]))
-        compared = self._find_comparison(item, known, about[2])
+        compared = self._find_comparison(item, known, about.quote)
         if known.standing in (RequirementStanding.UNCOVERED, RequirementStanding.VIOLATED):
             return TableRow(*about, DemandStanding.IN_NO_STEP, requirement=item.id)
         if compared and not wants_step:
@@ -263,6 +268,15 @@ class _Judged:
             return (COVERED_GUARD,)
         only_paths = bool(item.paths) and not item.tokens and not item.tools
         return (self._paths,) if only_paths and self._paths else ()
+
+
+class _About(NamedTuple):
+    """The first fields of a row: what was stated, and where."""
+
+    id: str
+    kind: str
+    quote: str
+    source: str
 
 
 _BEST = (DemandStanding.CHECKED, DemandStanding.IN_STEP, DemandStanding.DECLARED, DemandStanding.IN_NO_STEP)

@@ -272,9 +272,9 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 
 
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
-    """Return the conclusion about a plan that is executed. Without any text or requirement, it is the guard's result.
+    """Return the conclusion about a plan that is executed. With no text and no requirement, only the proof counts.
 
-    A plan that states its basis comes from a template, whatever run or file it was read from.
+    A plan with a basis was made by a template, which reads no text.
     """
     proof = Proof(config.level.removeprefix("plan_"), assurance or "")
     return conclusion(proof, table if table is not None else DemandTable(), reads_text=not plan.basis)

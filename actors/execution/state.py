@@ -370,7 +370,9 @@ def budget_left(state: State, besides: Iterable[int] = ()) -> int:
             continue
         step = program.steps[index]
         attempt = state.active.get(state.plan.names[step.step_id])
-        attempts_begun = 0 if attempt is None else attempt.number if attempt.begun else attempt.number - 1
+        attempts_begun = 0
+        if attempt is not None:
+            attempts_begun = attempt.number if attempt.begun else attempt.number - 1
         needed += max(0, step.retry_budget - attempts_begun)
     return program.plan.total_retry_budget - state.used - needed
 

@@ -270,7 +270,7 @@ def _choice(values: Collection[str]) -> dict[str, Any]:
     return {"type": "string", "enum": list(values)}
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def _with_open_questions(properties: dict[str, Any]) -> dict[str, Any]:
     return _closed_schema({**properties, "open_questions": QUESTIONS_SCHEMA})
 
 
@@ -284,7 +284,7 @@ def _list_of(properties: dict[str, Any]) -> dict[str, Any]:
 
 def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
     """Return the schema of an analysis; `languages` are the allowed languages, all if empty."""
-    return _object(
+    return _with_open_questions(
         {
             "problem_type": _choice(PROBLEM_TYPES),
             "language": _choice(languages) if languages else _TEXT,
@@ -298,7 +298,7 @@ def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
 
 def strategy_schema(strategies: Collection[str] = ()) -> dict[str, Any]:
     """Return the schema of a strategy; `strategies` are ids that are valid besides the built-in ones."""
-    return _object(
+    return _with_open_questions(
         {
             "strategy_id": _choice((*STRATEGIES, *strategies)),
             "strategy_name": _TEXT,
@@ -313,7 +313,7 @@ def strategy_schema(strategies: Collection[str] = ()) -> dict[str, Any]:
 
 
 ANALYSIS_SCHEMA = analysis_schema()
-RECON_SCHEMA = _object(
+RECON_SCHEMA = _with_open_questions(
     {
         **dict.fromkeys(RECON_LISTS, _TEXTS),
         "requirements": _list_of(
@@ -327,7 +327,7 @@ RECON_SCHEMA = _object(
     }
 )
 STRATEGY_SCHEMA = strategy_schema()
-CRITIQUE_SCHEMA = _object(
+CRITIQUE_SCHEMA = _with_open_questions(
     {
         "overall_assessment": _choice(ASSESSMENTS),
         "problem_type_match": _TEXT,

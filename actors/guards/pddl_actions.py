@@ -195,7 +195,10 @@ def _unmet_at_start(problem: PddlProblem) -> list[str]:
 
 
 def _reword_finding(finding: Finding) -> Finding:
-    """Return the finding with a message for a sequential plan, in which order and preconditions cannot be chosen."""
+    """Return the finding with a message that suits a list of actions. A finding of another kind is returned as it is.
+
+    The guard's own message suggests other dependencies of steps, which such a list cannot express.
+    """
     why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
     if why is None:
         return finding

@@ -57,7 +57,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
     for where, one, other, what in (
         *_declared_conflicts(stated),
         *_contradicted_goals(stated),
-        *_find_double_limits(stated),
+        *_find_conflicting_limits(stated),
     ):
         yield _conflict_finding(Code.CONFLICT, where, conflict_question(one, other, what), context)
     for where, asked in _find_ambiguities(stated, context):
@@ -149,8 +149,8 @@ def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
             yield item.id, item, other, "one wants what the other forbids"
 
 
-def _find_double_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
-    """Yield two requirements for each limit to which its latest source gives two values."""
+def _find_conflicting_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
+    """Yield, for each limit that has different values in its latest source, two requirements that differ."""
     limits: dict[str, list[Requirement]] = defaultdict(list)
     for item in stated:
         if item.limit is not None:

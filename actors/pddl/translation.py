@@ -60,7 +60,8 @@ class Translation:
     @property
     def invalid_index(self) -> int:
         """The index of the invalid action in `actions`; it is the first action without a step."""
-        return len(set(self.numbers.values()))
+        actions_with_steps = set(self.numbers.values())  # An action may have several steps, one for each case.
+        return len(actions_with_steps)
 
 
 def step_name(index: int, actions: Sequence[PlanAction]) -> str:

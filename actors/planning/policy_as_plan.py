@@ -26,15 +26,19 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
     plan step has `composite_validation`, and the guard's name is in the step's name.
     """
     graph = pinned.graph
-    steps = [plan_step for step in graph.steps for plan_step in (*_visits(pinned, step), *_decisions(pinned, step))]
+    steps = [
+        plan_step
+        for step in graph.steps
+        for plan_step in (*_visits(pinned, step), *_steps_after_rejection(pinned, step))
+    ]
     return {
         "plan_id": f"policy-{pinned.workflow.name}",
         "goal": "every step of the workflow is accepted",
         "initial_state": [token for step in graph.steps for token in _initial_tokens(graph, step)],
-        "goal_state": [_is(step, ACCEPTED) for step in graph.steps],
+        "goal_state": [_token(step, ACCEPTED) for step in graph.steps],
         "total_retry_budget": max(worst_case_calls(graph), sum(plan_step["retry_budget"] for plan_step in steps)),
         "invariants": [
-            {"when": [_is(step, ACCEPTED)], "must": [_is(upper, ACCEPTED) for upper in graph.requires[step]]}
+            {"when": [_token(step, ACCEPTED)], "must": [_token(upper, ACCEPTED) for upper in graph.requires[step]]}
             for step in graph.steps
             if graph.requires[step]
         ],
@@ -53,59 +57,67 @@ def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
     guard = spec if isinstance(spec, str) else spec.kind
     last = 1 + graph.budgets[step].backtrack_budget if counted else 1
     for visit in range(1, last + 1):
-        used_tokens = [_is(step, WANTED)] + ([_is(step, f"visit {visit}")] if counted else [])
-        following = [_is(step, f"visit {visit + 1}")] if visit < last else []
-        deleted_tokens = [*used_tokens, _is(step, LEFT)] if counted and visit == last and last > 1 else used_tokens
+        used_tokens = [_token(step, WANTED)] + ([_token(step, f"visit {visit}")] if counted else [])
+        following = [_token(step, f"visit {visit + 1}")] if visit < last else []
+        deleted_tokens = [*used_tokens, _token(step, LEFT)] if counted and visit == last and last > 1 else used_tokens
         yield {
             "step_id": f"{step}.{visit}" if counted else step,
             "name": f"Generate {step}, judged by {guard}",
             "generator": workflow.action_pairs[step].generator,
             "guard": guard if guard in GUARD_CATALOG else "composite_validation",
             "retry_budget": 1 if graph.budgets[step].deterministic else graph.budgets[step].rmax,
-            "preconditions": [*(_is(upper, ACCEPTED) for upper in graph.requires[step]), *used_tokens],
-            "effects": [_is(step, ACCEPTED), *following],
+            "preconditions": [*(_token(upper, ACCEPTED) for upper in graph.requires[step]), *used_tokens],
+            "effects": [_token(step, ACCEPTED), *following],
             "delete_effects": deleted_tokens,
             "on_failure": "escalate" if pinned.search is Search.LINEAR else "continue",
-            "failure_effects": [_is(step, REJECTED), *following],
+            "failure_effects": [_token(step, REJECTED), *following],
             "failure_delete_effects": deleted_tokens,
             "repeatable": True,
         }
 
 
-def _decisions(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
-    """Yield the ways back from a rejected step; the last one is a question to the user."""
-    graph = pinned.graph
+def _steps_after_rejection(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
+    """Yield the plan steps that may follow a rejected step: the ways back, and at last a question to the user."""
     if pinned.search is Search.LINEAR:
         return
     for targets, because in _ways_back(pinned, step):
-        redone = cleared_steps(graph, targets)
-        yield {
-            "step_id": f"{step}.to.{'+'.join(targets)}",
-            "name": f"Go back from {step} to {', '.join(targets)}: {because}",
-            "generator": "policy",
-            "guard": "rules_valid",
-            "retry_budget": 1,
-            "preconditions": [
-                _is(step, REJECTED),
-                *(_is(other, LEFT) for other in redone if _is_bounded(graph, other)),
-            ],
-            "effects": [_is(other, WANTED) for other in redone],
-            "delete_effects": [_is(other, phase) for other in redone for phase in (ACCEPTED, REJECTED)],
-            "on_failure": "never",
-            "repeatable": True,
-        }
+        yield _way_back_step(pinned.graph, step, targets, because)
+    yield _ask_step(pinned.graph, step)
+
+
+def _way_back_step(graph: Graph, step: str, targets: tuple[str, ...], because: str) -> dict[str, Any]:
+    redone = cleared_steps(graph, targets)
+    return {
+        "step_id": f"{step}.to.{'+'.join(targets)}",
+        "name": f"Go back from {step} to {', '.join(targets)}: {because}",
+        "generator": "policy",
+        "guard": "rules_valid",
+        "retry_budget": 1,
+        "preconditions": [
+            _token(step, REJECTED),
+            *(_token(other, LEFT) for other in redone if _is_bounded(graph, other)),
+        ],
+        "effects": [_token(other, WANTED) for other in redone],
+        "delete_effects": [_token(other, phase) for other in redone for phase in (ACCEPTED, REJECTED)],
+        "on_failure": "never",
+        "repeatable": True,
+    }
+
+
+def _ask_step(graph: Graph, step: str) -> dict[str, Any]:
+    """Return the step that asks the user. An answer opens a new round, in which each step has all its visits again."""
     redone = cleared_steps(graph, (step,))
-    yield {
+    return {
         "step_id": f"{step}.ask",
         "name": f"Ask the user about {step}",
         "generator": "user",
         "guard": "human",
         "retry_budget": 1,
-        "preconditions": [_is(step, REJECTED)],
-        "effects": [_is(other, WANTED) for other in redone]
-        + [token for o in graph.steps for token in _budget(graph, o)],
-        "delete_effects": [_is(other, phase) for other in redone for phase in (ACCEPTED, REJECTED)]
-        + [token for other in graph.steps for token in _later(graph, other)],
+        "preconditions": [_token(step, REJECTED)],
+        "effects": [_token(other, WANTED) for other in redone]
+        + [token for other in graph.steps for token in _visits_left(graph, other)],
+        "delete_effects": [_token(other, phase) for other in redone for phase in (ACCEPTED, REJECTED)]
+        + [token for other in graph.steps for token in _later_visits(graph, other)],
         "repeatable": True,
     }
 
@@ -130,20 +142,20 @@ def _is_bounded(graph: Graph, step: str) -> bool:
 
 
 def _initial_tokens(graph: Graph, step: str) -> list[str]:
-    return [_is(step, WANTED), *_budget(graph, step)]
+    return [_token(step, WANTED), *_visits_left(graph, step)]
 
 
-def _budget(graph: Graph, step: str) -> list[str]:
+def _visits_left(graph: Graph, step: str) -> list[str]:
     """Return the tokens for all visits of a step, as at the start."""
     if not _is_bounded(graph, step):
         return []
-    return [_is(step, "visit 1"), *([_is(step, LEFT)] if graph.budgets[step].backtrack_budget else [])]
+    return [_token(step, "visit 1"), *([_token(step, LEFT)] if graph.budgets[step].backtrack_budget else [])]
 
 
-def _later(graph: Graph, step: str) -> list[str]:
+def _later_visits(graph: Graph, step: str) -> list[str]:
     last = 1 + graph.budgets[step].backtrack_budget if _is_bounded(graph, step) else 1
-    return [_is(step, f"visit {visit}") for visit in range(2, last + 1)]
+    return [_token(step, f"visit {visit}") for visit in range(2, last + 1)]
 
 
-def _is(step: str, phase: str) -> str:
+def _token(step: str, phase: str) -> str:
     return f"{step}: {phase}"

@@ -348,7 +348,7 @@ def pin(
 
 
 def _check_step_models(loaded: LoadedWorkflow) -> None:
-    """Check that the models named by steps are no scripts or recordings.
+    """Check that no step names a script or a recorded run as its model.
 
     Raises `UsageProblem` with the place in the file.
     """
@@ -356,7 +356,7 @@ def _check_step_models(loaded: LoadedWorkflow) -> None:
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))
             if isinstance(parse_model_spec(pair.model, place=place), Scripted | ReplaySpec | RecordingSpec):
-                hint = "a step names a model of the server, or rules; --model may name a script for all steps"
+                hint = "name a model of the server or a template; --model may name a script for all steps"
                 raise UsageProblem("a step takes no script and no recorded run", place=place, hint=hint)
 
 

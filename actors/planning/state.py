@@ -207,10 +207,8 @@ class State:
     @property
     def working(self) -> bool:
         """Whether any work is open that counts as active time: of a model or a guard."""
-        open_calls = self.run.calls.open
-        if self.run.waits and open_calls:
-            return bool(open_calls.keys() - self.run.held or self.judgements)
-        return bool(open_calls or self.judgements)
+        active_calls = self.run.calls.open.keys() - self.run.held  # A call whose child run waits is not active.
+        return bool(active_calls or self.judgements)
 
     @property
     def end(self) -> RunFinished | None:

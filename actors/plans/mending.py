@@ -241,7 +241,7 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
             text = f"its tool uses the value of {quote_names(lost)}; add it to the preconditions."
             yield _finding(step, text, lost)
     if unknown := sorted((valued & draft.initial_state) - set(given.known_values)):
-        text = f"initial_state has {quote_names(unknown)}, whose value no result has told then; " + _tellers(
+        text = f"initial_state has {quote_names(unknown)}, whose value no result has told then; " + _token_source_hint(
             draft, unknown[0], given
         )
         yield Finding(code=Code.UNBOUND, where="initial_state", message=text, tokens=tuple(unknown))
@@ -249,7 +249,7 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
         made = (step.may_add & valued) - set(results[step.step_id].values) | step.failure_effects & valued
         for token in sorted(made):
             text = f"it makes {quote_names([token])}, whose value its result does not tell; "
-            yield _finding(step, text + _tellers(draft, token, given), [token])
+            yield _finding(step, text + _token_source_hint(draft, token, given), [token])
 
 
 def _result(step: Step, given: Given) -> ReadableResult:
@@ -281,7 +281,7 @@ def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
         yield _finding(step, text, severity="warning")
 
 
-def _tellers(plan: Plan, token: str, given: Given) -> str:
+def _token_source_hint(plan: Plan, token: str, given: Given) -> str:
     """Return the end of an error message: which generators report the value of the token, if any do."""
     named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)

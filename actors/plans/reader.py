@@ -144,9 +144,9 @@ def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     return plan, tuple(reader.findings)
 
 
-def _rename_requirement_ids(ids: frozenset[str], names: Mapping[str, str]) -> frozenset[str]:
+def _rename_requirement_ids(ids: frozenset[str], new_ids: Mapping[str, str]) -> frozenset[str]:
     """Return the ids, each id that the model chose replaced by the id that is made from the requirement's quote."""
-    return frozenset(names.get(name, name) for name in ids)
+    return frozenset(new_ids.get(name, name) for name in ids)
 
 
 class _TooManyFindings(Exception):

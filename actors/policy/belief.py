@@ -284,7 +284,7 @@ class BeliefModel:
         fresh_start = []
         for weight in weights:
             share = weight / total / DIFFICULTIES
-            block = tuple(share if place % TOLD == 0 else 0.0 for place in range(DIFFICULTIES * TOLD))
+            block = (share, *(0.0,) * (TOLD - 1)) * DIFFICULTIES  # At first, no rejection has named the mistake.
             fresh_start.append((*(_EMPTY for _ in self.steps), block))
         return self.add_move(Belief(tuple(fresh_start), (causes[UNSOLVABLE] / total,)), self.steps)
 

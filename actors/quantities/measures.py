@@ -157,7 +157,7 @@ def greatest(measures: Sequence[Measure]) -> Measure:
 
 
 def total(measures: Sequence[Measure]) -> Measure:
-    """Return the sum of all."""
+    """Return the sum of the measures."""
     result = measures[0]
     for measure in measures[1:]:
         result = add(result, measure)

@@ -256,7 +256,7 @@ def close_question(questions: Questions, event: ClosingEvent, place: int) -> Que
 
 
 def record_reminder(questions: Questions, event: ReminderEvent) -> Questions:
-    """Return the questions after a step of one question's reminders."""
+    """Return the questions with the new number of reminder steps that are done for one of them."""
     question = replace(questions[event.question_id], steps_done=event.steps_done)
     return {**questions, event.question_id: question}
 

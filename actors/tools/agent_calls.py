@@ -157,7 +157,7 @@ def _keep_changes(workspace: Workspace, folder: Path) -> None:
 
 @dataclass(slots=True)
 class _AgentCall(PreparedCall):
-    """A call of an agent that is a program. Its process waits until the call is recorded."""
+    """A call to a coding agent that is a program. Its process is started, but waits until the call is recorded."""
 
     spec: AgentSpec
     prompt: str

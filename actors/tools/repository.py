@@ -168,7 +168,7 @@ class Repository:
 
     @property
     def note(self) -> Path:
-        """The file in the home that names the repository, and the run whose first snapshot was taken last."""
+        """The file in the home that holds the workspace's repository and the latest run that took a first snapshot."""
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:

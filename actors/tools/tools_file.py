@@ -72,8 +72,12 @@ def shell_code(words: Sequence[str]) -> int | None:
 def check_fixed_words(words: Sequence[str], key: str) -> None:
     """Raise an error if the words under a key are not a program and its arguments, or contain parameters."""
     for position, word in enumerate(words):
-        cause = program_problem(word) if not position else ""
-        if cause := cause or word_problem(word) or ("takes no parameters" if parameters_in(word) else ""):
+        cause = program_problem(word) if position == 0 else ""
+        if not cause:
+            cause = word_problem(word)
+        if not cause and parameters_in(word):
+            cause = "takes no parameters"
+        if cause:
             raise config_error(cause, (key, position))
 
 

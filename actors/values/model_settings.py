@@ -203,13 +203,20 @@ def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
     try:
         settings = ModelSettings.model_validate({name: item for name, item in patch.items() if name not in removed})
     except ValidationError as error:
+        raise _settings_problem(error, patch, place) from None
+    return settings.model_dump(mode="json") | removed
+
+
+def _settings_problem(error: ValidationError, patch: dict[str, Any], place: str) -> UsageProblem:
+    """Return the first error of a change of settings. Its cause begins with the setting's name."""
+    problem = usage_problem(error, ParsedFile(place, patch))
+    cause = problem.cause
+    if not cause.startswith(UNKNOWN):  # Otherwise the cause has the name.
         first = error.errors(include_url=False)[0]
         path = ".".join(map(str, (*first["loc"], *first.get("ctx", {}).get("path", ()))))
-        name = "".join(item if item.isprintable() else "?" for item in path[:NAME_SHOWN_MAX])
-        problem = usage_problem(error, ParsedFile(place, patch))
-        cause = problem.cause if problem.cause.startswith(UNKNOWN) else f"{name}: {problem.cause}"
-        raise UsageProblem(cause, place=place, hint=problem.hint or "leave it out for the provider's own") from None
-    return settings.model_dump(mode="json") | removed
+        name = "".join(character if character.isprintable() else "?" for character in path[:NAME_SHOWN_MAX])
+        cause = f"{name}: {cause}"
+    return UsageProblem(cause, place=place, hint=problem.hint or "leave it out for the provider's own")
 
 
 def words_of(text: str, place: str = KEY) -> list[str]:

@@ -83,7 +83,10 @@ class RecordStream(Generic[T]):
 GRACE_SECONDS = 10.0
 """How long `park` waits for replies in flight, in seconds."""
 LEAVE_SECONDS = 1.5
-"""The seconds that leaving a block waits for replies in flight; parking takes at most half a second more."""
+"""How long leaving a run's `async with` block early waits for replies in flight, in seconds.
+
+Parking the run then takes at most half a second more.
+"""
 
 LOOK_SECONDS = 0.25
 """How often a run that waits for `ask` looks whether somebody else has answered, in seconds."""

@@ -40,7 +40,7 @@ class Arm:
     label: str
     """The name of pipeline and search; unique among the arms with the same model."""
     name: str
-    """The name of all three; unique in the experiment."""
+    """The name of the pipeline, search and model together; unique in the experiment."""
     cap: int | None = None
     """The limit of its calls; None is that of the experiment."""
     family: str = ""

@@ -55,6 +55,10 @@ class Hypothesis:
     """Makes the logarithms of alpha, beta, first and further of the free ones."""
 
 
+_PARAMETERS = len(PRIOR_MEAN)
+"""The number of parameters of the whole model."""
+
+
 EQUAL = 5.0
 """The logarithm of alpha + beta where all problems are about equally hard."""
 HYPOTHESES: Mapping[str, Hypothesis] = {
@@ -152,10 +156,10 @@ def halves(records: Sequence[InstanceResult]) -> tuple[Sequence[InstanceResult],
 
 
 def excluded_p(records: Sequence[InstanceResult], hypothesis: Hypothesis) -> float:
-    """Return the p value of the likelihood ratio of a hypothesis against the whole model."""
+    """Return the p value of a likelihood ratio test of a hypothesis against the whole model."""
     full = log_likelihood(_mle(records), records)
-    less = log_likelihood(hypothesis.logs(_mle(records, hypothesis)), records)
-    return float(chi2.sf(max(0.0, 2 * (full - less)), 4 - hypothesis.free))
+    restricted = log_likelihood(hypothesis.logs(_mle(records, hypothesis)), records)
+    return float(chi2.sf(max(0.0, 2 * (full - restricted)), _PARAMETERS - hypothesis.free))
 
 
 def power(records: Sequence[InstanceResult], hypothesis: Hypothesis, level: float = 0.05) -> float:
@@ -170,7 +174,7 @@ def power(records: Sequence[InstanceResult], hypothesis: Hypothesis, level: floa
 
     nearest = expected(_best(expected, _starts(hypothesis)))
     distance = 2 * len(records) * (float(shares @ np.log(shares)) - nearest)
-    degrees = 4 - hypothesis.free
+    degrees = _PARAMETERS - hypothesis.free
     return float(ncx2.sf(chi2.isf(level, degrees), degrees, max(distance, 1e-9)))
 
 

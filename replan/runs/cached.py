@@ -78,7 +78,7 @@ class CachedReader(RunReader):
         return kept.loaded, kept.near
 
     async def page(self, run: str, after: int, most: int = MARK) -> tuple[Loaded, list[tuple[Record[Any], Any]]]:
-        """Return a run, and at most `most` of its records after `after`, each with the state after it."""
+        """Return a run, and up to `most` records with a number above `after`, each with the state that it leads to."""
         kept = await self._read(run)
         (place, state), machine, pairs = kept.near(after), kept.loaded.kind.machine, []
         for record in kept.loaded.records[place : after + most]:

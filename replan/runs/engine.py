@@ -122,7 +122,7 @@ class Engine(RunPoster):
         state = start_state(kind, first)
         async with self.models_of(kind, state, {}) as model:
             admission = Admission(prepared.title, kind.name, kind.format, self.placement)
-            result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
+            result = await self._drive(name, kind, state, options, model=model, first_event=first, admission=admission)
         return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
@@ -232,17 +232,18 @@ class Engine(RunPoster):
         options: DriveOptions,
         *,
         model: Any,
-        first: Any = None,
+        first_event: Any = None,
         snapshot: Snapshot[Any] | None = None,
         admission: Admission | None = None,
     ) -> RunResult | None:
-        """Drive a run with its model. Return None if a person has changed the model meanwhile."""
+        """Drive a run. Return None if it was parked to open its model or a guard again, because that was changed."""
         async with self.actors(kind, state, self.watch_model(model), options) as actors:
             supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
-            ending = await supervisor.drive(first)
-        common = kind.run_state(supervisor.state)
+            ending = await supervisor.drive(first_event)
+        run_state = kind.run_state(supervisor.state)
         stopped = options.stop is not None and options.stop.requested.is_set()
-        if ending is Ending.PARKED and not stopped and common is not None and common.renewing:
+        must_reopen = run_state is not None and run_state.renewing
+        if ending is Ending.PARKED and must_reopen and not stopped:
             return None
         await cancel_children(self, kind, run, supervisor.state)
         return self.view(run, kind, supervisor.state, status_at_rest(kind, supervisor.state, ending))

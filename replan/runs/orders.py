@@ -284,7 +284,10 @@ def _limited(options: RunOptions, **limits: Any) -> RunOptions:
 
 
 def offer_fields(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
-    """Return the names and ceilings of clients as plain data. Tool sets are included only with `allow_execute`."""
+    """Return, as plain data, the names that clients may use in orders, and the ceilings of their runs.
+
+    Tool sets are included only with `allow_execute`.
+    """
     clients = offer.config.clients
     rates = {"runs_at_once": clients.runs_at_once, "runs_per_day": clients.runs_per_day}
     return {

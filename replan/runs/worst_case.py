@@ -25,6 +25,8 @@ from runtime.core.ledger import MICRO
 
 ATTACHMENT_FRAME_BYTES = 400
 """The most bytes of the headings and delimiters around one attachment."""
+HEADING_FIELD_BYTES = 200
+"""How many bytes are counted for what is filled into a heading, such as a number or the id of a node."""
 
 
 def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[str, Any]:
@@ -110,29 +112,42 @@ def _purposes(pinned: RunConfig) -> Iterable[str | None]:
 def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
     """Return the most that one call can cost, in dollars: every part of its prompt, and the output, at its cap.
 
-    The prompt of a classification may have the parts of any step; its output has the workflow's own limit.
+    `step` is None for a classification. Its output has the workflow's own limit.
     """
-    workflow, price = pinned.workflow, pinned.price if step is None else pinned.steps[step].price
+    workflow = pinned.workflow
+    price = pinned.price if step is None else pinned.steps[step].price
     if price is None or (step is not None and workflow.is_deterministic(step)):
         return 0.0
-    window, questions = workflow.feedback_window, workflow.questions_max
+    output = workflow.output_tokens_max if step is None else workflow.output_tokens_max_of(step)
+    # A token has at least one byte, so the bytes of a prompt bound its tokens.
+    input_tokens_max = _prompt_bytes_max(pinned, step, problem_bytes, attached) + FRAMING_TOKENS
+    return price.micro_usd_at_most(input_tokens_max, output) / MICRO
+
+
+def _prompt_bytes_max(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> int:
+    """Return the most bytes of the prompt of a step, or of a classification, which may have the parts of any step."""
+    workflow = pinned.workflow
     if step is None:
-        entry, role, output = pinned.prompts.entries[CLASSIFIER], CLASSIFIER, workflow.output_tokens_max
+        entry = pinned.prompts.entries[CLASSIFIER]
+        role = CLASSIFIER
         requires = max(len(pair.requires) for pair in workflow.action_pairs.values())
     else:
-        entry, role = find_prompt_entry(pinned.prompts, workflow, step), workflow.role(step)
-        output, requires = workflow.output_tokens_max_of(step), len(workflow.action_pairs[step].requires)
+        entry = find_prompt_entry(pinned.prompts, workflow, step)
+        role = workflow.role(step)
+        requires = len(workflow.action_pairs[step].requires)
+    questions = workflow.questions_max
+    rejections = 2 * workflow.feedback_window  # Those of the step's own tries, and those that a later step has caused.
     texts = sum(len(str(text).encode()) for text in entry.model_dump().values())
-    headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())
-    size = (
+    sections = pinned.prompts.sections.model_dump().values()
+    headings = sum(len(str(text).encode()) + HEADING_FIELD_BYTES for text in sections)
+    uses_of_texts = 1 + rejections + requires + questions
+    return (
         min(problem_bytes, SPECIFICATION_BYTES_MAX)
         + attached
         + len(workflow.constraints.encode())
         + requires * DEPENDENCY_BYTES_MAX
-        + questions * 2 * ANSWER_BYTES_MAX
-        + 2 * window * FEEDBACK_BYTES_MAX
-        + (texts + headings) * (1 + 2 * window + requires + questions)
+        + questions * 2 * ANSWER_BYTES_MAX  # A question and its answer.
+        + rejections * FEEDBACK_BYTES_MAX
+        + (texts + headings) * uses_of_texts
         + schema_bytes(role)
-        + FRAMING_TOKENS
     )
-    return price.micro_usd_at_most(size, output) / MICRO

@@ -243,7 +243,7 @@ class Exporter:
             log.get_logger("telemetry").warning("export.failed", problem=problem, exc_info=unexpected)
 
     def _forget(self) -> None:
-        """Drop the folded runs, since another process exports now."""
+        """Discard what was read of the runs, since another process exports now."""
         self._version, self._pending = -1, None
         self._traces.clear()
         if self._metrics is not None:

@@ -253,7 +253,10 @@ def _value(curve: Curve, cap: int) -> float:
 
 
 def divide_calls(calls: int | None, tasks: int) -> int:
-    """Return the limit of the calls of one task, from that of all. Raises `UsageProblem` if it is too small."""
+    """Return how many calls one task may make if all tasks together may make `calls`.
+
+    Raises `UsageProblem` if `calls` is too small.
+    """
     if calls is None:
         return CALLS_MAX
     if calls < CALLS_MIN * tasks:

@@ -252,17 +252,22 @@ class Race:
         """The best of the other entrants of the last rung with its best cap; None if there is no other."""
         return next((row for row in self.rows if row.entrant != self.rows[0].entrant), None)
 
-    def _prepare_rung(self, first: int, left: int, installation: Installation) -> PreparedExperiment:
-        """Write the definition of the next rung, and prepare it with its share of what is left of the limit."""
+    def _prepare_rung(self, first_seed: int, rungs: int, installation: Installation) -> PreparedExperiment:
+        """Write the definition of the next of the remaining rungs, and prepare it.
+
+        It may use an equal share of the calls and money that are left.
+        """
         budget: dict[str, Any] = {}
+        count = REPETITIONS_MAX_BY_MONEY
         if self.order.calls is not None:
-            budget["calls"] = max(1, (self.order.calls - self.calls) // left)
+            calls_share = max(1, (self.order.calls - self.calls) // rungs)
+            budget["calls"] = calls_share
+            count = min(REPETITIONS_MAX, max(1, calls_share // len(self.entrants)))
         if self.order.usd is not None:
-            budget |= {"usd": max(1, (micro_limit(self.order.usd) - self.micro_usd) // left) / MICRO, "exact": True}
-        most = REPETITIONS_MAX if "calls" in budget else REPETITIONS_MAX_BY_MONEY
-        count = min(most, max(1, budget.get("calls", 10**9) // len(self.entrants)))
+            micro_usd_share = max(1, (micro_limit(self.order.usd) - self.micro_usd) // rungs)
+            budget |= {"usd": micro_usd_share / MICRO, "exact": True}
         path = self.order.folder / f"rung_{self.rungs + 1}.yaml"
-        _write(path, self.order, self.entrants, {"first": first, "count": count}, budget)
+        _write(path, self.order, self.entrants, {"first": first_seed, "count": count}, budget)
         return prepare(path, installation)
 
     def _take(self, prepared: PreparedExperiment, trials: list[Trial]) -> None:

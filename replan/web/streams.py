@@ -136,9 +136,11 @@ async def cursor_of(site: Site, run: str) -> str:
     """Return the cursor of a run, or of the home for an empty id. Take it before the page is read."""
     if run:
         return cursor_at(await site.engine.journal.row(run))
-    journal = site.engine.journal  # A run that has finished changes by its records, or when it is moved or deleted.
+    journal = site.engine.journal
+    # The totals count runs and records. A finished run changes only if it gets records, or is moved or deleted.
     finished = await journal.totals(RunFilter(status="finished"))
-    return f"*:{_mark(str(finished), *map(_facts, await journal.runs(replace(ALL, unfinished=True))))}"
+    unfinished = await journal.runs(replace(ALL, unfinished=True))
+    return f"*:{_mark(str(finished), *map(_facts, unfinished))}"
 
 
 def cursor_at(row: RunRow) -> str:

@@ -91,7 +91,7 @@ class Fold:
             if begins and position > shared and not self._only_started(position):
                 more = self._decision()
                 if more is not None and not self._is_held_back(more, position):
-                    return self._differs(None, more)
+                    return self._difference(None, more)
             leading = leading or begins
             if not (begins and may_come_from_outside(placed)):
                 now = self._decision()
@@ -101,7 +101,7 @@ class Fold:
                     continue
                 paused = is_pause(placed.event) and now is not None and call_in(now) is not None
                 if not (paused or (leading and may_follow_a_fact(placed))):
-                    return self._differs(placed.event, now)
+                    return self._difference(placed.event, now)
             difference = self._take(placed)
             if difference is not None:
                 return difference
@@ -130,11 +130,11 @@ class Fold:
             return None
         accepted = self._machine.accept(self._state, message)
         if accepted is None or isinstance(accepted, Refused):
-            return self._differs(event, None)
+            return self._difference(event, None)
         if again is not None:
             self._note_verdict(event, accepted)
         elif accepted != event:
-            return self._differs(event, accepted)
+            return self._difference(event, accepted)
         self._state = self._machine.evolve(self._state, accepted)
         return None
 
@@ -173,25 +173,26 @@ class Fold:
         more = self._decision() if len(self._run.events) > max(1, self._shared_count()) else None
         if more is None:
             return RunComparison(self._run.run, FoldOutcome.SAME, self._run.status)
-        return self._differs(None, more)
+        return self._difference(None, more)
 
-    def _differs(self, then: Any, now: Any) -> RunComparison:
-        """Return the difference at the record in hand; None means no decision."""
-        state, following = self._follow(now)
-        asked = [call for each in following if (call := call_in(each)) is not None]
-        open_call = next((call for call in asked if not self._has_reply(call)), None)
-        call = call_in(now)
-        only_asks = call is not None and open_call is call and not isinstance(then, Replied)
-        before = self._state if now is None or isinstance(then, Replied) else state
+    def _difference(self, recorded: Any, decided: Any) -> RunComparison:
+        """Return the difference at the current record. `recorded` or `decided` is None if there was no decision."""
+        state, following = self._follow(decided)
+        calls = [call for event in following if (call := call_in(event)) is not None]
+        open_call = next((call for call in calls if not self._has_reply(call)), None)
+        call = call_in(decided)
+        # The edited run only sends a prompt to which no reply is recorded.
+        only_asks = call is not None and open_call is call and not isinstance(recorded, Replied)
+        before_call = self._state if decided is None or isinstance(recorded, Replied) else state
         return RunComparison(
             run=self._run.run,
             outcome=FoldOutcome.NEEDS_REPLY if only_asks else FoldOutcome.DIFFERS,
             status=self._run.status,
             seq=self._seq,
-            reason=self._verdict or reason_of(then, now),
-            then=NOTHING if then is None else self._text(then, self._state_after(then)),
-            now=NOTHING if now is None else self._text(now, state),
-            odds=None if open_call is None else odds_of(before),
+            reason=self._verdict or reason_of(recorded, decided),
+            then=NOTHING if recorded is None else self._text(recorded, self._state_after(recorded)),
+            now=NOTHING if decided is None else self._text(decided, state),
+            odds=None if open_call is None else odds_of(before_call),
             request="" if open_call is None else open_call.request_id,
         )
 

@@ -82,7 +82,7 @@ def message_of(
             name, at = event.request_id, event.at
             return Faulted(name, at, event.elapsed, event.fault, event.used, mono=event.mono)
         case Settled():
-            return _late(event, reserved)
+            return _withdrawn_call_message(event, reserved)
         case WaitEnded():
             return Woken(event.request_id, event.at, mono=event.mono)
         case RunResumed():
@@ -135,8 +135,8 @@ def _reply_message(machine: Any, state: Any, event: Replied) -> Generated:
     return Generated(event.request_id, event.at, event.elapsed, reply, None if counted else cost, mono=event.mono)
 
 
-def _late(event: Settled, reserved: Mapping[str, Amount]) -> Generated | Faulted:
-    """Return the message of a late reply, or of the fault of a call that was not sent."""
+def _withdrawn_call_message(event: Settled, reserved: Mapping[str, Amount]) -> Generated | Faulted:
+    """Return the message for a withdrawn call: a late reply, or a fault if the call cost nothing."""
     if event.used == ZERO:
         return Faulted(event.request_id, event.at, 0.0, _UNSENT, mono=event.mono)
     reserve, used, cost, reply = reserved.get(event.request_id, ZERO), event.used, None, _LATE

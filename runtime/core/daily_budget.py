@@ -30,7 +30,7 @@ class HomeBudget:
     setting: str = ""
     """Where the user sets the limits, for messages; may be empty."""
     whose: str = "the home's budget"
-    """The owner of the budget, as messages name it."""
+    """What messages call this budget."""
     tenants: Mapping[str, "HomeBudget"] = field(default_factory=dict)
     """Further limits for the runs of each tenant, by the tenant's name."""
 
@@ -39,7 +39,10 @@ class HomeBudget:
         return {HOME: self, tenant: self.tenants.get(tenant, NO_LIMIT)} if tenant else {HOME: self}
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return as text the first limit that a change makes a day's total exceed; empty for none."""
+        """Return as text the first limit that a change makes a day's total exceed; empty for none.
+
+        `day` is the total with the change in it.
+        """
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} calls"
         if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:

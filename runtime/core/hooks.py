@@ -67,7 +67,10 @@ _listener: Callable[[str], None] | None = None
 
 
 def listen_to_readers(listener: Callable[[str], None] | None) -> None:
-    """Call `listener` with the name of each unreadable text, within the handler of its exception; None removes it."""
+    """Set the function to call with the `what` of a reader (`make_total`) that raised an exception; None removes it.
+
+    It is called while the exception is handled.
+    """
     global _listener  # noqa: PLW0603 - one process, one log
     _listener = listener
 

@@ -161,6 +161,7 @@ class PostedEnd(NamedTuple):
     events: list[Any]
     """The event of the message, and the decisions that follow from it."""
     inbox: int
+    """The id of the message."""
 
 
 def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> PostedEnd | None:

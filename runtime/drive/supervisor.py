@@ -299,7 +299,7 @@ class Supervisor(Generic[S, E, M]):
         self._reconcile()
 
     async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
-        """Append facts and the decisions that follow. Stop if the machine has parked the run itself."""
+        """Append facts and the decisions that follow. Stop the work if the run was parked by a decision."""
         await self._log.write(facts, self._goes_on)
         if self._log.summary.parked and not self._parked:
             self._stop_work()

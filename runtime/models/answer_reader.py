@@ -109,13 +109,12 @@ class AnswerReader(ABC):
     def written(self) -> str:
         """Return the last `HEARD_MAX` characters of the reply's text so far, without its reasoning and the key."""
         pieces = next(filter(None, self._texts()), [])
-        end, size = len(pieces), 0
-        while end and size < HEARD_MAX:
-            end -= 1
-            size += len(pieces[end])
-        return without_key(join_pieces(pieces[end:]), self._secret if len(self._secret) >= PART_MIN else "")[
-            -HEARD_MAX:
-        ]
+        start, size = len(pieces), 0
+        while start and size < HEARD_MAX:
+            start -= 1
+            size += len(pieces[start])
+        tail = join_pieces(pieces[start:])
+        return without_key(tail, self._secret_in_text)[-HEARD_MAX:]
 
     def result(self) -> Reply | Fault:
         """Return the reply or the fault of the whole body, after its end.
@@ -151,6 +150,11 @@ class AnswerReader(ABC):
         """Return an error of the stream in the form that `stream_fault` reads."""
         return error
 
+    @property
+    def _secret_in_text(self) -> str:
+        """The key to remove from a reply's text; empty if it is shorter than `PART_MIN`."""
+        return self._secret if len(self._secret) >= PART_MIN else ""
+
     def _whole_answer(self, body: bytes) -> Reply | Fault:
         """Return the reply in a body that is not a stream, or a fault."""
         if has_more_values(body, VALUES_MAX):
@@ -160,7 +164,7 @@ class AnswerReader(ABC):
             return self._read(body)
         except ValueError:
             text_of_body = provider_text(error_of(body)[0], self._secret) or "nothing"
-            if body.lstrip()[:1] == b"<":  # No model writes the frame of an answer, so none was asked.
+            if body.lstrip()[:1] == b"<":  # A web page comes from something else than the API: no model was asked.
                 return Fault(kind=FaultKind.NO_API, message=f"a web page: {text_of_body}", status=200)
             return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no {self.called}: {text_of_body}", status=200)
 
@@ -178,7 +182,7 @@ class AnswerReader(ABC):
         if text is None and reason not in _ENDED_EARLY and usage is None:
             return Fault(kind=FaultKind.BAD_REPLY, message=f"a {self.called} without content", status=200)
         return Reply(
-            text=without_key(text or "", self._secret if len(self._secret) >= PART_MIN else ""),
+            text=without_key(text or "", self._secret_in_text),
             usage=usage,
             model=provider_text(model, self._secret) or self._asked,
             finish_reason=provider_text(reason, self._secret),

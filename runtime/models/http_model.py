@@ -34,7 +34,7 @@ from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, R
 from runtime.models.sharing import PROBE_SECONDS, Listed
 
 CONNECT_SECONDS_MAX = 10.0
-"""The longest that a server may take to accept a connection. Nothing is sent by then, so it counts as a refusal."""
+"""The longest that a server may take to accept a connection. A timeout here counts as a refused connection."""
 
 STALL_SECONDS = 60.0
 """The longest silence in a stream, once the model has written something; before that, it may think.
@@ -155,9 +155,9 @@ class HttpModel(ABC):
             await self._sdk.client.close()
 
     async def _too_long(self, request: ModelRequest) -> Fault | None:
-        """Return the fault for a prompt that cannot fit the context window, where somebody says how large that is.
+        """Return the fault for a prompt that exceeds the context window; None if the window's size is unknown.
 
-        The server is asked once, and again before it is said that a prompt is too long: it may be another one by then.
+        The server is asked once, and again before a prompt is refused, because its model may have changed.
         """
         if request.context_window is not None:
             return too_long(request, ContextWindow(request.context_window, "context_window"))

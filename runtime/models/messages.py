@@ -114,7 +114,7 @@ class MessageReader(AnswerReader):
     def _start(self, index: int, block: Mapping[str, Any]) -> None:
         match block.get("type"):
             case "text":
-                self._grow_by(self._text, block.get("text", ""), "text")
+                self._grow_if_text(self._text, block.get("text", ""), "text")
             case "tool_use":
                 self._calls[index] = block.get("input")
             case _:
@@ -123,9 +123,9 @@ class MessageReader(AnswerReader):
     def _read_delta(self, index: int, delta: Mapping[str, Any]) -> None:
         match delta.get("type"):
             case "text_delta":
-                self._grow_by(self._text, delta.get("text"), "text")
+                self._grow_if_text(self._text, delta.get("text"), "text")
             case "input_json_delta" if index in self._calls and len(self._calls) == 1:
-                self._grow_by(self._arguments, delta.get("partial_json"), "input of a tool")
+                self._grow_if_text(self._arguments, delta.get("partial_json"), "input of a tool")
             case "thinking_delta":
                 thought = delta.get("thinking")
                 self.characters += len(thought) if isinstance(thought, str) else 0
@@ -133,13 +133,13 @@ class MessageReader(AnswerReader):
                 pass
 
     def _end_block(self, index: int) -> None:
-        """Take the end of a block: a call whose input came with its start, or that has none, is whole now."""
+        """Handle the end of a block. If no input was streamed, the input that came with the start is used."""
         if index in self._calls and len(self._calls) == 1 and not self._arguments:
             self._grow(self._arguments, _as_json(self._calls[index] or {}))
 
-    def _grow_by(self, pieces: list[str], piece: Any, what: str) -> None:
+    def _grow_if_text(self, pieces: list[str], piece: Any, part: str) -> None:
         if not isinstance(piece, str):
-            self._broken = f"the stream's {what} is not text"
+            self._broken = f"the stream's {part} is not text"
         elif piece:
             self._grow(pieces, piece)
 

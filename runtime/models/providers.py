@@ -77,7 +77,7 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
             place=place,
             hint="use https, localhost, or a private address in digits such as 192.168.1.5",
         )
-    return _normal(parts)
+    return _url_without_last_slash(parts)
 
 
 def check_key(text: str, *, place: str) -> str:
@@ -132,7 +132,7 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
 
-def _normal(parts: SplitResult) -> str:
+def _url_without_last_slash(parts: SplitResult) -> str:
     return parts._replace(path=parts.path.rstrip("/")).geturl()
 
 

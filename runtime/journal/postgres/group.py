@@ -76,7 +76,7 @@ class Group:
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
     """New messages with their runs' numbers and ids."""
     booked: dict[TenantDay, Amount] = field(default_factory=dict)
-    """What is added to the totals of days."""
+    """The amounts that this group adds to each tenant's total of a day."""
     raised: dict[TenantDay, Amount] = field(default_factory=dict)
     """The part of `booked` that increases a total."""
     limited: dict[TenantDay, Amount] = field(default_factory=dict)

@@ -208,9 +208,11 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
                 return
             check_upgraded(version, address.place)
             with snapshot(link) as (cursor, now):
-                # The constraints of the tables are checked at every change, and the server's log has no part that could
-                # be removed beside its tables. Numbers are also skipped where an admission failed: they tell nothing.
-                agenda = {run: taken_up for run, *taken_up in cursor.execute("SELECT id, due, unread FROM replan.runs")}
+                # `problems` and `check_end` keep their defaults, since the tables' constraints are checked at every
+                # change, and no part of the server's log can be removed. So does `lost`: a gap in the numbers of runs
+                # proves no loss, since a failed admission leaves one too.
+                rows = cursor.execute("SELECT id, due, unread FROM replan.runs")
+                agenda = {run: (due, unread) for run, due, unread in rows}
                 yield Inspection(PostgresReader(cursor, now), agenda=lambda head: agenda[head.id])
     except psycopg.Error as error:
         raise explain(address, error) from error
