@@ -86,7 +86,8 @@ class Decided(Event):
     def of(cls, decision: Decision) -> "Decided":
         """Return the event of a decision."""
         fields = {name: value for name, value in decision if name in cls.model_fields}
-        return cls(**fields | {"targets": decision.targets if decision.level in REPLANS else ()})
+        fields["targets"] = decision.targets if decision.level in REPLANS else ()  # Only a replan redoes other steps.
+        return cls(**fields)
 
     @property
     def step(self) -> str:

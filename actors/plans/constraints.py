@@ -49,7 +49,7 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
         for invariant in (invariants if isinstance(invariants, list) else ())
         if isinstance(invariant, Mapping)
     )
-    return Constraints().join(Constraints(stated, listed))
+    return Constraints().join(Constraints(stated, listed))  # This merges requirements with the same id.
 
 
 def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:

@@ -95,9 +95,9 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         }
         if not open_requests:
             return None
-        wishes = {(wish.step, wish.form.whole) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
+        wanted = {(wish.step, wish.form.whole) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
         for name, request in open_requests.items():
-            if (request.node, request.whole) not in wishes:
+            if (request.node, request.whole) not in wanted:
                 return ClarificationWithdrawn(question_id=name)
         return None
 

@@ -91,8 +91,9 @@ async def fork_run(
     loaded = await engine.read(run)
     if not loaded.started:
         raise not_started(run)
-    kind, name, events = loaded.kind, name or new_run_id(), [record.event for record in loaded.records]
-    states = loaded.states
+    kind, states = loaded.kind, loaded.states
+    name = name or new_run_id()
+    events = [record.event for record in loaded.records]
     workspace = kind.fork_workspace(zip(events, states, strict=True))
     place = _place(loaded, states, wanted.at, run, workspace)
     state = states[place - 1]

@@ -64,7 +64,8 @@ def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
     value = {key: part for key, part in schema.items() if key not in about}
     if not value:  # Any value is allowed.
         return schema
-    options, null = value["anyOf"] if set(value) == {"anyOf"} else [value], {"type": "null"}
+    options = value["anyOf"] if set(value) == {"anyOf"} else [value]
+    null = {"type": "null"}
     return {**about, "anyOf": options if null in options else [*options, null]}
 
 

@@ -149,7 +149,7 @@ class Exporter:
             spans = spans_of(kind, records, content=self._settings.content)
             for start in range(0, len(spans), BATCH_SPANS):
                 self._pending = ExportBatch(spans[start : start + BATCH_SPANS])
-                if not await self._sent(self._pending):
+                if not await self._send_spans(self._pending):
                     return
                 self._note(self._pending)
 
@@ -201,7 +201,7 @@ class Exporter:
     async def _send(self, batch: ExportBatch) -> bool:
         """Send a batch and move the cursor; where that fails, keep the batch for the next time and return False."""
         self._pending = batch
-        if not await self._sent(batch):
+        if not await self._send_spans(batch):
             return False
         if not await self._cursor.move(batch.positions):
             self._forget()
@@ -209,8 +209,8 @@ class Exporter:
         self._note(batch)
         return True
 
-    async def _sent(self, batch: ExportBatch) -> bool:
-        """Send the spans of a batch in a thread; return False, and note why, where they were not taken."""
+    async def _send_spans(self, batch: ExportBatch) -> bool:
+        """Send the spans of a batch in a thread; return False, and note why, if they were not accepted."""
         sent = SendOutcome.TAKEN
         if batch.spans and self._collector is not None:
             sent = SendOutcome.FAILED

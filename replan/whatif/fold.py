@@ -72,7 +72,7 @@ class Fold:
         }
 
     def find_difference(self) -> RunComparison:
-        """Return the first difference, or that there is none. What the program or a guard raises is a finding."""
+        """Return the first difference, or `SAME` if there is none. It is `FAILED` if the program or a guard raises."""
         try:
             return self._fold()
         except Exception as error:  # noqa: BLE001 -- the program under test, or a guard, is a user's edit

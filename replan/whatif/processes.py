@@ -21,7 +21,7 @@ from replan.whatif.recorded_run import StoredRun
 from runtime.core.errors import UsageProblem
 
 QUEUED_MAX = 16
-"""Runs that are read ahead for each process."""
+"""How many runs are read ahead for each process."""
 START_SECONDS = 60.0
 """The time limit of the start of a process, in which plug-ins are loaded."""
 WORKER = Path("replan") / "whatif" / "worker.py"

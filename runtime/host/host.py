@@ -348,7 +348,7 @@ class Host:
         except JournalError as error:
             self._report(OutsideTrouble(run, str(error)))
         else:
-            self._report(_rest(run, ending, summary))
+            self._report(_idle_notice(run, ending, summary))
 
     def _try_later(self, run: str, error: ReplanError) -> None:
         """Set the time of the next try of a run. The first try comes soon, since the journal may have been busy."""
@@ -372,7 +372,7 @@ class Host:
             self._report(NotDrivable(run, f"its end cannot be recorded: {type(second).__name__}: {second}"))
 
 
-def _rest(run: str, ending: Ending, summary: Summary) -> Notice:
+def _idle_notice(run: str, ending: Ending, summary: Summary) -> Notice:
     if ending is Ending.PARKED and summary.next_wake is None:
         return Parked(run, summary.detail)
     match summary.status:

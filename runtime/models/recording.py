@@ -28,7 +28,7 @@ FILE_BYTES_MAX = 64 * 1024 * 1024
 FINGERPRINT_LENGTH = 32
 """Characters of a fingerprint: the first 128 bits of a SHA-256, in hex, as requests store the hash of their prompt."""
 DIFF_LINES_MAX = 12
-"""Lines of the difference between two prompts that a fault shows."""
+"""How many lines of the difference between two prompts a fault shows."""
 LINE_MAX = 160
 """Characters of each of these lines."""
 _END = b"\n...\n"
