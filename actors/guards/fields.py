@@ -1,6 +1,7 @@
 """The common part of the guards: the fields of artifacts with their schemas and checks, and other steps' results."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from actors.files.suggestions import near
@@ -42,13 +43,13 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
 
 
 def without_settings(name: str, guard: Guard) -> PureGuardFactory:
-    """Return the factory of a guard that has no settings."""
+    """Return the factory of a guard that has no settings. It can be sent to another process."""
+    return partial(_make_without_settings, name, guard)
 
-    def make(config: Mapping[str, Any]) -> Guard:
-        check_settings(name, config, ())
-        return guard
 
-    return make
+def _make_without_settings(name: str, guard: Guard, config: Mapping[str, Any]) -> Guard:
+    check_settings(name, config, ())
+    return guard
 
 
 class Fields:

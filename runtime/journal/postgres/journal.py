@@ -55,7 +55,7 @@ _TALLY = (
 class PostgresCursors:
     """The methods of `runtime.journal.cursors.Cursors`."""
 
-    _alone: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
+    _run_alone: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
     _snapshot: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
 
     async def hold_cursor(
@@ -76,13 +76,13 @@ class PostgresCursors:
                 cursor.execute(_SKIP, (name, sorted(skip)))
             return True
 
-        return await self._alone(work)
+        return await self._run_alone(work)
 
     async def leave_cursor(self, name: str, owner: str) -> None:
         def work(cursor: Cursor, _: float) -> None:
             cursor.execute("UPDATE replan.cursors SET owner = NULL WHERE name = %s AND owner = %s", (name, owner))
 
-        await self._alone(work)
+        await self._run_alone(work)
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
         def work(cursor: Cursor, _: float) -> bool:
@@ -93,7 +93,7 @@ class PostgresCursors:
                 cursor.execute(_MOVE, (name, seq, run))
             return True
 
-        return await self._alone(work)
+        return await self._run_alone(work)
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
         def work(cursor: Cursor, _: float) -> list[Behind]:

@@ -48,7 +48,7 @@ def test_an_experiment_that_was_killed_ends_with_the_same_bytes(prepared, tmp_pa
 def no_tracker():
     """End the resource tracker, a process that multiprocessing would keep until this process ends."""
     yield
-    resource_tracker._resource_tracker._end_block()
+    resource_tracker._resource_tracker._stop()
 
 
 def test_several_processes_write_the_same_bytes_as_one(prepared, tmp_path, whole, no_tracker, monkeypatch):
