@@ -166,7 +166,7 @@ def startup(tree, home, problem):
 
 
 def run_command(tree, problem):
-    """Return the words that plan a problem offline. Before there were templates, `rules` made a plan without a model."""
+    """Return the words that plan a problem offline. Before there were templates, `rules` planned without a model."""
     model = "template:bug" if (tree / "actors" / "templates").exists() else "rules"
     return "run", str(problem), "-m", model, "--no-input", "--json"
 
