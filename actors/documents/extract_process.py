@@ -231,7 +231,7 @@ document, `read` may raise any error.
 
 def is_extracted(suffix: str) -> bool:
     """Tell whether files with this suffix, such as `.pdf`, are read in a process of their own."""
-    return suffix in FORMATS or (suffix[1:] not in READER_PLUGINS.built_in and suffix[1:] in READER_PLUGINS.installed)
+    return suffix in FORMATS or READER_PLUGINS.find(suffix[1:]) is not None
 
 
 def _reader_of(suffix: str) -> list[str]:

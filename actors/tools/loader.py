@@ -166,7 +166,7 @@ def _plugin_spec(name: str, tool: PluginTool, document: ParsedFile) -> PluginToo
     except UsageProblem as problem:
         raise document.problem(f"{problem.place}: {problem.cause}", path, problem.hint) from None
     if plugin is None:
-        hint = nearest(tool.plugin, TOOL_PLUGINS.installed) or "install what provides it"
+        hint = nearest(tool.plugin, TOOL_PLUGINS.names) or "install what provides it"
         raise document.problem(f"no sort of tools {tool.plugin!r} is installed", path, hint)
     try:
         plugin.check(dict(tool.settings))

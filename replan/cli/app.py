@@ -124,7 +124,7 @@ class App(CommandGroup):
             meant = hint_for_problem(args, program()) or command_for(args[0], program())
             if meant:
                 raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
-            names = [*rows_below(), *COMMAND_PLUGINS.installed]
+            names = [*rows_below(), *COMMAND_PLUGINS.names]
             raise click.exceptions.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:

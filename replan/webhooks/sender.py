@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import orjson
 import trio
 
+from actors.files.suggestions import nearest
 from actors.run.ids import is_child
 from replan.setup.installation import release
 from replan.setup.notifications import SenderEntry, WebhookEntry
@@ -158,8 +159,8 @@ def by_plugin(name: str, entry: SenderEntry) -> Channel:
     """Return the channel of a sender. Raises `UsageProblem` if it is not installed or cannot be used."""
     send = SENDER_PLUGINS.get(name)
     if send is None:
-        known = ", ".join(sorted(SENDER_PLUGINS.installed)) or "none is"
-        raise UsageProblem(f"no sender {name!r} is installed", place="config.yaml senders", hint=f"installed: {known}")
+        hint = nearest(name, SENDER_PLUGINS.names, kind="installed") or "install what provides it"
+        raise UsageProblem(f"no sender {name!r} is installed", place="config.yaml senders", hint=hint)
 
     async def try_once(message: OutgoingMessage, _: float) -> PostResult:
         with trio.move_on_after(POST_SECONDS):

@@ -109,6 +109,15 @@ class PluginGroup:
         """The installed plug-ins by name, none of them loaded."""
         return find_installed(self.name, self.built_in)
 
+    def find(self, name: str) -> Installed | None:
+        """Return the installed plug-in with a name, without loading it; None for a built-in and for an unknown name."""
+        return None if name in self.built_in else self.installed.get(name)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the installed plug-ins, sorted, without those that are built in."""
+        return sorted(name for name, found in self.installed.items() if not found.reserved)
+
     def get(self, name: str) -> Any | None:
         """Load what has a name, built in or plugged in; None for an unknown name.
 
@@ -117,14 +126,15 @@ class PluginGroup:
         if name in self.built_in:
             value = self.built_in[name]
             return resolve_name(value) if value else None
-        found = self.installed.get(name)
+        found = self.find(name)
         return None if found is None else self.load(found)
 
     def load(self, found: Installed) -> Any:
         """Load a plug-in. Raises as `get` does."""
         value = found.load()
         if not self.fits(value):
-            raise UsageProblem(f"is of type {type(value).__name__}, and should be {self.form}", place=found.place)
+            cause = f"is of type {type(value).__name__}, and should be {self.form}"
+            raise UsageProblem(cause, place=found.place, hint="uninstall or repair it")
         return value
 
     def problems(self) -> list[str]:

@@ -80,9 +80,11 @@ def test_a_journal_that_cannot_be_used_is_named(keepers, url, cause):
     with pytest.raises(UsageProblem) as caught:
         open_journal(url, {}, SystemClock())
     assert str(caught.value).startswith(cause)
-    if url.startswith("none"):
-        with pytest.raises(UsageProblem, match="not the URL of a Postgres database"):
-            database_url({JOURNAL: url})
+
+
+def test_a_scheme_that_nothing_serves_is_no_setting(keepers):
+    with pytest.raises(UsageProblem, match="not the URL of a Postgres database"):
+        database_url({JOURNAL: "none://x"})
 
 
 def test_a_scheme_is_neither_taken_twice_nor_from_a_built_in_journal(keepers, tmp_path, monkeypatch):

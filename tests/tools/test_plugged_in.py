@@ -67,7 +67,7 @@ async def test_a_run_whose_package_is_gone_gets_a_permanent_failure(bench, site,
     ("plugin", "settings", "problem"),
     [
         ("weight", {}, "tools.t.plugin: no sort of tools 'weight' is installed (did you mean 'weigh'?)"),
-        ("agent", {}, "tools.t.plugin: no sort of tools 'agent' is installed"),
+        ("agent", {}, "tools.t.plugin: no sort of tools 'agent' is installed (known: half, lost, weigh)"),
         (
             "half",
             {},

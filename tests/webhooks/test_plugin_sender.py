@@ -73,7 +73,8 @@ async def test_only_the_events_that_are_asked_for_are_sent(tmp_path, quick, desk
     [
         ("slow", "is of type function, and should be an async function"),
         ("lost", "cannot be loaded: ModuleNotFoundError"),
-        ("phone", "no sender 'phone' is installed (installed: desktop, lost, slow, webhook)"),
+        ("webhook", "no sender 'webhook' is installed (installed: desktop, lost, slow)"),
+        ("phone", "no sender 'phone' is installed (installed: desktop, lost, slow)"),
     ],
 )
 def test_a_sender_that_cannot_be_used_is_named(desktop, name, cause):
