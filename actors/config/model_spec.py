@@ -95,7 +95,7 @@ class PluginSpec:
 
     @property
     def text(self) -> str:
-        """The model in the form of `--model`."""
+        """The model in the form of `--model`, without the prefix that `pin_model` adds."""
         return f"{self.prefix}:{self.rest}"
 
 
@@ -116,7 +116,9 @@ TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 _FREQUENT = ("anthropic", "template", "planner", "simulated", "scripted", "replay", "recorded")
 """The prefixes that an error may suggest for a misspelt one. The others resemble names of models such as
 `llama3:8b`."""
-_PREFIXES = frozenset((*_FREQUENT, *PROVIDERS)) - {"openai"}
+_PLUGIN = "plugin"
+"""The prefix that a run puts before a plug-in's own. Without it, `PREFIX:TEXT` may be a server's name for a model."""
+_PREFIXES = frozenset((*_FREQUENT, *PROVIDERS, _PLUGIN)) - {"openai"}
 MODEL_PLUGINS = PluginGroup(
     "replan.models", "a function make(text, environment)", function_of(2), dict.fromkeys((*_PREFIXES, "openai"), "")
 )
@@ -131,29 +133,36 @@ _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 
 
+def pin_model(text: str) -> str:
+    """Return the text of a model as a run stores it: `plugin:PREFIX:TEXT` if `PREFIX` is that of an installed plug-in.
+
+    Other texts are returned unchanged. Thus a later change of the installed packages gives no run another model.
+    """
+    text = text.strip()
+    recording, record, model = text.partition("?record=") if text.startswith("recorded:") else ("", "", text)
+    prefix, colon, _ = model.partition(":")
+    if colon and MODEL_PLUGINS.find(prefix) is not None:
+        return f"{recording}{record}{_PLUGIN}:{model}"
+    return text
+
+
+def unpin_model(text: str) -> str:
+    """Return the text of a model as settings name it, without the prefix that `pin_model` adds."""
+    return text.removeprefix(f"{_PLUGIN}:")
+
+
 def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
-    """Return the model that a text names: one of `GRAMMAR`, or `PREFIX:TEXT` with the prefix of an installed plug-in.
+    """Return the model that a text names, which is one of `GRAMMAR` or a result of `pin_model`.
 
     A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
 
     Raises:
         UsageProblem: the text does not fit the grammar; its place is `place`.
     """
-    prefix, colon, rest = text.strip().partition(":")
-    if colon and prefix not in MODEL_PLUGINS.built_in and prefix in MODEL_PLUGINS.installed:
-        if len(rest) > NAME_MAX or not rest.isprintable():
-            cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or cannot be printed"
-            raise UsageProblem(cause, place=place)
-        return PluginSpec(prefix, rest)
-    return _parse_built_in(text, place)
-
-
-def _parse_built_in(text: str, place: str) -> ModelSpec:
-    """Return the model that a text of `GRAMMAR` names. Raises `UsageProblem`."""
     text = text.strip()
     if not text:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
-    if len(text) > NAME_MAX and not text.startswith(("scripted:", "recorded:")):
+    if len(text) > NAME_MAX and not text.startswith(("scripted:", "recorded:", f"{_PLUGIN}:")):
         raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
     if gone := describe_retired(text.partition(":")[0], "model"):
         raise UsageProblem(f"there is no model {text!r}", place=place, hint=gone)
@@ -190,7 +199,7 @@ def is_deterministic(model: str) -> bool:
 def reads_text(model: str) -> bool:
     """Tell whether a run's model, in the form of `--model`, reads the text of the problem. Never raises."""
     try:
-        return _parse_built_in(model, "").reads_text  # A model of a plug-in reads the text too.
+        return parse_model_spec(model).reads_text
     except UsageProblem:  # What a journal holds may be any text.
         return True
 
@@ -198,7 +207,7 @@ def reads_text(model: str) -> bool:
 def provider_name(model: str | None) -> ProviderName:
     """Return the provider of a model; `openai` for None and for a text that is no model. Never raises."""
     try:
-        spec = _parse_built_in(model or "", "")  # A model of a plug-in has no provider either.
+        spec = parse_model_spec(model or "")
     except UsageProblem:
         return "openai"
     return spec.provider if isinstance(spec, Named) else "openai"
@@ -210,7 +219,8 @@ def describe_model(model: str) -> str:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
         spec = None
-    return model if isinstance(spec, Named | SimulatedSpec | PlannerSpec | TemplateSpec) else model.partition(":")[0]
+    named = isinstance(spec, Named | SimulatedSpec | PlannerSpec | TemplateSpec)
+    return model if named else unpin_model(model).partition(":")[0]
 
 
 def suggest_built_in(name: str) -> str:
@@ -241,6 +251,8 @@ def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
         return ReplaySpec(run, lenient)
     if prefix == "recorded":
         return _read_recording(rest, place)
+    if prefix == _PLUGIN:
+        return _read_plugin(rest, place)
     if prefix == "planner":
         if _ENGINE.fullmatch(rest) is None:
             raise UsageProblem("`planner:` takes the name of an engine", place=place, hint="such as planner:pyperplan")
@@ -251,6 +263,17 @@ def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
             "`simulated:` takes a profile and perhaps a seed", place=place, hint="such as simulated:base?seed=7"
         )
     return SimulatedSpec(matched["profile"], int(matched["seed"] or 0))
+
+
+def _read_plugin(rest: str, place: str) -> PluginSpec:
+    prefix, colon, text = rest.partition(":")
+    if not prefix or not colon:
+        hint = "such as plugin:PREFIX:TEXT"
+        raise UsageProblem("`plugin:` takes the prefix of a plug-in and a text", place=place, hint=hint)
+    if len(text) > NAME_MAX or not text.isprintable():
+        cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or cannot be printed"
+        raise UsageProblem(cause, place=place, hint="shorten it, or write it as one line")
+    return PluginSpec(prefix, text)
 
 
 def _read_recording(rest: str, place: str) -> RecordingSpec:

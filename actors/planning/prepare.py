@@ -18,6 +18,7 @@ from actors.config.model_spec import (
     Scripted,
     check_settings,
     parse_model_spec,
+    pin_model,
 )
 from actors.config.step_guards import GuardRefused, make_step_guard
 from actors.config.workflow import Workflow
@@ -246,7 +247,7 @@ def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
 
 def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
     """Return a workflow with its own time limit for calls, or else the usual one of the models' servers."""
-    of_steps = (setup.call_seconds_of(pair.model) for pair in workflow.action_pairs.values() if pair.model is not None)
+    of_steps = (setup.call_seconds_of(own.model) for own in _step_models(workflow, None).values())
     seconds = max((setup.call_seconds, *of_steps))
     if TIMEOUT in workflow.model_fields_set or workflow.model_timeout_seconds == seconds:
         return workflow
@@ -355,14 +356,14 @@ def _check_step_models(loaded: LoadedWorkflow) -> None:
     for step, pair in loaded.workflow.action_pairs.items():
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))
-            if isinstance(parse_model_spec(pair.model, place=place), Scripted | ReplaySpec | RecordingSpec):
+            if isinstance(parse_model_spec(pin_model(pair.model), place=place), Scripted | ReplaySpec | RecordingSpec):
                 hint = "name a model of the server or a template; --model may name a script for all steps"
                 raise UsageProblem("a step takes no script and no recorded run", place=place, hint=hint)
 
 
 def _step_models(workflow: Workflow, setup: Setup | None) -> dict[str, StepModel]:
     """Return the models that steps name, with their prices; a price is None without a `setup`."""
-    named = {step: pair.model.strip() for step, pair in workflow.action_pairs.items() if pair.model is not None}
+    named = {step: pin_model(pair.model) for step, pair in workflow.action_pairs.items() if pair.model is not None}
     return {
         step: StepModel(model=name, price=None if setup is None else setup.price_of(name))
         for step, name in named.items()

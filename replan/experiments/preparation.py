@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from actors.config.loader import load_policy
-from actors.config.model_spec import SimulatedSpec, parse_model_spec
+from actors.config.model_spec import SimulatedSpec, parse_model_spec, pin_model
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import ParsedFile
 from actors.handlers.registry import Registry
@@ -208,6 +208,7 @@ def _model(
 ) -> tuple[ModelChoice, AuthorProfile | None]:
     """Return the model with this number, and its profile if it is simulated. Raises `UsageProblem` with its line."""
     try:
+        model = pin_model(model)
         spec = parse_model_spec(model, place="")
         if isinstance(spec, SimulatedSpec):
             return ModelChoice(model, spec), load_profile(spec.profile, installation.root, place="", own=own)

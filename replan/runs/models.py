@@ -310,9 +310,11 @@ def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id
 
 def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "PluggedInModel":
     """Return the model of an installed distribution. Raises `UsageProblem` if it cannot be made."""
-    place = MODEL_PLUGINS.installed[spec.prefix].place
-    make = MODEL_PLUGINS.get(spec.prefix)
-    assert make is not None, "no prefix of a `PluginSpec` is built in"
+    installed = MODEL_PLUGINS.find(spec.prefix)
+    if installed is None:
+        hint = "install what provides it, or name another model"
+        raise UsageProblem(f"no plug-in makes the model {spec.text!r}", place="--model", hint=hint)
+    place, make = installed.place, MODEL_PLUGINS.load(installed)
     try:
         model: Any = make(spec.rest, environment)
     except UsageProblem:
@@ -321,7 +323,8 @@ def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "Plug
         cause = f"makes no model of {spec.rest!r}: {type(error).__name__}: {error}"
         raise UsageProblem(cause, place=place, hint="uninstall or repair it") from error
     if not all(hasattr(model, name) for name in ("name", "complete", "aclose")):
-        raise UsageProblem(f"makes a value of type {type(model).__name__}, not a model", place=place)
+        cause = f"makes a value of type {type(model).__name__}, not a model"
+        raise UsageProblem(cause, place=place, hint="uninstall or repair it")
     return PluggedInModel(model, spec.prefix)
 
 

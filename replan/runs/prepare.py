@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.config.model_spec import Named, SimulatedSpec, parse_model_spec
+from actors.config.model_spec import Named, SimulatedSpec, parse_model_spec, unpin_model
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
@@ -117,7 +117,7 @@ def setup_for(
         call_seconds=call_seconds_of(choice, environment),
         call_seconds_of=lambda name: call_seconds_of(ModelChoice(name, parse_model_spec(name)), environment),
         price_of=lambda name: _price(ModelChoice(name, parse_model_spec(name)), config, environment, now, root),
-        settings_of=lambda name: config.model_settings.get(name) or ModelSettings(),
+        settings_of=lambda name: config.model_settings.get(unpin_model(name)) or ModelSettings(),
     )
 
 

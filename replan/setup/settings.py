@@ -25,6 +25,7 @@ from actors.config.model_spec import (
     SimulatedSpec,
     TemplateSpec,
     parse_model_spec,
+    pin_model,
 )
 from actors.documents.search_config import McpSearch
 from actors.files.validation_errors import Config, config_error, usage_problem
@@ -340,7 +341,7 @@ class ModelChoice:
     """The model of a run."""
 
     text: str
-    """Its name in the form of `--model`."""
+    """Its name as the run stores it, a result of `pin_model`."""
     spec: ModelSpec
     """The parsed name."""
 
@@ -384,7 +385,8 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
         (config.model, "config.yaml model"),
     ):
         if text is not None:
-            return _absolute(text.strip(), parse_model_spec(text, place=place))
+            pinned = pin_model(text)
+            return _absolute(pinned, parse_model_spec(pinned, place=place))
     hint = "pass -m NAME, or -m template:NAME for a template; `replan doctor` lists what can be used here"
     raise NoModel("no model is named", place="--model", hint=hint)
 

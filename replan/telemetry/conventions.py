@@ -4,7 +4,7 @@ The conventions are in development, and their Python package marks its constants
 that are used stand only here: those of open-telemetry/semantic-conventions-genai, first release of 2026.
 """
 
-from actors.config.model_spec import Named, parse_model_spec
+from actors.config.model_spec import Named, parse_model_spec, unpin_model
 from runtime.core.errors import UsageProblem
 
 AGENT_NAME = "gen_ai.agent.name"
@@ -74,7 +74,7 @@ _LONGEST = 200
 def model_label(model: str) -> str:
     """Return the name of a model; for a model in this process only its class, since the rest may be a path."""
     named = _find_model(model)
-    return (model.partition(":")[0] if named is None else named.name)[:_LONGEST]
+    return (unpin_model(model).partition(":")[0] if named is None else named.name)[:_LONGEST]
 
 
 def provider_label(model: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from actors.config.loader import find_named, load_policy, read_workflow
-from actors.config.model_spec import SimulatedSpec, parse_model_spec
+from actors.config.model_spec import SimulatedSpec, parse_model_spec, pin_model
 from replan.experiments.definition import DIVIDES_CALLS
 from replan.experiments.equal_calls import Curve, curves_of
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
@@ -318,7 +318,7 @@ def _check_limit(order: RaceOrder) -> None:
     if order.calls is None and order.usd is None:
         hint = "--max-calls N or --max-cost USD bounds the whole race"
         raise UsageProblem("a race has no limit", place="lab race", hint=hint)
-    if order.calls is None and isinstance(parse_model_spec(order.model), SimulatedSpec):
+    if order.calls is None and isinstance(parse_model_spec(pin_model(order.model)), SimulatedSpec):
         raise UsageProblem("a simulated model costs nothing", place="--max-cost", hint="limit --max-calls")
 
 

@@ -6,9 +6,18 @@ import json
 import pytest
 
 import replan
-from actors.config.model_spec import MODEL_PLUGINS, PluginSpec, describe_model, parse_model_spec, reads_text
+from actors.config.model_spec import (
+    MODEL_PLUGINS,
+    Named,
+    PluginSpec,
+    describe_model,
+    parse_model_spec,
+    pin_model,
+    reads_text,
+)
 from replan.runs.models import check_model, is_stateless, provider_of
 from replan.setup.settings import UserConfig, price_of
+from runtime.core import entry_points
 from tests.cli.samples import PLAN, PROBLEM
 from tests.support.distributions import install
 
@@ -62,7 +71,7 @@ def solve(tmp_path, monkeypatch):
     monkeypatch.setenv("ECHO_KEY", "loud")
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW)
-    return lambda model: replan.solve(PROBLEM, workflow=str(path), model=model, home=replan.MEMORY)
+    return lambda model, home=replan.MEMORY: replan.solve(PROBLEM, workflow=str(path), model=model, home=home)
 
 
 def test_a_run_is_planned_by_the_model_of_a_plug_in_which_is_closed(site, solve):
@@ -74,10 +83,11 @@ def test_a_run_is_planned_by_the_model_of_a_plug_in_which_is_closed(site, solve)
 
 
 def test_a_model_of_a_plug_in_reads_the_text_has_no_known_price_and_shows_only_its_prefix(site):
-    spec = parse_model_spec("echo:a valley?loud")
+    pinned = pin_model(" echo:a valley?loud")
+    spec = parse_model_spec(pinned)
     assert spec == PluginSpec("echo", "a valley?loud")
-    assert (reads_text(spec.text), describe_model(spec.text)) == (True, "echo")
-    assert (is_stateless(spec.text), provider_of(spec.text, {})) == (False, None)
+    assert (reads_text(pinned), describe_model(pinned)) == (True, "echo")
+    assert (is_stateless(pinned), provider_of(pinned, {})) == (False, None)
     assert price_of(spec, at=0) is None
     prices = UserConfig.model_validate(
         {"prices": {spec.text: {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2}}}
@@ -102,7 +112,7 @@ def test_a_model_of_a_plug_in_reads_the_text_has_no_known_price_and_shows_only_i
 )
 def test_a_model_that_cannot_be_made_is_refused_in_one_line(site, model, cause):
     with pytest.raises(replan.UsageProblem) as caught:
-        check_model(parse_model_spec(model), {})
+        check_model(parse_model_spec(pin_model(model)), {})
     assert str(caught.value).startswith(cause)
 
 
@@ -119,13 +129,55 @@ def test_a_model_that_fails_parks_the_run_and_is_named(site, solve, model, cause
     assert cause in result.why
 
 
+@pytest.mark.parametrize(
+    ("text", "pinned"),
+    [
+        ("echo:a valley", "plugin:echo:a valley"),
+        ("plugin:echo:a valley", "plugin:echo:a valley"),
+        ("recorded:a.yaml?record=echo:x y", "recorded:a.yaml?record=plugin:echo:x y"),
+        ("qwen3:8b", "qwen3:8b"),
+        ("template:bug", "template:bug"),
+        ("echo", "echo"),
+    ],
+)
+def test_the_text_of_a_pinned_model_says_whether_it_is_of_a_plug_in(site, text, pinned):
+    assert pin_model(text) == pinned
+
+
+def test_a_stored_name_of_a_server_s_model_stays_that_when_a_plug_in_takes_its_prefix(site):
+    assert parse_model_spec("echo:8b") == Named("echo:8b")
+
+
+@pytest.mark.parametrize("text", ["plugin:", "plugin:echo", "plugin::x"])
+def test_the_prefix_of_pinned_plug_ins_needs_another_one(text):
+    with pytest.raises(replan.UsageProblem, match="`plugin:` takes the prefix of a plug-in and a text"):
+        parse_model_spec(text)
+
+
+def test_a_run_whose_plug_in_is_uninstalled_sends_its_prompt_to_no_server(site, solve, tmp_path, monkeypatch):
+    """`echo:broken` may be a server's name for a model, and the address of a server is set."""
+    home = tmp_path / "home"
+    run = solve("echo:broken", home).run_id
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    with monkeypatch.context() as context:
+        context.setattr(entry_points, "_points", lambda *_: ())
+        with pytest.raises(replan.UsageProblem, match=r"no plug-in makes the model 'echo:broken' \(install what"):
+            replan.resume(run, home=home)
+    assert replan.resume(run, home=home).cause == "plugin"
+
+
+def test_a_step_keeps_the_model_of_a_plug_in(site, solve, tmp_path):
+    (tmp_path / "mine.yaml").write_text(WORKFLOW.replace("plan_direct", "plan_direct, model: 'echo:a valley'"))
+    assert solve("template:bug").path[-1].value == PLAN
+
+
 def test_a_prefix_is_neither_taken_twice_nor_from_a_built_in_model(site, tmp_path, monkeypatch):
     install(monkeypatch, tmp_path / "other", "faint-echoes", {"replan.models": {"echo": "echoes:make"}})
     with pytest.raises(
         replan.UsageProblem, match=r"echo \(from faint-echoes and loud-echoes\): several have this name"
     ):
-        check_model(parse_model_spec("echo:x"), {})
-    assert not isinstance(parse_model_spec("template:bug"), PluginSpec)
+        check_model(parse_model_spec(pin_model("echo:x")), {})
+    assert not isinstance(parse_model_spec(pin_model("template:bug")), PluginSpec)
     problems = [problem.partition(" (from")[0] for problem in MODEL_PLUGINS.problems()]
     assert sorted(problems) == [f"replan.models {name}" for name in ("echo", "lone", "lost", "template")]
     assert any("template (from loud-echoes): the name is built in" in problem for problem in MODEL_PLUGINS.problems())
