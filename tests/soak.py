@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 EVERYTHING = ("-o", "norecursedirs=.*")
 """Collects `tests/long` too."""
 LIMIT_SECONDS = 7_500
-"""The longest that it may take: two hours, and the start and the end of the suite that takes them."""
+"""The time limit in seconds: two hours, and the start and the end of the suite that takes them."""
 PARALLEL = 4
 """The number of suites that run at a time, on two cores; the one of the servers mostly waits."""
 KILLS = "tests/long/crash/test_kill.py"

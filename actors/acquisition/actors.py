@@ -13,7 +13,7 @@ from actors.run.waits import CLOCK
 from runtime.drive.actor import Actor
 
 WAITS_MAX = 16
-"""The most waits at the same time: for the next try, the deadline, and the expiry of a question."""
+"""The largest number of waits at the same time: for the next try, the deadline, and the expiry of a question."""
 
 
 def _search(config: RunConfig, resources: Resources) -> Tool:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 LABEL_MAX = 300
-"""The most characters of a label in a question."""
+"""The largest number of characters in a label of a question."""
 
 _PHRASE = re.compile(r"[^\W\d_][\w '\u2019(),.%/&+-]*")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W_]+)*")
@@ -118,7 +118,7 @@ def _is_counted(schema: Schema, path: str) -> bool:
 
 
 TEXT_MAX = 500
-"""The most characters of a text field's value."""
+"""The largest number of characters in a text field's value."""
 BLOCKED = "The calculation is blocked:"
 """How the first line of a question begins if it says what blocks the calculation."""
 _CURRENCY = re.compile(r"[A-Za-z]{3}")

@@ -58,7 +58,7 @@ from actors.values.question_form import one_line
 from runtime.core.copies import changed
 
 ROUNDS_MAX = 5
-"""The most passes over computed fields: one for each level of fields that are made of others."""
+"""The largest number of passes over computed fields: one for each level of fields that are made of others."""
 
 
 def compose_values(state: State, schema: Schema) -> Mapping[str, Values]:
@@ -357,7 +357,7 @@ def plan(state: State) -> Hop | None:
 
 
 REFLECTIONS_MAX = 2
-"""The most reviews of one blocked calculation."""
+"""The largest number of reviews of one blocked calculation."""
 _ABOUT_A_FIELD = ("search", "ask_user")
 
 

@@ -20,9 +20,9 @@ from actors.quantities.units import CODES, UnitTable
 from runtime.core.hooks import make_total
 
 QUOTE_MAX = 600
-"""The most characters of a quote in a reply; a value with a longer one is rejected."""
+"""The largest number of characters in a quote of a reply. A value with a longer quote is rejected."""
 PLACES_MAX = 20
-"""The most places of a quote that are found in one passage."""
+"""The largest number of places of a quote that are found in one passage."""
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 
@@ -117,7 +117,7 @@ def states_text(quote: str, value: str) -> bool:
 
 
 ROWS_MAX = 60
-"""The most rows of a table that are read."""
+"""The largest number of rows of a table that are read."""
 
 
 def read_other_rows(
@@ -177,9 +177,9 @@ def _has_year(text: str, cells: list[tuple[int, int]]) -> bool:
 
 
 VALUES_MAX = 30
-"""The most values of one reply that are read."""
+"""The largest number of values that are read from one reply."""
 QUOTE_KEPT = 600
-"""The most characters of a quote, a source or a message in a rejection."""
+"""The largest number of characters in a quote, a source or a message in a rejection."""
 _CODES = {
     RefusalCode.VALUE_NOT_IN_QUOTE: "missing_evidence",
     RefusalCode.QUOTE_MISSING: "missing_evidence",
@@ -191,7 +191,7 @@ _CODES = {
     RefusalCode.UNKNOWN_UNIT: "wrong_unit",
 }
 VALUE_MAX = 200
-"""The most characters of a value that are read."""
+"""The largest number of characters of a value that are read."""
 
 
 @dataclass(frozen=True, slots=True)

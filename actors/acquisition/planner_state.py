@@ -221,7 +221,7 @@ STATE_FIELD: Mapping[str, str] = {"composed": "values"}
 """The field of the state that a field of `Writes` changes, if the two have different names."""
 
 REJECTIONS_MAX = 200
-"""The most rejections that are kept; older ones are only in the journal."""
+"""The largest number of rejections that are kept; older ones are only in the journal."""
 
 
 def names_of_writes(writes: Writes) -> frozenset[str]:
@@ -272,20 +272,20 @@ def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, V
 
 
 PASSAGES_MAX = 8
-"""The most passages of one search that are kept. The best come first."""
+"""The largest number of passages of one search that are kept. The best come first."""
 PASSAGE_CHARACTERS_MAX = 4_000
-"""The most characters of one passage that are kept."""
+"""The largest number of characters of one passage that are kept."""
 NAME_CHARACTERS_MAX = 1_000
-"""The most characters of a source or a title that are kept."""
+"""The largest number of characters of a source or a title that are kept."""
 
 LINE_MOST = 10**9
 """The largest line number that is accepted; a passage with a larger one gets the number 1."""
 PLACES_MAX = 400
-"""The most places of one passage that are kept."""
+"""The largest number of places of one passage that are kept."""
 PLACE_CHARACTERS_MAX = 120
-"""The most characters of a place that are kept."""
+"""The largest number of characters of a place that are kept."""
 LANGUAGE_CHARACTERS_MAX = 20
-"""The most characters of a language's code that are kept."""
+"""The largest number of characters of a language's code that are kept."""
 
 
 def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:

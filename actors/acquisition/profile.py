@@ -10,13 +10,13 @@ from actors.quantities.quantity import plain
 from actors.values.lines import BLANK, Line, indent_line, line
 
 TEXT_MAX = 500
-"""The most characters of one text of a profile."""
+"""The largest number of characters in one text of a profile."""
 FIELDS_MAX = 200
-"""The most fields of a profile, and the most results of its calculator."""
+"""The largest number of fields in a profile, and of results of its calculator."""
 COMPONENTS_MAX = 8
-"""The most components of one decomposition."""
+"""The largest number of components in one decomposition."""
 FORMULA_MAX = 300
-"""The most characters of one formula."""
+"""The largest number of characters in one formula."""
 
 FieldPath = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$")]
 """The path of a field, such as `market.buildings`; formulas use it as a name."""
@@ -109,14 +109,14 @@ class Calculator(Config):
 
 
 class Caps(Config):
-    """The most that a run may do in one round."""
+    """The limits of a run in one round."""
 
     iterations: int = Field(default=40, ge=1, le=1000)
-    """The most passes through the graph."""
+    """The largest number of passes through the graph."""
     attempts_per_field: int = Field(default=2, ge=1, le=20)
-    """The most searches for a field, and the most questions about it."""
+    """The largest number of searches for a field, and of questions about it."""
     calculations: int = Field(default=3, ge=1, le=100)
-    """The most calculations."""
+    """The largest number of calculations."""
 
 
 class Profile(Config):
@@ -139,7 +139,7 @@ class Profile(Config):
     stop_when: tuple[FormulaCheck, ...] = Field(default=(), max_length=20)
     """Checks that end the run early if they are true; they are tried once their fields have values."""
     caps: Caps = Field(default_factory=Caps)
-    """The most that a run may do in one round."""
+    """The limits of a run in one round."""
 
     def static_fields(self) -> "Iterator[tuple[str, FieldSpec]]":
         """Yield all fields by path. The components of a decomposition in the file follow their field."""

@@ -22,13 +22,13 @@ from runtime.core.pydantic_messages import describe
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
-"""The most replies that a node requests for one purpose. It requests the second only if it cannot use the first."""
+"""The largest number of replies that a node requests for one purpose; a second only if it cannot use the first."""
 REASON_MAX = 500
-"""The most characters of a model's reason that are kept."""
+"""The largest number of characters of a model's reason that are kept."""
 TEXT_MAX = 2_000
-"""The most characters of a model's question or query that are kept."""
+"""The largest number of characters of a model's question or query that are kept."""
 CAVEATS_MAX = 10
-"""The most caveats of one review that are kept."""
+"""The largest number of caveats of one review that are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,9 +227,9 @@ VIA = {
 }
 """The origin of a value that no document states, in words, by its `via`."""
 REJECTIONS_SHOWN = 5
-"""The most rejected values in the lines of a field without a value."""
+"""The largest number of rejected values in the lines of a field without a value."""
 QUOTE_SHOWN = 160
-"""The most characters of a quote in the lines; `--json` has the whole quote."""
+"""The largest number of characters of a quote that the lines show; `--json` has the whole quote."""
 
 
 def amount(value: float, low: float | None, high: float | None, unit: str) -> str:

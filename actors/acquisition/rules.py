@@ -57,7 +57,7 @@ ROLES: Mapping[str, str] = {
 }
 """The role of a model in this process, by the purpose of the call."""
 REJECTIONS_SHOWN = 10
-"""The most rejected values in a prompt."""
+"""The largest number of rejected values in a prompt."""
 
 
 def render_prompt(state: State, purpose: str, path: str) -> Rendered:

@@ -33,7 +33,7 @@ class RunConfig(Value):
     search: Mapping[str, Any] = Field(default_factory=dict)
     """The places to search (`actors.documents.tools.SearchPlaces`) as JSON; empty for none."""
     output_tokens_max: int = Field(ge=1)
-    """The most tokens of one reply."""
+    """The largest number of tokens in one reply."""
     timeout_seconds: float = Field(gt=0)
     """The time limit of one try of a call, in seconds."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)

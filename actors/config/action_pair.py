@@ -46,13 +46,13 @@ class ActionPair(Config):
     role: Name | None = None
     """The kind of artifact, by which policies and prompts refer to this step; null derives it from the guard."""
     rmax: Positive | None = None
-    """The most attempts per visit; null uses the workflow's."""
+    """The largest number of attempts per visit; null uses the workflow's."""
     backtrack_budget: Count = 0
     """The number of times that the search may backtrack to this step."""
     r_patience: Patience | None = None
     """How many equal failures in a row are stagnation; null uses the workflow's."""
     e_max: Count | None = None
-    """The most escalations that this step may cause in a round; null uses the workflow's."""
+    """The largest number of escalations that this step may cause in a round; null uses the workflow's."""
     escalate_to: tuple[StepId, ...] = Field(
         default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
     )
@@ -69,15 +69,15 @@ class ActionPair(Config):
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the guard. In a composite, the key with a member's name has that member's settings."""
     child_calls: Positive | None = None
-    """The most calls of one run of `workflow:NAME`; null uses its worst case or, if that is less, its own limit."""
+    """The largest number of calls in one run of `workflow:NAME`; null uses its worst case, or its limit if lower."""
     deterministic: bool | None = None
     """Whether the step calls no model; null derives it from the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
-    """The most branches of a run for which this step works at the same time."""
+    """The largest number of branches of a run for which this step works at the same time."""
     timeout_seconds: Seconds | None = None
     """The time limit of one model call, in seconds; null uses the workflow's."""
     output_tokens_max: Positive | None = None
-    """The most tokens of one reply; null uses the workflow's."""
+    """The largest number of tokens in one reply; null uses the workflow's."""
     model: ModelName | None = Field(default=None, exclude_if=lambda value: value is None)
     """The model that the step asks, in the form of `--model`; null uses the run's."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)

@@ -108,7 +108,7 @@ GRAMMAR = (
 """The accepted forms, for help texts."""
 
 NAME_MAX = 200
-"""The most characters of a model's name."""
+"""The largest number of characters in a model's name."""
 
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""

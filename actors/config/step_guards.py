@@ -1,4 +1,4 @@
-"""Makes the guard of a step from the workflow and the known factories. Errors of a plug-in's guard name it."""
+"""Makes the guard of a step from the workflow and the known factories. Errors of a plug-in's guard name the guard."""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from runtime.core.messages import Halt
 class PlugInFailed(Exception):
     """A plug-in raised an error. The message has the plug-in's kind and name, and the type and text of the error.
 
-    The run stops with this `halt`, so that the user can mend the plug-in and continue the run.
+    The run halts for the reason `plugin`, so that the user can mend the plug-in and continue the run.
     """
 
     halt: Halt = "plugin"
@@ -27,8 +27,8 @@ class PlugInFailed(Exception):
 def attribute_errors(plugin: str) -> Iterator[None]:
     """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
 
-    For an exception group, the root cause is reported. An error that already names a plug-in is passed on, and so are
-    cancellations and interrupts, which are no errors of the plug-in.
+    For an exception group, the root cause is reported. An error that already names a plug-in is raised unchanged. So
+    are cancellations and interrupts, because they are not errors of the plug-in.
     """
     try:
         yield
@@ -42,9 +42,9 @@ def attribute_errors(plugin: str) -> Iterator[None]:
 
 
 def _error_to_report(error: BaseException) -> Exception | None:
-    """Return the error that caused the others; None if there are only cancellations, or an interrupt is among them.
+    """Return the error that caused the others; None if there are only cancellations or if an interrupt is among them.
 
-    An error beside a cancellation is reported, because a plug-in that fails while it is being cancelled has a bug.
+    An error beside a cancellation is returned, because a plug-in that fails while it is being cancelled has a bug.
     """
     if isinstance(error, BaseExceptionGroup) and error.subgroup((KeyboardInterrupt, SystemExit)) is not None:
         return None
@@ -53,9 +53,9 @@ def _error_to_report(error: BaseException) -> Exception | None:
 
 
 def name_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a plug-in's guard, sync or async, with its name in its errors.
+    """Return a guard of a plug-in, sync or async, whose errors name it.
 
-    It raises `PlugInFailed` if the guard raises, or if its answer is no verdict.
+    It raises `PlugInFailed` if the guard raises, or if its answer is not a `Verdict`.
     """
 
     def judge(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -85,7 +85,7 @@ def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
 
 
 class GuardRefused(UsageProblem):
-    """A guard refuses its settings, or cannot be made from them."""
+    """A guard does not accept its settings, or cannot be made from them."""
 
     def __init__(self, guard: str, path: tuple[str, ...], problem: UsageProblem) -> None:
         super().__init__(f"guard {guard!r}: {problem.cause}", place=problem.place, hint=problem.hint)
@@ -95,11 +95,11 @@ class GuardRefused(UsageProblem):
 def make_step_guard(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step at the workflow's target level.
 
-    If a built-in guard raises, the artifact is rejected. If a plug-in raises, the error names it. If a person is a
-    member of a composite, the guard consists of the other members.
+    If a built-in guard raises, the artifact is rejected. If a plug-in raises, the error names the plug-in. If a person
+    is a member of a composite, the returned guard has only the other members.
 
     Raises:
-        GuardRefused: a guard refuses its settings.
+        GuardRefused: a guard does not accept its settings.
     """
     members = {name: _make_guard(workflow, step, name, factories) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
@@ -126,9 +126,9 @@ def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]
 
 
 def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
-    """Return the settings of one guard of a step: those that it inherits from the workflow, and the step's own.
+    """Return the settings of one guard of a step: those from the workflow, and those of the step.
 
-    In a composite, the key of `guard_config` with a member's name has settings for only this member. Every other key is
+    In a composite, a key of `guard_config` that names a member has settings for only this member. Every other key is
     for all members except a person.
     """
     shared: dict[str, Any] = {
@@ -158,9 +158,9 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
 
 
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
-    """Return the names by which `guard_config` may name a member of a composite; none if the guard is no composite.
+    """Return the names by which `guard_config` may name a member of a composite; empty if the guard is no composite.
 
-    If the member stands in for guards of the file because of the target level, their names come before its own.
+    At the target level, a member may replace guards that the file names. Then their names come before its own.
     """
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):

@@ -31,11 +31,11 @@ from actors.values.model_settings import KEY, ModelSettings
 from runtime.core.errors import UsageProblem
 
 STEPS_MAX = 64
-"""The most steps of one workflow; the largest of the seeds has 12."""
+"""The largest number of steps in one workflow; the largest of the seeds has 12."""
 EXPIRY_MAX = 366 * 86_400.0
 """The longest time limit of a question, in seconds."""
 TEXT_MAX = 20_000
-"""The most characters of a workflow's `constraints`, which are part of every prompt."""
+"""The largest number of characters in a workflow's `constraints`, which are part of every prompt."""
 
 TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
 """The name of the generator that returns the template for the problem's type."""
@@ -95,9 +95,9 @@ class Workflow(Config):
     assurance: Assurance = "strong_cyclic"
     """The guarantee that an expansive plan guard demands for all traces that do not escalate."""
     rmax: Positive = 3
-    """The most attempts per visit of a step."""
+    """The largest number of attempts per visit of a step."""
     max_total_calls: Positive = 30
-    """The most model calls of the run."""
+    """The largest number of model calls in the run."""
     stop_below: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
@@ -108,7 +108,7 @@ class Workflow(Config):
     r_patience: Patience = 2
     """How many equal failures of a step in a row are stagnation."""
     e_max: Count | None = None
-    """The most escalations that one step may cause in a round; null for no limit."""
+    """The largest number of escalations that one step may cause in a round; null for no limit."""
     policy: Name = "default"
     """The policy, which decides how far a failure goes back: a name in `configs/policies`, or a path."""
     prompts: Name = "planning"
@@ -118,13 +118,13 @@ class Workflow(Config):
     strict: bool = Field(default=False, exclude_if=lambda value: not value)
     """Whether a plan is rejected if a demand of the text is in no step. It adds the guard `demands_planned`."""
     questions_max: Count = 5
-    """The most questions of a run to the user; reviews by a `human_review` guard do not count."""
+    """The largest number of questions that a run may ask the user; reviews by a `human_review` guard do not count."""
     question_expires_seconds: Annotated[float, Field(strict=True, gt=0, le=EXPIRY_MAX, allow_inf_nan=False)] | None = (
         None
     )
     """The seconds after which the run continues without an answer; null for no limit."""
     classifications_max: Count = 0
-    """The most failures that a run has its model classify before it backtracks far; 0 disables it."""
+    """The largest number of failures that a run has its model classify before it backtracks far; 0 disables it."""
     feedback_window: Positive = 5
     """How many rejections of each kind a prompt repeats, the newest ones."""
     guard_catalog: tuple[Name, ...] = ()
@@ -134,7 +134,7 @@ class Workflow(Config):
     guard_timeout_seconds: Seconds = 60.0
     """The time limit of one judgement, in seconds; a guard that exceeds it ends the run as a bug."""
     output_tokens_max: Positive = 4096
-    """The most tokens of one reply. Each call reserves them in addition to those of its prompt."""
+    """The largest number of tokens in one reply. Each call reserves them in addition to those of its prompt."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
     """The settings of all model calls; missing ones come from `config.yaml` for the model."""
 

@@ -25,7 +25,7 @@ from actors.search.notation import read_search
 from runtime.core.errors import UsageProblem
 
 DEPTH_MAX = 4
-"""The most levels of workflows that run each other; a plan of plans of plans needs three."""
+"""The largest number of levels of workflows that run each other; a plan of plans of plans needs three."""
 
 _PLUG_INS = "plug-ins add guards and generators, a prompts.json beside the file adds prompts"
 

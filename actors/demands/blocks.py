@@ -144,10 +144,10 @@ def _is_name(line: str) -> bool:
 
 
 LINE_LENGTH_MAX = 2000
-"""The most characters at the beginning of a line that patterns look at."""
+"""The largest number of characters that patterns look at, from the beginning of a line."""
 HEADING_LENGTH_MAX = 80
 HEADING_WORDS_MAX = 5
-"""The most words of a heading without markup."""
+"""The largest number of words in a heading without markup."""
 WRAPPED_LENGTH_MIN = 60
 """The fewest characters of a line that may have been wrapped because it was full. A shorter line was ended on
 purpose.
@@ -349,11 +349,11 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 SENTENCE_LENGTH_MAX = 400
-"""The most characters of a sentence; a longer one is cut."""
+"""The largest number of characters in a sentence; a longer one is cut."""
 ENDS_MAX = 3000
-"""The most sentence ends that are found in a paragraph. The rest of the paragraph is cut by length only."""
+"""The largest number of sentence ends that are found in a paragraph. The rest is cut by length only."""
 JOINTS_MAX = 8
-"""The most places in a sentence at which a clause may begin. What follows belongs to the last clause."""
+"""The largest number of places in a sentence at which a clause may begin. What follows belongs to the last clause."""
 CLAUSE_LENGTH_MIN = 12
 """The fewest characters of a clause."""
 BREAK_ROOM = 12

@@ -1,7 +1,7 @@
-"""Patterns of English sentences: requests, statements about how things are, and the kinds of demands. Pure.
+"""Patterns for English sentences: requests, statements about how things are, and the kinds of demands. Pure.
 
-All functions expect one sentence in lower case. The patterns were chosen with the texts in `tests/demands/texts`. How
-often they are right is published in `docs/explanation/demands.md`.
+The functions expect one sentence in lower case. The texts in `tests/demands/texts` were used to choose the patterns.
+`docs/explanation/demands.md` says how often they are right.
 """
 
 import itertools
@@ -36,7 +36,7 @@ class _LatePattern:
 
 
 def lazy_pattern(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern of alternatives that is compiled at its first use, because most commands read no user's text."""
+    """Return a pattern of alternatives that is compiled at its first use. Most commands read no text of a user."""
     return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))
 
 
@@ -48,7 +48,7 @@ _DATE = (
     r"|\d{1,2} ?(?:am|pm)\b|to(?:day|morrow|night)\b|noon|midnight|weekend|week|month|quarter|year|sprint|release"
     r"|launch|audit|conference|demo|go-?live|freeze|deadline|q[1-4]\b|easter|christmas|spring|summer|autumn|winter)"
 )
-"""A day, a date or the end of a period, as it stands after a word such as "by"."""
+"""A day, a date or the end of a period, as it follows a word such as "by"."""
 _MONEY = r"(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds?\b|quid\b|chf\b))"
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
@@ -74,7 +74,7 @@ _STRICT = lazy_pattern(
     r"|acceptable|permitted)\b|\bno[- ]?go\b|\bout of the question\b|(?:^|[,;] )leave [^,;:.?]{1,60} (?:out|alone)\b",
     r"\bmay [^,;:.?]{1,60}\b(?:at most|no more than|, not more)\b|\b(?:cannot|can't|may not) [^,;.?]{1,20} than\b",
 )
-"""Words by which a sentence is `Force.STRICT`."""
+"""Words that give a sentence the force `Force.STRICT`."""
 _WISH = lazy_pattern(
     rf"\bshould\b|\b{_WHO} (?:still |also |really |therefore |all )*(?:want|wants|needs?|require|expects?|ask you to"
     r"|insist)\b(?! (?:\d|so\b|about\b))|\b(?:i|we|it|they)(?:'d| would) (?:also |really )?(?:like|love|expect|rather"
@@ -89,7 +89,7 @@ _WISH = lazy_pattern(
     r" change[.!]*$|^(?!.*\b(?:but|still|so far)\b).*\b(?:keeps?|continues?) (?:working|to work|running)\b",
     r"^(?!.*\b(?:still|slow|broken|fails?)\b).*\bas (?:it (?:is|does) )?(?:today|before|now|they are)[.!]*$",
 )
-"""Words by which a sentence is `Force.WISH`."""
+"""Words that give a sentence the force `Force.WISH`."""
 _NEEDLESS = lazy_pattern(
     r"\bno need (?:to|for)\b|\bcan wait\b|\bleave [\w ]{1,40} for |\b(?:is|are) (?:left out|excluded|exempt)\b",
     r"\b(?:is|are) not (?:needed|required|necessary|handled|included|covered|backported|reimbursed|replaced|migrated"
@@ -100,7 +100,7 @@ _NEEDLESS = lazy_pattern(
     r"\bstays? out of (?:it|this)\b|\b(?:only|just) [^,;:.?]{1,60} (?:in scope|for now)\b|\b(?:has|in) its own "
     r"(?:ticket|issue|project)\b|\bseparate (?:ticket|issue|project)\b",
 )
-"""Words for work that may be left out or left to others."""
+"""Words about work that may be left out or left to others."""
 _NO_NOUN = lazy_pattern(
     r"^(?:(?:and|but|also|please|pls|then|so|oh),? )*(?:no|zero|without) (?!(?:error|idea|luck|problem|one)s?\b)"
 )
@@ -145,7 +145,7 @@ _TOLD_BY_OTHERS = lazy_pattern(
     r"|reported|complained|noticed|claims?)\b[^;]*|\bmy app (?:now )?asks? |\b(?:customers?|users?|people) (?:have "
     r"|often )*(?:ask(?:s|ed)?|complain(?:ed)?)\b[^;,]*|\bbuy what we wants?\b|^\"[^\"]{12,}\""
 )
-"""Words that report what somebody else said, found or asks for."""
+"""Words that report what another person said, found or asks for."""
 _NOT_ASKED = lazy_pattern(
     r"\b(?:should|must|could) have (?:been\b|had|\w+ed\b)|\bshould be (?:easy|ok|fine|simple)\b|\b(?:docs?|error|log"
     r"|it|ui|readme)s? says?\b[^,;]*|\bmay have to\b|\bif (?:you|we|i|it) (?:need|want|has)s?\b"
@@ -155,7 +155,7 @@ _NOT_ASKED = lazy_pattern(
     r"|ask)\b",
     r"\bplease (?:find|see) (?:the )?attach\w*|\bthanks? (?:for|in advance)|\bfirst post\b|\bfeel free\b",
 )
-"""Words that look like a demand but do not ask for anything."""
+"""Words that look like a demand but ask for nothing."""
 _FACT = lazy_pattern(
     r"^(?!.*\b(?:may|must|at most)\b).*\bcosts? (?:(?:us|me|the \w+) )?(?:about |around |roughly )*[$€£]? ?\d"
     r"|\b(?:takes?"
@@ -166,7 +166,7 @@ _FACT = lazy_pattern(
     r"|just )?\d+ (?:of|out of) |^[\w -]{1,40}s come from\b|^[\w-]+(?: \w+)?s (?:hang|crash|fail|arrive)\b"
     r"|^only (?:\d+ ?%|\w+ (?:users|customers) )",
 )
-"""A statement about how things are. Without a modal verb it is never a demand."""
+"""A statement about how things are. It is a demand only with a modal verb."""
 _BURDEN = lazy_pattern(
     r"\b(?:i|we|you|they|users?|customers?|people|support|one) (?:\w+ )?(?:has|have|need) to\b(?! (?:move|migrate"
     r"|replace)\b)"
@@ -174,7 +174,7 @@ _BURDEN = lazy_pattern(
 _BURDENED = lazy_pattern(
     r"\b(?:every (?:time|day|night|week|month|few)|by hand|manually|always|currently|(?:so|then) (?:we|i|they))\b"
 )
-"""Words that show that "we have to" complains about how things are today."""
+"""Words which show that "we have to" is a complaint about how things are today."""
 _NARRATED = lazy_pattern(
     r"^(?:since|yesterday|last (?:week|month|year|night)|currently|today|at (?:present|the moment)|until now|so far"
     r"|previously|usually|often|sometimes|in (?:all|most|\w+ out of \w+) cases)\b"
@@ -184,7 +184,7 @@ _PAST = lazy_pattern(
     r"|\bsince (?:the|we|i|it|last)\b"
 )
 _CLAUSE = lazy_pattern(r"\b(?:if|when|that|which|who|where|until|before|after)\b.*")
-"""A subordinate clause. Its tense says nothing about the main clause."""
+"""A subordinate clause. Its tense does not show the tense of the main clause."""
 _SMALL_PART = lazy_pattern(r"[(,;]")
 
 
@@ -194,18 +194,18 @@ def expand_contractions(small: str) -> str:
 
 
 class Force(IntEnum):
-    """How surely a sentence asks for something."""
+    """How clearly a sentence asks for something."""
 
     NONE = 0
     WISH = 1
-    """It asks for something below a heading about wishes or a neutral one, but not below one about the past."""
+    """The sentence counts as a demand below a neutral heading or one about wishes, but not below one about the past."""
     STRICT = 2
-    """It asks for something under any heading, except in steps, logs and examples."""
+    """The sentence counts as a demand below any heading, but not in steps, logs and examples."""
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
 def force_of(small: str) -> Force:
-    """Return how surely the words of a sentence ask for something."""
+    """Return how clearly the words of a sentence ask for something."""
     small = expand_contractions(small)
     if QUESTION.search(small):
         asked = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
@@ -239,7 +239,7 @@ def force_of(small: str) -> Force:
 
 
 def describes(small: str) -> bool:
-    """Tell whether a sentence below a heading that asks for something only describes how things are or were."""
+    """Tell whether a sentence only describes how things are or were, although its heading asks for something."""
     if QUESTION.search(small) or _GREETING.match(small):
         return True
     if _STRICT.search(small) or _WISH.search(small):
@@ -263,14 +263,14 @@ _CONDITION = lazy_pattern(
 )
 _CONSEQUENCE = lazy_pattern(r",? (?:so|then|therefore) ")
 _COMPOUND = lazy_pattern(r"\w+(?:ing|tions?|ment|ity|ness|ure|time|size|rate|page|name|\w*pth)$")
-"""A noun that often follows another noun: "cache invalidation", "report page"."""
+"""A noun that often follows another noun, as in "cache invalidation" or "report page"."""
 _PAUSE = lazy_pattern(r"[,;] (?=(?:there|it|they|we|i|he|she|the|this|our|my)\b)")
-"""The beginning of a second main clause. Its verbs say nothing about the first main clause."""
+"""The beginning of a second main clause, whose verbs are ignored."""
 _DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
 _NO_VERBS = frozenset(
     ("love", "hate", "like", "hope", "half", "quite", "plus", "minus", "despite", "per", "via", "maybe")
 )
-"""Words that may stand before an object although they are no instruction."""
+"""Words that may stand before an object, but are not instructions."""
 _OCCUR = frozenset(
     ("appear", "arrive", "come", "crash", "disappear", "fail", "grow", "hang", "happen", "jump", "vanish")
 )
@@ -278,7 +278,7 @@ _OCCUR = frozenset(
 
 
 def instructs(small: str) -> bool:
-    """Tell whether a sentence begins with an instruction, also after "please" or a condition."""
+    """Tell whether a sentence begins with an instruction. "please" or a condition may come before it."""
     if _is_imperative(small):
         return True
     rest = _LEAD_IN.sub("", small)
@@ -354,7 +354,7 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def states(small: str) -> bool:
-    """Tell whether a sentence has a finite verb: an auxiliary or a known third person."""
+    """Tell whether a sentence has a finite verb: an auxiliary, or a known verb in the third person."""
     words = _WORD.findall(small[:300])
     return _has_verb(words[1:]) or (words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll")))
 
@@ -369,9 +369,9 @@ _DATE_ONLY = lazy_pattern(
     r"|go|out|due|in|happen)|\bdeadline\b|\basap\b"
 )
 _DATED_WORDS_MAX = 8
-"""The most words of a demand that is only about a date."""
+"""The largest number of words in a demand that is only about a date."""
 _REASON = lazy_pattern(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
-"""The reason that a demand states. Its words say nothing about the kind of the demand."""
+"""The reason in a demand. Its words do not show the kind of the demand."""
 _FORBIDS = lazy_pattern(
     r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever |\b(?:do not|don't|dont)\b|\bavoid\b|\bno[- ]?go\b"
     r"|\bforbidden\b",
@@ -397,7 +397,7 @@ _KEEPS = lazy_pattern(
 
 
 def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
-    """Return the kind of a demand by its words; `default` if they show none."""
+    """Return the kind of a demand according to its words; `default` if they show no kind."""
     small = _REASON.sub("", expand_contractions(small))
     if _NEEDLESS.search(small) or _ONLY.match(small):
         return RequirementKind.SCOPE
@@ -418,17 +418,17 @@ def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL
 LABEL = lazy_pattern(
     r"^[*_]{0,2}(?P<label>[A-Za-z][\w '/&-]{1,40}?)[*_]{0,2}(?P<colon>:| - | \u2013 | \u2014 )[*_]{0,2} *(?=\S)"
 )
-"""A name at the beginning of a sentence: "Window: Sunday"."""
+"""A label at the beginning of a sentence, such as "Window" in "Window: Sunday"."""
 
 
 def strip_label(small: str) -> str:
-    """Return a sentence without the name at its beginning."""
+    """Return a sentence without the label at its beginning."""
     label = LABEL.match(small)
     return small[label.end() :] if label else small
 
 
 def force_with_label(small: str) -> Force:
-    """Return the greater force: that of the whole sentence, or that of the part after its label."""
+    """Return the force of a whole sentence, or the force of the part after its label if that is greater."""
     return max(force_of(small), force_of(strip_label(small)))
 
 
@@ -438,9 +438,9 @@ _RULE = lazy_pattern(
     r"\b(?:is|are|gets?) (?:\w+ly |also |then |not |only |never )*(?:(?!affected)\w{2,}(?:ed|en|wn|pt)|sent|set|put"
     r"|left|kept|shown|made|built)\b",
 )
-"""Forms of rules: a quantifier, a condition, a permission, a passive, or something that stays."""
+"""The forms of a rule: a quantifier, a condition, a permission, a passive, or something that stays."""
 _VALUE = lazy_pattern(r"(?:The )?[\w-]+ (?:is|are) [A-Z\d`\"$]")
-"""A statement that sets a value: "Default is 20 GB"."""
+"""A statement that sets a value, such as "Default is 20 GB"."""
 _TELLS = lazy_pattern(
     r"^(?:most|many|half|few) |\b(?:might|would|could|usually|often|probably|last \w+|already|now|yet)\b"
     r"|^(?!.*\b(?:can|may|nobody)\b).*\b(?:by hand|manually)\b|^(?!if |when ).*\b(?:can't|cannot) (?!be )",
@@ -452,12 +452,12 @@ _TELLS = lazy_pattern(
     r"\b(?:because|currently|today|at present|at the moment|ago|however)\b|\b(?:about|roughly|around|~) ?\d|\d ?% of\b"
     r"|\bhas \d|\bcome from\b",
 )
-"""Words of a report: they hedge, judge, complain, tell the past, or are about the writer's own things."""
+"""Words of a report. They hedge, judge, complain, tell the past, or are about the writer's own things."""
 _MAIN = lazy_pattern(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 _ASIDE = lazy_pattern(
     r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*"
 )
-"""A part that only adds to a rule: a reason, a contrast or a remark."""
+"""A part that only adds a reason, a contrast or a remark to a rule."""
 _NEW = lazy_pattern(
     r"\b(?:i|we)(?:'d| would)? (?:need|want|like|propose)\b|\b(?:needs?|wants?|propose) (?:an?\b|that\b|new\b)"
     r"|\bwould be (?:\w+ )?(?:useful|nice|great|good)\b|\bshould be able\b|\bfrom (?:now|\w+) on\b|^(?:an?|one|some"
@@ -475,7 +475,7 @@ _NAMED = lazy_pattern(
     r"|\w+s) (?!(?:are|can|may|do|get|go)\b)|(?<=[a-z`,] )(?!(?:[JFMASOND][a-z]*(?:uary|ch|ril|ay|une|uly|ust|ber)"
     r"|[A-Z][a-z]+days?)\b)[A-Z][a-z]+\b"
 )
-"""A proper name: one word before its verb, or a word later in the sentence."""
+"""A proper name: one word before its verb, or a capitalised word later in the sentence."""
 _STATEMENT_WORDS_MIN = 4
 _EVIDENCE_MIN = 3
 """How much evidence makes a statement a demand."""
@@ -484,7 +484,8 @@ _EVIDENCE_MIN = 3
 def specifies(small: str, written: str, evidence: int) -> bool:
     """Tell whether a statement specifies something new, such as "a card is valid for three years".
 
-    `evidence` is the number of signs of a request in the text around the statement.
+    `written` is the statement in its original case. `evidence` is the number of signs of a request in the text around
+    the statement.
     """
     if not evidence or small.endswith((":", "!")) or QUESTION.search(small) or _GREETING.match(small) or reports(small):
         return False
@@ -496,7 +497,7 @@ def specifies(small: str, written: str, evidence: int) -> bool:
 
 @lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
 def reports(small: str) -> bool:
-    """Tell whether a statement says how things are or were, or why."""
+    """Tell whether a statement reports how things are or were, or why they are so."""
     small = _ASIDE.sub("", small)
     main = _MAIN.sub("", small)
     told = _TELLS.search(main) or _TOLD_BY_OTHERS.search(small) or _PAST.search(main)
@@ -504,12 +505,12 @@ def reports(small: str) -> bool:
 
 
 def asks_how(small: str) -> bool:
-    """Tell whether a demand says how something must be, so that the next sentence may continue it."""
+    """Tell whether a demand says how something must be. The next sentence may then continue it."""
     return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
 
 
 def asks_for_new(small: str) -> bool:
-    """Tell whether a demand asks for something new, and not for a repair."""
+    """Tell whether a demand asks for something new rather than for a repair."""
     if _REPAIRS.search(small) or requirement_kind(small) is not RequirementKind.GOAL:
         return False
     return bool(_NEW.search(small) or (instructs(small) and not _REMOVES.match(small)))
@@ -522,7 +523,7 @@ def is_proposal(title: str) -> bool:
 
 
 def announces_change(small: str) -> bool:
-    """Tell whether a sentence announces a change, so that the next sentences may specify it."""
+    """Tell whether a sentence announces a change. The next sentences may then specify it."""
     return bool(_PLANS.search(small))
 
 

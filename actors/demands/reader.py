@@ -41,13 +41,13 @@ from actors.demands.verbs import ENGLISH, OTHER_LANGUAGES
 from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
 
 DEMANDS_MAX = 200
-"""The most demands that are read from one text. If there are more, `unread` says so."""
+"""The largest number of demands that are read from one text. If there are more, `unread` says so."""
 READ_LENGTH_MAX = 200_000
-"""The most characters of a text that are read: as many as a language model gets to see."""
+"""The largest number of characters of a text that are read: as many as a language model gets to see."""
 READ_LINES_MAX = 10_000
-"""The most lines of a text that are read, because short lines cost as much time as long ones."""
+"""The largest number of lines of a text that are read, because short lines cost as much time as long ones."""
 SENTENCES_MAX = 2500
-"""The most sentences of a text that are read; reading that many takes a second or two."""
+"""The largest number of sentences of a text that are read; reading that many takes a second or two."""
 LIST_LENGTH_MAX = 40
 """How many items of a list are looked at to decide how the list is read."""
 WORDS_MIN = 4

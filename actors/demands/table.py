@@ -306,9 +306,11 @@ def standing_text(row: TableRow) -> str:
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12
-"""The most rows in the short form that are in a step, checked or declared. All rows in no step are shown."""
+"""In the short form, the largest number of rows that are in a step, checked or declared. All rows in no step are
+shown.
+"""
 QUOTE_MAX = 200
-"""The most characters of a quote that one line shows."""
+"""The largest number of characters of a quote that one line shows."""
 
 _STYLES: dict[DemandStanding, Style] = {
     DemandStanding.IN_STEP: "",
@@ -357,7 +359,7 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
 
 
 ESCALATIONS_MAX = 8
-"""The most steps that a conclusion names for one reason."""
+"""The largest number of steps that a conclusion names for one reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import RequirementSource
 
 PLACES_MAX = 20
-"""The most places of one quote that are found in a text."""
+"""The largest number of places of one quote that are found in a text."""
 
 _WORD = lazy_pattern(r"\w+")
 
@@ -62,7 +62,7 @@ def _join(words: Sequence[str]) -> str:
 
 
 DEMANDS_MAX = 500
-"""The most demands that are read from all texts together."""
+"""The largest number of demands that are read from all texts together."""
 HOLDS = "Which of the two holds"
 """How the question about a conflict begins. Then each quote stands on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "

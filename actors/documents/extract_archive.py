@@ -19,13 +19,13 @@ from typing import Any
 Part = dict[str, Any]
 
 MEMBERS_MAX = 200
-"""The most files of a ZIP file, and the most attachments of an e-mail, that are read."""
+"""The largest number of files in a ZIP file, or of attachments of an e-mail, that are read."""
 NESTED_MAX = 2
 """How many levels deep ZIP files and e-mails are read within each other."""
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
-"""The most bytes of an unpacked ZIP file or office document."""
+"""The largest number of bytes in an unpacked ZIP file or office document."""
 TEXT_BYTES_MAX = 2 * 1024 * 1024
-"""The most bytes of a text file within a ZIP file or an e-mail."""
+"""The largest number of bytes in a text file within a ZIP file or an e-mail."""
 TEXTS = frozenset({".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".csv", ".tsv"})
 """The file name suffixes of text files that are read within ZIP files and e-mails."""
 FORMATS = {".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx", ".eml": "eml", ".zip": "zip"}

@@ -22,11 +22,11 @@ from actors.documents.tables import is_header
 from actors.documents.text_document import RAISED
 
 BLOCKS_MAX = 50_000
-"""The most paragraphs, tables, notes and comments of one document that are read."""
+"""The largest number of paragraphs, tables, notes and comments of one document that are read."""
 SPAN_MAX = 200
-"""The most columns that one cell may span."""
+"""The largest number of columns that one cell may span."""
 CELLS_MAX = 200_000
-"""The most cells of all tables of one document."""
+"""The largest number of cells in all tables of one document together."""
 TABLES_DEEP_MAX = 3
 """How many levels of tables within each other are read."""
 _AUTHOR_CHARACTERS = 60

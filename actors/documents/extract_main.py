@@ -100,15 +100,15 @@ def _rules(machine: str) -> bytes:
 
 
 SECONDS_MAX = 30
-"""The most seconds of processor time for one document."""
+"""The limit of processor time for one document, in seconds."""
 SECONDS_ENOUGH = 20.0
 """The seconds of processor time after which a reader stops before the next page or sheet."""
 MEMORY_BYTES_MAX = 1024 * 1024 * 1024
-"""The most bytes of address space for one document."""
+"""The limit of address space for one document, in bytes."""
 DOCUMENT_BYTES_MAX = 20 * 1024 * 1024
-"""The most bytes of one document."""
+"""The largest number of bytes in one document."""
 OUTPUT_BYTES_MAX = 12 * 1024 * 1024
-"""The most bytes of the output."""
+"""The largest number of bytes in the output."""
 NOT_CONFINED = "the process that would read it cannot be confined here"
 _CAUSE_CHARACTERS = 160
 

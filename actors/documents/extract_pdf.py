@@ -23,11 +23,11 @@ from actors.documents.extract_pdf_tables import PageContent, find_tables, join_t
 from actors.documents.text_document import LIGATURES, RAISED
 
 PAGES_MAX = 300
-"""The most pages of one document that are read."""
+"""The largest number of pages of one document that are read."""
 BLOCKS_MAX = 50_000
-"""The most paragraphs and tables of one document that are read."""
+"""The largest number of paragraphs and tables of one document that are read."""
 OBJECTS_MAX = 60_000
-"""The most characters and lines of one page. A page with more is left out."""
+"""The largest number of characters, and of lines, in one page. A page with more is left out."""
 _HYPHENS = ("-", "\u2010")
 SMALL, RAISED_BY = 0.9, 0.15
 """The largest size of a raised digit and its least height above the line, as shares of the size of the line's text."""

@@ -31,9 +31,9 @@ from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 
 PLACE_CHARACTERS_MAX = 120
-"""The most characters of a place."""
+"""The largest number of characters in a place."""
 TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
-"""The most characters of one document that are kept."""
+"""The largest number of characters of one document that are kept."""
 _PARTS_MAX = 1000
 _BLOCKS_MAX = 100_000
 
@@ -244,7 +244,7 @@ def _reader_of(suffix: str) -> list[str]:
 
 
 WALL_SECONDS_MAX = 90.0
-"""The most seconds by the clock for one document. They exceed its processor time, because the machine may be busy."""
+"""The time limit for one document, in seconds. It exceeds the processor time, because the machine may be busy."""
 _PROGRAM = Path(__file__).with_name("extract_main.py")
 _KEPT = 256
 

@@ -20,17 +20,17 @@ from actors.documents.extract_main import SECONDS_ENOUGH
 from actors.documents.tables import HEADERS_MAX
 
 SHEETS_MAX = 50
-"""The most sheets of one document that are read."""
+"""The largest number of sheets of one document that are read."""
 ROWS_MAX = 10_000
-"""The most rows of one sheet that are read."""
+"""The largest number of rows of one sheet that are read."""
 COLUMNS_MAX = 100
-"""The most columns of one sheet that are read."""
+"""The largest number of columns of one sheet that are read."""
 CELLS_MAX = 200_000
-"""The most cells of one sheet that are read, including empty cells."""
+"""The largest number of cells of one sheet that are read, including empty cells."""
 SHEET_BYTES_MAX = 24 * 1024 * 1024
-"""The most bytes of all sheets as XML, because the library keeps every cell in memory."""
+"""The largest number of bytes in all sheets as XML. They are limited because the library keeps every cell in memory."""
 COMMENTS_MAX = 1_000
-"""The most comments of one sheet that are read."""
+"""The largest number of comments of one sheet that are read."""
 _THREADED = "Comment:\n    "
 """The text that Excel writes before a threaded comment. A remark for old programs stands above it."""
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)')

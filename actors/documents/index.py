@@ -26,13 +26,13 @@ from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage, passages_of
 from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
 
 FILES_MAX = 2000
-"""The most documents of one folder."""
+"""The largest number of documents in one folder."""
 TOTAL_BYTES_MAX = 24 * 1024 * 1024
-"""The most bytes of all text documents of a folder."""
+"""The largest number of bytes in all text documents of a folder."""
 OFFICE_BYTES_MAX = 256 * 1024 * 1024
-"""The most bytes of all PDF and office files, e-mails and ZIP files of a folder."""
+"""The largest number of bytes in all PDF and office files, e-mails and ZIP files of a folder."""
 ENTRIES_MAX = 20_000
-"""The most files and folders that are looked at."""
+"""The largest number of files and folders that are looked at."""
 DEPTH_MAX = 16
 """How many levels of folders within the folder are read."""
 
@@ -154,11 +154,11 @@ def _reason(error: Exception) -> str:
 
 
 TERMS_MAX = 40
-"""The most terms of a query. Further words are ignored."""
+"""The largest number of terms in a query. Further words are ignored."""
 PER_SOURCE = 3
 """How many passages of one document may come before the passages of other documents."""
 READERS_MAX = 4
-"""The most files that are read at the same time."""
+"""The largest number of files that are read at the same time."""
 _CANDIDATES = 60
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _RUN = re.compile(f"[{_UNSPACED}]+")

@@ -11,15 +11,15 @@ from actors.quantities.numerals import DecimalMark
 from runtime.core.events import make_storable
 
 PASSAGES_MAX = 10
-"""The most passages of one search."""
+"""The largest number of passages that one search returns."""
 PASSAGE_CHARACTERS_MAX = 1500
-"""The most characters of one passage."""
+"""The largest number of characters in one passage."""
 NAME_CHARACTERS_MAX = 500
-"""The most characters of a source or a title."""
+"""The largest number of characters in a source or a title."""
 NOTICES_MAX = 20
-"""The most notices of one search. One more line counts the others."""
+"""The largest number of notices about one search. One more line counts the others."""
 QUERY_CHARACTERS_MAX = 400
-"""The most characters of a query. The rest is ignored."""
+"""The largest number of characters in a query. The rest is ignored."""
 
 
 class SearchFault(StrEnum):

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from actors.quantities.headings import MERGED
 
 COLUMNS_MAX = 100
-"""The most columns of a table. Further cells of a row are left out."""
+"""The largest number of columns in a table. Further cells of a row are left out."""
 CAPTION_MAX = 200
-"""The most characters of a caption that the rows repeat."""
+"""The largest number of characters of a caption that the rows repeat."""
 HEADERS_MAX = 3
-"""The most rows at the top of a table that are read as names of columns."""
+"""The largest number of rows at the top of a table that are read as names of columns."""
 
 Row = tuple[int, Sequence[str]]
 """A row of a table: the number of its line in the file, and its cells."""

@@ -207,7 +207,7 @@ def _find_end(page: str, mark: str, position: int) -> int:
 
 
 FILE_BYTES_MAX = 2 * 1024 * 1024
-"""The most bytes of one document that are read. The rest of a longer document is left out."""
+"""The largest number of bytes of one document that are read. The rest of a longer document is left out."""
 TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 """The file name suffixes of plain text."""
 HTML = frozenset({".html", ".htm", ".xhtml"})

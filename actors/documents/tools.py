@@ -36,9 +36,9 @@ from actors.quantities.numerals import decimal_mark, language_of
 from actors.run.tools import ToolOutcome
 
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""The most bytes of an answer."""
+"""The largest number of bytes in an answer."""
 RESULTS_READ = 100
-"""The most results of an answer that are read."""
+"""The largest number of results of an answer that are read."""
 _LISTS = ("results", "passages", "documents", "hits", "items", "matches", "data", "result")
 _TEXTS = ("text", "content", "snippet", "excerpt", "passage", "chunk", "body", "summary", "description")
 _SOURCES = ("source", "url", "uri", "link", "path", "file", "id", "name", "title")
@@ -85,7 +85,7 @@ class _McpSearchCall(PreparedCall):
     server: str
     """The source of each result that names no source."""
     limit: int
-    """The most passages that the search returns."""
+    """The largest number of passages that the search returns."""
 
     @property
     def process(self) -> str:
@@ -197,7 +197,7 @@ class _SearchCall(PreparedCall):
     query: str
     """The query as plain words. No word acts as an operator."""
     limit: int
-    """The most passages that the search returns."""
+    """The largest number of passages that the search returns."""
     threads: bool
     """Whether the index is built in a worker thread."""
 

@@ -63,9 +63,9 @@ class ExecutionConfig(Value):
     author_lacks: str = Field(default="", exclude_if=lambda text: not text)
     """Why the model can make no plan for these tools, as a clause; empty if it can."""
     replans_max: int = Field(ge=0)
-    """The most replans, until the run is reopened."""
+    """The largest number of replans, until the run is reopened."""
     questions_max: int = Field(ge=0)
-    """The most questions about what to do after a failure, until the run is reopened."""
+    """The largest number of questions about what to do after a failure, until the run is reopened."""
     r_patience: int = Field(ge=1)
     """The number of equal failures of a step in a row that count as stagnation."""
     question_expires_seconds: float | None
@@ -77,7 +77,7 @@ class ExecutionConfig(Value):
     timeout_seconds: float = Field(gt=0)
     """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = Field(ge=1)
-    """The most tokens of one reply of the model."""
+    """The largest number of tokens in one reply of the model."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
     """The settings of the calls of the model."""
 

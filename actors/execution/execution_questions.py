@@ -158,7 +158,7 @@ def _describe_trouble(trouble: Trouble) -> str:
 
 
 QUESTION_TEXT_MAX = 2_000
-"""The most characters of a plan's or a tool's text that a question shows."""
+"""The largest number of characters of a plan's or a tool's text that a question shows."""
 _NAME_MAX = 200
 
 

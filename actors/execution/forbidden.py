@@ -20,7 +20,7 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 from runtime.core.hooks import make_total
 
 PATHS_SHOWN = 5
-"""The most changed paths that a finding names."""
+"""The largest number of changed paths that a finding names."""
 FILES = frozenset({"files", "changed files", "files changed"})
 """The names in a budget of the limit on how many files may change."""
 DAY_SECONDS = 86_400.0

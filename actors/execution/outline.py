@@ -16,7 +16,7 @@ from actors.values.format import format_count, shorten
 from actors.values.lines import BLANK, Line, StyledSpan, indent_line, line
 
 TEXT_MAX = 100
-"""The most characters of a command or an instruction that the outline shows."""
+"""The largest number of characters of a command or an instruction that the outline shows."""
 _ON_FAILURE = {
     UNDO: "then everything is undone, and the run ends",
     ESCALATE: "then the policy decides",
@@ -28,17 +28,17 @@ _ON_FAILURE = {
 
 @dataclass(frozen=True, slots=True)
 class OutlinedStep:
-    """A step as a dry run shows it."""
+    """A step in the form that a dry run shows."""
 
     step: Step
     turn: int
-    """When it runs, if nothing fails: steps with the same number may run side by side, except in a plan with outcomes.
+    """The number of the turn in which the step runs if nothing fails, from 1; 0 for a contingent step.
 
-    0 for a contingent step.
+    Steps with the same number may run at the same time. In a plan with outcomes, no two steps have the same number.
     """
     executes: str
     checks: str
-    """What checks the step; empty for a step without a guard."""
+    """What checks the step; empty if it has no guard."""
     approved: bool
     """Whether a person must approve each attempt."""
 
@@ -60,12 +60,12 @@ class OutlinedStep:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What an execution would do."""
+    """The steps and the configuration of an execution that has not run."""
 
     config: ExecutionConfig
     """The configuration of the run."""
     steps: tuple[OutlinedStep, ...]
-    """The steps of the nominal run in their order, then the contingent ones."""
+    """The steps that run if nothing fails, in their order; then the contingent steps."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the outline as the plain data that `execute --dry-run --json` prints."""
@@ -92,7 +92,7 @@ def outline_of(config: ExecutionConfig) -> Outline:
     """Return what an execution with a configuration would do."""
     plan = ready_plan(config.plan)
     later, turns = contingent_steps(plan.plan), _turns(plan)
-    # A step that no nominal run reaches, as one of a policy may be, stands at the end.
+    # A step that no nominal run reaches stands at the end. A policy may have such steps.
     ordered = sorted(plan.program.steps, key=lambda step: (step.step_id in later, turns.get(step.step_id, 10**9)))
     return Outline(config, tuple(_outline_step(config, plan, step, turns.get(step.step_id, 0)) for step in ordered))
 
@@ -109,7 +109,7 @@ def _outline_step(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: in
 
 
 def _turns(plan: ReadyPlan) -> dict[str, int]:
-    """Return in which turn each step of the nominal run begins, by step id. Turns count from 1."""
+    """Return the number of the turn in which each step of the nominal run begins, by step id. Turns count from 1."""
     program, later = plan.program, contingent_steps(plan.plan)
     if plan.plan.has_outcomes:
         return _turns_with_outcomes(plan, later)
@@ -131,7 +131,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
     """Return numbers for the steps of a plan with outcomes, in the order in which they can first be reached.
 
-    No two steps have the same number, because the outcomes decide which of them run.
+    No two steps have the same number, because outcomes decide which of them run.
     """
     program, numbers = plan.program, dict[str, int]()
     tokens, settled = program.initial.tokens, 0

@@ -34,7 +34,7 @@ QUESTIONS = 5
 PATIENCE = 2
 """How many equal failures of a step in a row count as stagnation by default, as in workflows."""
 PLAN_BYTES_MAX = 4 * 1024 * 1024
-"""The most bytes of a plan as JSON: as many as a reply of a model may have."""
+"""The largest number of bytes in a plan as JSON: as many as a reply of a model may have."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ class ExecutionInput:
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
     """The limits on calls, tokens, micro-dollars and active seconds, and the deadline."""
     replans_max: int = REPLANS
-    """The most replans, until the run is reopened."""
+    """The largest number of replans, until the run is reopened."""
     questions_max: int = QUESTIONS
-    """The most questions about troubles, until the run is reopened."""
+    """The largest number of questions about troubles, until the run is reopened."""
     question_expires_seconds: float | None = None
     """The seconds after which an unanswered question expires; None for never."""
     timeout_seconds: float = 120.0
     """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = OUTPUT_TOKENS
-    """The most tokens of one reply of the model, which is one file."""
+    """The largest number of tokens in one reply of the model, which is one file."""
     model_settings: Mapping[str, Any] = field(default_factory=dict)
     """The settings of the model's calls that a person has set, by name."""
 

@@ -55,7 +55,7 @@ class ShownStep:
     attempts: int
     """How many attempts its last visit has had."""
     retry_budget: int
-    """The most attempts of a visit."""
+    """The largest number of attempts in a visit."""
     visits: int
     """How many visits it has had in this revision."""
     seconds: float | None

@@ -22,9 +22,9 @@ _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.NOT_NEEDED: ("-", "dim"),
 }
 FINDINGS_MAX = 3
-"""The most findings of a step that the checklist shows."""
+"""The largest number of findings of a step that the checklist shows."""
 TOKENS_MAX = 20
-"""The most tokens that the result shows."""
+"""The largest number of tokens that the result shows."""
 
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:

@@ -23,7 +23,7 @@ from actors.values.artifacts import Feedback
 from actors.values.findings import Finding, Verdict
 
 WHY_MAX = 300
-"""The most characters of a finding that a reason in one line quotes."""
+"""The largest number of characters of a finding that a reason in one line quotes."""
 
 
 class AttemptPhase(StrEnum):

@@ -1,4 +1,4 @@
-"""The rules that undo everything that an execution did, the last call first, and the questions that they ask. Pure."""
+"""The rules for undoing all calls of an execution, the last call first, and the questions that they ask. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,18 +23,18 @@ from runtime.core.messages import Mailed
 
 CALL = "undo it"
 CALL_AGAIN = "try again"
-"""The answer by which the undo tool is called again. It has all its attempts again."""
+"""The answer after which the undo tool is called again. It then has all its attempts again."""
 BY_HAND = "it is undone"
 LEAVE = "leave it"
 NOT_DONE = "it was not done"
-"""The answer of a person who knows that nothing was done, so there is nothing to undo."""
+"""The answer of a person who knows that the call did nothing, so there is nothing to undo."""
 
 ENDS: Mapping[str, EffectEnd] = {
     BY_HAND: EffectEnd.BY_HAND,
     LEAVE: EffectEnd.LEFT,
     NOT_DONE: EffectEnd.NOT_DONE,
 }
-"""How the undoing ends after each answer. After any other answer the undo tool is called."""
+"""The end of the undoing of a call, by answer. After any other answer the undo tool is called."""
 _DOES: Mapping[str, str] = {
     CALL: "The undo tool is called.",
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",
@@ -46,7 +46,10 @@ _TEXT_MAX = 2_000
 
 
 def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -> AskedForm:
-    """Return the question about an effect. `asks` is why a person is asked. `tried`: the undo tool was called."""
+    """Return the question about how to undo an effect.
+
+    `asks` is the reason for asking a person. `tried` says whether the undo tool was called before.
+    """
     use = state.config.tools.undos.get(effect.undo)
     options = [BY_HAND, LEAVE]
     if (
@@ -74,11 +77,11 @@ def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -
 
 
 BY_PERSON = "a person has asked for it"
-"""The reason for undoing everything if a person has asked for it in a message."""
+"""The reason for undoing everything if a person asked for it in a message."""
 
 
 def problem(state: State) -> str:
-    """Return why the effects of an execution cannot be undone now, as a clause; empty if they can."""
+    """Return why the effects of an execution cannot be undone now, as a clause; empty if they can be undone."""
     if state.undoing is not None and (state.run.finished is None or state.run.reopening):
         return "it is being undone already"
     if state.undoing is None and state.run.finished is None:
@@ -101,7 +104,7 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
 
 
 def settle(state: State) -> EffectSettled | None:
-    """Record how the undoing of the current effect ended, once that is known."""
+    """Record how the undoing of the current effect ended; None if it has not ended."""
     undoing, effect = state.undoing, to_undo(state.effects, state.ends)
     if undoing is None or undoing.end is None or effect is None:
         return None
@@ -109,7 +112,7 @@ def settle(state: State) -> EffectSettled | None:
 
 
 def finish(state: State) -> RunFinished | None:
-    """End the run once everything is undone that can be."""
+    """End the run when everything that can be undone is undone; None before that."""
     undoing = state.undoing
     if undoing is None or state.active or state.run.tools or to_undo(state.effects, state.ends) is not None:
         return None
@@ -118,7 +121,7 @@ def finish(state: State) -> RunFinished | None:
 
 
 def rest(state: State) -> WaitRequested | None:
-    """Wait before an undo tool that was cut short is called again."""
+    """Wait before an undo tool that was interrupted is called again; None if no wait is needed."""
     undoing, effect = state.undoing, to_undo(state.effects, state.ends)
     if undoing is None or effect is None or not undoing.rest_seconds or state.run.parked:
         return None
@@ -130,9 +133,9 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State) -> ToolRequested | ClarificationRequested | None:
-    """Call the undo tool of the last effect that is not undone, or ask a person about that effect.
+    """Call the undo tool of the last effect that is not undone, or ask a person; None if neither can be done now.
 
-    Calls of the plan that are still open must end first. The limits of the run do not apply to undoing.
+    Open calls of the plan must end first. The limits of the run do not apply to undoing.
     """
     run, undoing = state.run, state.undoing
     effect = to_undo(state.effects, state.ends)
@@ -167,12 +170,12 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
 
 
 def _next_try_number(state: State, node: str) -> int:
-    """Return the try number of the next call at a node. It goes on counting if a person has asked for more calls."""
+    """Return the try number of the next call at a node. It goes on counting after a person has asked for more calls."""
     return state.undo_calls.get(node, 0) + 1
 
 
 def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
-    """Return why a person must be asked before the undo tool is called, as a clause; empty if none must be."""
+    """Return why a person must be asked before the undo tool is called, as a clause; empty if nobody must be asked."""
     use = state.config.tools.undos.get(effect.undo)
     if use is None:
         return "nothing says how it is undone" if not effect.undo else f"there is no tool {effect.undo!r}"
@@ -192,5 +195,5 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
 
 
 def keep_deadline(state: State) -> Any:
-    """Apply the run's deadline, except while everything is undone."""
+    """Apply the deadline of the run, but not while everything is being undone."""
     return None if state.undoing is not None else rules.keep_deadline(state.run)

@@ -56,7 +56,7 @@ from runtime.core.events import Record
 from runtime.core.ledger import MICRO
 
 OUTPUT_MAX = 120
-"""The most characters of a tool's last line of output that progress shows."""
+"""The largest number of characters of a tool's last line of output that progress shows."""
 
 _LEVELS = {
     BacktrackLevel.LOCAL_RETRY: "the step is tried again",

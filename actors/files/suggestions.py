@@ -65,7 +65,7 @@ def describe_retired(name: str, written: Written | None = None) -> str:
 
 
 _NAMES_MAX = 20
-"""The most names that a hint lists."""
+"""The largest number of names that a hint lists."""
 
 
 def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:

@@ -18,14 +18,14 @@ from actors.files.validation_errors import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The most bytes of a file. Configuration files are written by hand; the largest of the seeds' files has 13 kB."""
+"""The largest number of bytes in a file. People write these files by hand; the largest of the seeds has 13 kB."""
 NODES_MAX = 50_000
-"""The most values in one document, counted after its aliases are expanded.
+"""The largest number of values in one document, counted after its aliases are expanded.
 
 A few hundred bytes of nested aliases would exceed it.
 """
 DEPTH_MAX = 50
-"""The most levels of nesting. A workflow needs five; Python's recursion limit is far above."""
+"""The largest number of levels of nesting. A workflow needs five; Python's recursion limit is far above."""
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,2})?")

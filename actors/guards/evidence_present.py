@@ -26,11 +26,11 @@ from actors.values.requirements import EVIDENCE, evidence_in
 
 NAME = "evidence_present"
 NAMES_MAX = 1_000
-"""The most names of one artifact that are compared."""
+"""The largest number of names of one artifact that are compared."""
 RECON_CHARACTERS_MAX = 1_000_000
-"""The most characters of recon's items in which names are searched for."""
+"""The largest number of characters of recon's items in which names are searched for."""
 OCCURRENCES_MAX = 100
-"""The most places in recon's items at which one name is looked at."""
+"""The largest number of places in recon's items at which one name is looked at."""
 
 _WORD = re.compile(r"[^\s\"'`,;=|<>{}\[\]]{3,200}")
 _EXTENSIONS = (

@@ -15,11 +15,11 @@ from runtime.core.errors import UsageProblem
 from runtime.models.replies import Parsed, Unreadable
 
 SHOWN_MAX = 60
-"""The most characters of an invalid value that a message shows."""
+"""The largest number of characters of an invalid value that a message shows."""
 ITEMS_MAX = 10_000
-"""The most items of a list that are read."""
+"""The largest number of items of a list that are read."""
 KEYS_MAX = 1_000
-"""The most keys of an artifact that are read."""
+"""The largest number of keys of an artifact that are read."""
 
 
 def fold_space(text: str) -> str:

@@ -29,7 +29,7 @@ from actors.values.findings import Code, Finding, Verdict
 from actors.values.format import ITEMS_MAX, printable, quote_names
 
 DEAD_ENDS_MAX = 5
-"""The most dead ends that are reported, one for each step that causes one."""
+"""The largest number of dead ends that are reported, one for each step that causes one."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:

@@ -22,11 +22,11 @@ BUDGET_MAX = 1_000_000
 """The largest budget that is valid at this level, far above any `r_max`."""
 
 NEAR_MAX = 200
-"""The most step ids that are searched for one similar to a misspelt dependency; a larger search would be slow."""
+"""The largest number of step ids among which one similar to a misspelt dependency is searched. More would be slow."""
 NEAR_LENGTH_MAX = 40
 """The largest length of a misspelt id and of a suggested id, in characters."""
 NEAR_STEPS_MAX = 10
-"""The most steps of a plan for which an id is suggested, so that all searches take at most half a second."""
+"""The largest number of steps in a plan for which ids are suggested. All searches then take at most half a second."""
 
 SCORE_MAX = 0.2
 """The highest score of a plan that fails at this level; the levels above use the rest of the range."""

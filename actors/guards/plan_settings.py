@@ -50,8 +50,9 @@ class Settings:
     assurance: str = "strong_cyclic"
     """The weakest assurance of a plan that passes, one of `ASSURANCES`."""
     max_explorations: int = 100_000
-    """The most configurations that an exploration visits. A value above the default also raises the limit of its
-    work."""
+    """The largest number of configurations that an exploration visits. A value above the default also raises the limit
+    of its work.
+    """
 
 
 def read_settings(config: Mapping[str, Any]) -> Settings:

@@ -25,10 +25,11 @@ REQUIREMENTS = "requirements"
 """The list of stated requirements, which may be empty. Its items are objects with `kind`, `text`, `quote` and
 `source`."""
 ITEMS_MAX = 1000
-"""The most items of one list."""
+"""The largest number of items in one list."""
 SEARCH_MAX = 300_000_000
-"""The most characters that all searches together read: about a second of work. Each item is searched for in all
-texts."""
+"""The largest number of characters that all searches together read: about a second of work. Each item is searched for
+in all texts.
+"""
 
 _PLACE = re.compile(r"(\w+)\[(\d+)\]$")
 

@@ -35,7 +35,7 @@ NAME = "requirements_agree"
 OPEN_VALUES_MAX = 3
 """How many sentences with an open value are asked about at once; the others follow once these are answered."""
 READINGS_MAX = 8
-"""The most readings of one passage that are offered."""
+"""The largest number of readings of one passage that are offered."""
 _Pair = tuple[str, Requirement, Requirement, str]
 """The place of a conflict, the two requirements, and why not both can hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)

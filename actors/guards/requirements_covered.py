@@ -38,8 +38,9 @@ from actors.values.requirements import Requirement, RequirementKind, requirement
 
 REQUIREMENTS_COVERED = "requirements_covered"
 SATISFIED_MAX = 5
-"""The most requirements that one step may satisfy without a warning. Requirements of scope are only shown and do not
-count."""
+"""The largest number of requirements that one step may satisfy without a warning. Requirements of scope are only shown
+and do not count.
+"""
 _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
@@ -187,9 +188,9 @@ def _sort_steps(plan: Plan) -> list[Step]:
 
 DEMANDS_PLANNED = "demands_planned"
 FINDINGS_MAX = 20
-"""The most demands that one verdict quotes; the others are only counted."""
+"""The largest number of demands that one verdict quotes; the others are only counted."""
 QUOTE_MAX = 300
-"""The most characters of a demand that a finding quotes."""
+"""The largest number of characters of a demand that a finding quotes."""
 
 
 def judge_demands(artifact: Artifact, context: Context) -> Verdict:

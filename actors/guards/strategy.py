@@ -32,7 +32,7 @@ from actors.values.requirements import EVIDENCE, FOR_TYPE, KEY_STEPS, KeyStep, k
 
 ANALYSIS_VALID = "analysis_valid"
 LANGUAGE_LENGTH_MAX = 40
-"""The most characters of a language's name."""
+"""The largest number of characters in a language's name."""
 
 
 def make_analysis_valid(config: Mapping[str, Any]) -> Guard:

@@ -17,7 +17,7 @@ class CallOptions(NamedTuple):
     timeout_seconds: float
     """The time limit of the try, in seconds."""
     output_tokens_max: int
-    """The most tokens of the reply."""
+    """The largest number of tokens in the reply."""
     settings: ModelSettings | None = None
     """The settings of the call; None for the provider's defaults."""
     model: str = ""

@@ -22,7 +22,7 @@ from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
 from runtime.models.sharing import CallSlot
 
 INLINE_BYTES_MAX = 64 * 1024
-"""The most characters of an artifact that a guard judges in the event loop. A larger one is judged in a thread."""
+"""The largest number of characters in an artifact that guards judge in the event loop. Threads judge larger ones."""
 
 _UNSENT = Fault(
     kind=FaultKind.REFUSED_CONNECTION, message="not sent, since its run is being stopped or has gone another way"

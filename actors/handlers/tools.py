@@ -25,9 +25,9 @@ from runtime.drive.actor import Actor, Envelope
 from runtime.process.group import CommandExit, CommandNotStarted, GatedProcess, end_group, start_gated
 
 OUTPUT_CHARACTERS_MAX = 1024 * 1024
-"""The most characters of a function's result that are kept."""
+"""The largest number of characters of a function's result that are kept."""
 REASON_CHARACTERS_MAX = 500
-"""The most characters of an exception's type and message that are kept."""
+"""The largest number of characters of an exception's type and message that are kept."""
 TOOLS_SIDE_BY_SIDE = 16
 """How many calls of one tool one run makes at the same time."""
 

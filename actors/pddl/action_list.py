@@ -10,7 +10,7 @@ from actors.values.findings import Code, Finding
 from actors.values.format import describe_value
 
 ACTIONS_MAX = 5_000
-"""The most actions of a plan."""
+"""The largest number of actions in a plan."""
 _TIME = re.compile(r"\d+(?:\.\d+)?:")
 
 

@@ -190,7 +190,7 @@ _SECTIONS_REFUSED = frozenset(
 )
 """Sections that are known and not supported."""
 ARITY_MAX = 100
-"""The most parameters of one action or predicate."""
+"""The largest number of parameters of one action or predicate."""
 
 
 def read_domain(text: str, name: str) -> PddlDomain:

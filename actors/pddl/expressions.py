@@ -12,13 +12,13 @@ from actors.values.format import printable
 from runtime.core.errors import UsageProblem
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The most bytes of one PDDL file."""
+"""The largest number of bytes in one PDDL file."""
 WORDS_MAX = 300_000
-"""The most words and parentheses of one file."""
+"""The largest number of words and parentheses in one file."""
 DEPTH_MAX = 50
 """The deepest nesting of expressions; readers may recurse this deep."""
 WORD_MAX = 200
-"""The most characters of one word."""
+"""The largest number of characters in one word."""
 
 _PART = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
 

@@ -22,7 +22,7 @@ from actors.pddl.domain import (
 )
 
 OUTCOMES_MAX = 100
-"""The most outcomes of one action; the alternatives of its `oneof`s multiply."""
+"""The largest number of outcomes of one action; the alternatives of its `oneof`s multiply."""
 
 
 class TooManyOutcomes(Exception):

@@ -12,9 +12,9 @@ from actors.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, PddlD
 from actors.pddl.grounding import TooManyOutcomes, ground_action, holds, invalidity_of
 
 REPAIRS_MAX = 3
-"""The most actions that are suggested for one failure."""
+"""The largest number of actions that are suggested for one failure."""
 TRIES_MAX = 5_000
-"""The most bindings that are tried for one failure."""
+"""The largest number of bindings that are tried for one failure."""
 
 
 class Repair(NamedTuple):

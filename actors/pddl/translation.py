@@ -16,7 +16,7 @@ from actors.plans.plan import NEVER, NamedOutcome, Plan, Step
 from runtime.core.errors import UsageProblem
 
 STATES_MAX = 1_000
-"""The most possible states before one action; only facts that decide what actions do are counted."""
+"""The largest number of possible states before one action; only facts that decide what actions do are counted."""
 GUARD = "domain"
 """The guard of every step; the domain decides what an action does."""
 ALWAYS = "(and)"

@@ -172,7 +172,7 @@ class RunConfig(Value):
 
     @property
     def most_calls(self) -> int:
-        """The most calls that a run may make: its worst case in one round, or its limit of calls if that is less."""
+        """The largest number of calls of a run: its worst case in one round, or its limit if that is less."""
         return min(worst_case_calls(self.graph, self.workflow.classifications_max), self.workflow.max_total_calls)
 
     @cached_property

@@ -40,7 +40,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits, Price
 
 PROBLEM_BYTES_MAX = 1024 * 1024
-"""The most bytes of a problem. A prompt contains at most a fifth of this."""
+"""The largest number of bytes in a problem. A prompt contains at most a fifth of this."""
 OUTPUT_TOKENS = "output_tokens_max"
 """The workflow's key for the token limit of replies. The option replaces the limits of all steps."""
 TIMEOUT = "model_timeout_seconds"

@@ -12,7 +12,7 @@ from actors.plans.plan import Plan, Step
 from actors.values.requirements import Requirement, RequirementKind
 
 GOALS_MAX = 200
-"""The most goal requirements of a plan that are checked. `requirements_covered` rejects a plan with more."""
+"""The largest number of a plan's goal requirements that are checked. `requirements_covered` rejects more."""
 
 
 class RequirementStanding(StrEnum):

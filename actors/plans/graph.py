@@ -14,7 +14,7 @@ from operator import attrgetter
 from actors.plans.plan import Plan, Step
 
 CYCLES_MAX = 10
-"""The most cycles that `cycles` returns."""
+"""The largest number of cycles that `cycles` returns."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", "undo", 
 NUMBER_MAX = 1_000_000
 """The largest budget that is set, or read from a text."""
 STEPS_MAX = 10_000
-"""The most steps of a plan that is corrected. A guard rejects a larger plan."""
+"""The largest number of steps in a plan that is corrected. A guard rejects a larger plan."""
 _DIGITS = len(str(NUMBER_MAX))
 
 

@@ -45,8 +45,8 @@ class Unmet:
 STEPS_MAX = 4
 """How many steps are named for one unmet token."""
 DELETERS_MAX = 600_000
-"""The most deletions for which a white knight is searched; this takes half a second. A deletion counts once for each
-needed token.
+"""The largest number of deletions for which a white knight is searched; this takes half a second. A deletion counts
+once for each needed token.
 """
 
 

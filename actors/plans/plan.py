@@ -69,7 +69,7 @@ class Step(NamedTuple):
     guard: str = ""
     """The name of the guard that checks its result."""
     retry_budget: int = RETRY_BUDGET_DEFAULT
-    """The most attempts, including the first; at least 1."""
+    """The largest number of attempts, including the first; at least 1."""
     dependencies: frozenset[str] = frozenset()
     """The ids of the steps that must be settled before it may start."""
     preconditions: frozenset[str] = frozenset()
@@ -135,7 +135,7 @@ class Plan:
     goal_state: frozenset[str] = frozenset()
     """The tokens that must hold at the end."""
     total_retry_budget: int = TOTAL_RETRY_BUDGET_DEFAULT
-    """The most attempts of all steps together, in one execution."""
+    """The largest number of attempts at all steps together, in one execution."""
     invariants: tuple[Invariant, ...] = ()
     """The conditions that must hold in every reachable state."""
     requirements: tuple[Requirement, ...] = ()

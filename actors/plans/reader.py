@@ -18,17 +18,17 @@ from runtime.core.hooks import make_total
 from runtime.models.replies import ReplyCode
 
 STEPS_MAX = 20_000
-"""The most steps of a plan."""
+"""The largest number of steps in a plan."""
 INVARIANTS_MAX = 1_000
-"""The most invariants of a plan."""
+"""The largest number of invariants in a plan."""
 KEYS_MAX = 100
-"""The most keys of a plan, a step or an invariant."""
+"""The largest number of keys in a plan, a step or an invariant."""
 LIST_MAX = 10_000
-"""The most items of one list of tokens or dependencies."""
+"""The largest number of items in one list of tokens or dependencies."""
 ITEMS_MAX = 200_000
-"""The most items in all lists of tokens and dependencies together."""
+"""The largest number of items in all lists of tokens and dependencies together."""
 NAME_MAX = 1_000
-"""The most characters of one token or step id."""
+"""The largest number of characters in one token or step id."""
 _LISTS = (("steps", STEPS_MAX), ("invariants", INVARIANTS_MAX))
 
 
@@ -77,7 +77,7 @@ def _error(where: str, cause: str, limit: int) -> Finding:
 
 
 FINDINGS_MAX = 1_000
-"""The most findings about fields and types. Reading stops there."""
+"""The largest number of findings about fields and types. Reading stops there."""
 
 # The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. A `remark` is a string and
 # `marks` are a list of strings that no guard depends on: of another type they are ignored with a warning.

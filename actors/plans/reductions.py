@@ -16,7 +16,7 @@ WORK_PER_CONFIGURATION = 80
 WORK_CONFIGURATIONS_MIN = 100_000
 """For how many configurations work is always allowed: about two seconds of processor time."""
 PROGRAM_BITS_MAX = 500_000_000
-"""The most bits of a program that is compiled: about 60 MB."""
+"""The largest number of bits in a program that is compiled: about 60 MB."""
 
 
 class OutOfWork(Exception):

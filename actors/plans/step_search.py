@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 STATES_MAX = 20_000
-"""The most states that one search visits."""
+"""The largest number of states that one search visits."""
 DEPTH_MAX = 150
-"""The most steps in a row."""
+"""The largest number of steps in a row."""
 
 Tokens = frozenset[str]
 

@@ -1,8 +1,8 @@
 """Finds the steps without an `undo` that may have been called before a failure with `on_failure: undo`.
 
-The search visits every interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used: they
-preserve how traces end, but not which steps ran before. The search is skipped if the dependencies already show that
-there is no such step.
+The search visits every interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used, because
+they keep only how traces end, and not which steps ran before. The search is skipped if the dependencies already show
+that there is no such step.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,35 +25,35 @@ from actors.plans.semantics import (
 )
 
 Called = tuple[Configuration, int]
-"""A configuration, and the bit set of the steps without an `undo` that were called before it."""
+"""A configuration, and the bit set of the steps without an `undo` that were called on the way to it."""
 
 
 class UndoGap(NamedTuple):
-    """A step without an `undo` that may have done something before everything is undone."""
+    """A step without an `undo` that may have been called before everything is undone."""
 
     step: str
     failing: str
-    """The id of the step whose failure undoes everything. It may be the same step."""
+    """The id of the step whose failure undoes everything. It may be the step itself."""
     trace: tuple[str, ...]
-    """A shortest trace to that failure; the failure is its last item."""
+    """A shortest trace to the failure, which is its last item."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoCoverage:
-    """The steps with a missing `undo`, and how far the search went."""
+    """The gaps that were found, and how far the search went."""
 
     gaps: tuple[UndoGap, ...]
-    """The gaps, one for each step with a missing `undo`, by step id."""
+    """The gaps, one for each step with a missing `undo`, sorted by step id."""
     explored: int
     complete: bool
-    """Whether no other step can have a gap: everything was visited, or every possible gap was found."""
+    """Whether no further step can have a gap, because everything was visited or every possible gap was found."""
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
-    """Yield pairs of a step and a step with `on_failure: undo`, if the first may run before the second one's failure.
+    """Yield pairs of a step and a step with `on_failure: undo`, if the first may run before the second one fails.
 
-    Only dependencies are considered. A step that depends on the second one runs after its success, unless a failure
-    makes the second one pending again.
+    Only dependencies are considered. A step that depends on the failing one runs after its success. It may run before
+    its failure only if another failure makes the failing step pending again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0
@@ -79,7 +79,7 @@ def irreversible_before_undo(plan: Plan, order: StepOrder) -> list[str]:
 def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
     """Return the steps without an `undo` that may have been called before everything is undone.
 
-    At most `limit` configurations are visited. The plan must be one that `plan_minimal` accepts.
+    At most `limit` configurations are visited. The plan must be accepted by `plan_minimal`.
     """
     sought = 0
     for index, _ in _may_precede(plan, order):
@@ -96,7 +96,7 @@ def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
 
 
 class _Search:
-    """One search. It is breadth first, so that the traces are short."""
+    """A breadth-first search, so that the traces are short."""
 
     def __init__(self, program: Program, sought: int) -> None:
         self.gaps: dict[int, UndoGap] = {}
@@ -106,7 +106,7 @@ class _Search:
         self._from: dict[Called, tuple[Called, str] | None] = {}
 
     def run(self, limit: int) -> bool:
-        """Visit configurations. Return whether all gaps are found. Raises `OutOfWork` when the work is used up."""
+        """Visit configurations. Return whether all gaps are found. Raises `OutOfWork` if the work is used up."""
         self._work.limit(limit)
         queue: list[Called] = [(self._program.initial, 0)]
         self._from[queue[0]] = None
@@ -124,7 +124,7 @@ class _Search:
         return True
 
     def _find_successors(self, now: Called) -> Iterator[tuple[Called, str]]:
-        """Yield each next configuration, with the trace item that leads to it, and record the gaps at this one."""
+        """Yield each next configuration with the trace item that leads to it. Record the gaps at the current one."""
         program, (configuration, called) = self._program, now
         for index in bits(configuration.pending):
             self._work.spend(self._work.item)
@@ -141,7 +141,7 @@ class _Search:
                 yield (after_failure(program, configuration, index), calls), trace_item(program, index, FAIL)
 
     def _note(self, now: Called, failing: int, calls: int) -> None:
-        """Record the steps that were called before the failure of a step, including that step."""
+        """Record the steps that were called before a step failed, and the failing step."""
         for index in bits(calls):
             if index not in self.gaps:
                 steps = self._program.steps

@@ -173,7 +173,7 @@ class ComparedMove:
 
 
 STEPS_MAX = 8
-"""The most steps with model calls in a workflow with a belief policy."""
+"""The largest number of steps with model calls in a workflow with a belief policy."""
 ELSEWHERE = 0.01
 """The factor for a rejection whose mistake is neither at the failed step nor above it."""
 UNLISTED = 0.01

@@ -190,7 +190,7 @@ class Escalation:
     r_patience: int = 2
     """How many equal failures in a row count as stagnation."""
     e_max: int | None = None
-    """The most escalations that the step may cause in a round; None for no limit."""
+    """The largest number of escalations that the step may cause in a round; None for no limit."""
     escalate_to: tuple[str, ...] = ()
     """The targets of an escalation after stagnation; if empty, the policy decides."""
     escalate_by_guard: Mapping[str, tuple[str, ...]] | None = None

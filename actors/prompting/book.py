@@ -19,8 +19,9 @@ from actors.policy.table import CAUSE_SCHEMA, CLASSIFIER
 from runtime.core.events import Value
 
 TEXT_MAX = 100_000
-"""The most characters of one text of an entry, so that its texts leave room for the problem in a model's context
-window."""
+"""The largest number of characters in one text of an entry, so that its texts leave room for the problem in a model's
+context window.
+"""
 
 
 def _require_text(text: str) -> str:

@@ -17,18 +17,19 @@ from actors.values.given import ATTACHMENTS_BYTES_MAX, Attachment, Given
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
-"""The most bytes of the problem: about 50,000 tokens, half the context window of the smaller models. The longest known
-problem has 60 kB."""
+"""The largest number of bytes in the problem: about 50,000 tokens, half the context window of the smaller models. The
+longest known problem has 60 kB.
+"""
 DEPENDENCY_BYTES_MAX = 32_000
-"""The most bytes of one accepted result; a plan of 100 steps has about 30 kB."""
+"""The largest number of bytes in one accepted result; a plan of 100 steps has about 30 kB."""
 ANSWER_BYTES_MAX = 8_000
-"""The most bytes of one answer, and of its question; longer material belongs in the problem."""
+"""The largest number of bytes in one answer, and in its question; longer material belongs in the problem."""
 MESSAGE_BYTES_MAX = 40_000
-"""The most bytes of one note or requirement. It has at most 10,000 characters, so it is never cut."""
+"""The largest number of bytes in one note or requirement. It has at most 10,000 characters, so it is never cut."""
 GIVEN_BYTES_MAX = 64_000
-"""The most bytes of the facts that a run is given: a few thousand tokens of a plan's state."""
+"""The largest number of bytes in the facts that a run is given: a few thousand tokens of a plan's state."""
 FEEDBACK_BYTES_MAX = 4_000
-"""The most bytes of one rejection: about thirty findings. Ten rejections still leave room for the problem."""
+"""The largest number of bytes in one rejection: about thirty findings. Ten rejections leave room for the problem."""
 REF_LENGTH = 32
 """How many hexadecimal digits a prompt's hash has."""
 MARK_LENGTH = 8

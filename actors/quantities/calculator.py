@@ -247,7 +247,7 @@ def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
 
 
 FORMULAS_MAX = 1000
-"""The most formulas of one profile."""
+"""The largest number of formulas in one profile."""
 
 _CERTAIN = frozenset({BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION, BlockCode.DIVISION_BY_ZERO})
 """The reasons that would block a formula whatever the values are."""

@@ -16,11 +16,11 @@ from actors.quantities.measures import Measure
 from actors.quantities.quantity import MAGNITUDE_MAX
 
 FORMULA_CHARACTERS_MAX = 2000
-"""The most characters of a formula."""
+"""The largest number of characters in a formula."""
 NODES_MAX = 400
-"""The most numbers, names and operators in a formula."""
+"""The largest number of numbers, names and operators in a formula."""
 DEPTH_MAX = 40
-"""The most levels of nesting in a formula. A chain such as `a + b + c` is nested as deeply as it is long."""
+"""The largest number of nesting levels in a formula. A chain such as `a + b + c` is nested as deeply as it is long."""
 
 Operator = Literal["+", "-", "*", "/", "**"]
 Function = Literal["min", "max", "sum"]

@@ -20,7 +20,7 @@ _RUN = r"\d+(?:[.,'\u2019٬\u066b]\d+)*"
 NUMERAL = re.compile(rf"(?<![\d.,])(?:{_SPACED}|{_RUN})")
 """The pattern of a numeral in a folded text (`fold`). A plain space may separate thousands."""
 DIGITS_MAX = 40
-"""The most digits of a numeral. One with more is an identifier."""
+"""The largest number of digits in a numeral. One with more is an identifier."""
 
 _DATES = re.compile(
     r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}\.\d{1,2}\.(?:19|20)\d\d|\d{1,2}:\d\d(?::\d\d)?)(?![\d])"
@@ -196,7 +196,7 @@ def _ends(text: str, end: int) -> bool:
 
 
 EVIDENCE_MAX = 200_000
-"""The most characters of a document that are read for its decimal mark and language."""
+"""The largest number of characters of a document that are read for its decimal mark and language."""
 
 _POINT = frozenset({"en", "ja", "zh", "ko", "th", "he", "hi", "ms"})
 _COMMA_LIST = "pt de fr es it nl pl cs sk sv da nb nn no fi el ro hu bg hr sl sr uk ru tr id ca gl eu et lv lt is vi"

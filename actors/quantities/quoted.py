@@ -18,7 +18,7 @@ from actors.quantities.whole import Whole, other_rates, whole_quantity
 from actors.quantities.written import WrittenNumber, find_numbers
 
 VALUE_CHARACTERS_MAX = 500
-"""The most characters of a text from which a value is read."""
+"""The largest number of characters in a text from which a value is read."""
 
 
 def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = "") -> Quantity | Refusal:
@@ -89,9 +89,9 @@ def shorten_text(text: str) -> str:
 
 
 QUOTE_CHARACTERS_MAX = 2000
-"""The most characters of a quote that are searched for numbers."""
+"""The largest number of characters of a quote that are searched for numbers."""
 SOURCE_CHARACTERS_MAX = 8000
-"""The most characters of a source that are read."""
+"""The largest number of characters of a source that are read."""
 
 
 @dataclass(frozen=True, slots=True)

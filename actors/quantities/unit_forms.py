@@ -137,7 +137,7 @@ def _power(name: str, power: int) -> str:
 
 
 RATES_MAX = 6
-"""The most rates of one quantity."""
+"""The largest number of rates of one quantity."""
 
 _SPACE = "[ \u00a0\u2009\u202f]"
 _PER = re.compile(

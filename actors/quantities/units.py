@@ -1,8 +1,8 @@
-"""Units and currencies: what the text of a unit such as `EUR/(kWh*month)` measures, its size, and conversions.
+"""Units and currencies: what a unit such as `EUR/(kWh*month)` measures, how large it is, and conversions.
 
 Physical units are those of pint. A currency (ISO 4217) is a unit of its own that never converts. If a calculation needs
 an exchange rate, the rate is a field with a unit such as `USD/EUR`. A profile declares further units, such as
-`apartment`. They convert into nothing else either.
+`apartment`. A declared unit converts into others only if its declaration says so.
 """
 
 import re
@@ -78,16 +78,16 @@ MINOR: Mapping[str, tuple[str, ...]] = {
     "¢": ("USD", "CAD"),
     "Rappen": ("CHF",),
 }
-"""The currencies whose hundredth part a word names. If there are several, the unit of the field decides."""
+"""The currencies of which a word names the hundredth part. If there are several, the unit of the field decides."""
 
 
 def find_currencies(text: str) -> tuple[str, ...]:
-    """Return the currencies that a sign or a code may mean; none if it means none."""
+    """Return the currencies that a sign or a code may mean; empty if it means none."""
     return (text,) if text in CODES else SIGNS.get(text, ())
 
 
 UNIT_CHARACTERS_MAX = 100
-"""The most characters of a unit."""
+"""The largest number of characters in a unit."""
 EXPONENT_MAX = 12
 """The largest exponent in a unit."""
 
@@ -98,11 +98,11 @@ _SPELLINGS = {"²": "**2", "³": "**3", "·": "*", "⋅": "*", "×": "*"}
 
 
 class UnitUnreadable(ValueError):
-    """A text is no unit; the message says why."""
+    """A text is not a unit. The message says why."""
 
 
 def unit_names(text: str) -> Mapping[str, int]:
-    """Parse the text of a unit into names with exponents. An empty text and `1` have none.
+    """Parse the text of a unit into names with exponents. An empty text and `1` have no names.
 
     Raises:
         UnitUnreadable: the text is too long, or is not names joined by `*`, `/`, `per`, `**` and parentheses.
@@ -130,7 +130,7 @@ def unit_names(text: str) -> Mapping[str, int]:
 
 
 class _Reader:
-    """A reader of tokens by recursive descent. Its depth is bounded by the length of the text."""
+    """Reads tokens by recursive descent. The length of the text limits its depth."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self.left = tokens
@@ -177,10 +177,10 @@ class _Reader:
 
 
 DECLARED_MAX = 200
-"""The most units that one profile may declare."""
+"""The largest number of units that one profile may declare."""
 
 FACTOR_MAX = 1e150
-"""The largest factor of a unit. Its inverse is the smallest factor, so that quotients stay finite numbers."""
+"""The largest factor of a unit. The smallest is its inverse, so that quotients stay finite numbers."""
 
 Dimensions = tuple[tuple[str, int | float], ...]
 """The base units of a unit with their exponents, sorted by name; empty for a plain number."""
@@ -193,11 +193,11 @@ _SHARES: Mapping[str, float] = {
     **dict.fromkeys(("basis_point", "basis_points"), 0.0001),
 }
 _LENGTH_POWER = re.compile(r"(?P<length>[kcdmµ]?m|ft|yd|mi)(?P<power>[23])")
-"""Squares and cubes that are written without a sign, such as `m3`."""
+"""A length with a power that is written without a sign, such as `m3`."""
 _MONEY_PREFIXES: Mapping[str, float] = {"k": 1e3, "M": 1e6}
 _SYMBOL_MAX = 4
 _NUMBERS = frozenset({"radian", "count"})
-"""Base units of pint that are plain numbers here. Pint's `bit` is not one of them, but a unit of its own."""
+"""The base units of pint that are plain numbers here. Its `bit` is not among them, but is a unit of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class UnitTable:
         self._units: dict[str, Unit] = {}
 
     def problems(self) -> dict[str, str]:
-        """Return the declared names that cannot be used, each with the cause in one line."""
+        """Return the declared names that cannot be used, and the cause for each in one line."""
         found = {}
         if len(self._declared) > DECLARED_MAX:
             return {next(iter(self._declared)): f"more than {DECLARED_MAX} units are declared"}
@@ -247,7 +247,7 @@ class UnitTable:
         return found
 
     def problem(self, text: str) -> str:
-        """Return why a text is no unit, in one line; empty if it is one."""
+        """Return why a text is not a unit, in one line; empty if it is a unit."""
         try:
             self.unit(text)
         except UnitUnreadable as error:
@@ -255,7 +255,7 @@ class UnitTable:
         return ""
 
     def unit(self, text: str) -> Unit:
-        """Return the unit of a text. Raises `UnitUnreadable`."""
+        """Return the unit that a text names. Raises `UnitUnreadable`."""
         known = self._units.get(text)
         if known is None:
             known = Unit()
@@ -275,7 +275,7 @@ class UnitTable:
             return False
 
     def currencies(self, text: str) -> frozenset[str]:
-        """Return the currencies in a unit; none if the text is no unit."""
+        """Return the currencies in a unit; empty if the text is not a unit."""
         try:
             return frozenset(name for name, _ in self.unit(text).dimensions if name in CODES)
         except UnitUnreadable:
@@ -304,7 +304,7 @@ class UnitTable:
         return f"{source or 'a plain number'} does not convert into {target or 'a plain number'}"
 
     def _named(self, name: str, depth: int) -> Unit:
-        """Return the unit of one name. It is looked up in this order: declared units, shares, currencies, pint."""
+        """Return the unit of one name. Declared units come first, then shares, currencies and the units of pint."""
         if (declared := self._declared_name(name)) is not None:
             return self._definition(declared, depth)
         if name in _SHARES:
@@ -320,7 +320,7 @@ class UnitTable:
         raise UnitUnreadable(f"{name!r} is no known unit")
 
     def declared(self, word: str) -> str:
-        """Return the declared unit that a word names; empty for none.
+        """Return the declared unit that a word names; empty if it names none.
 
         The word may be in lower or upper case, singular or plural.
         """
@@ -347,7 +347,7 @@ class UnitTable:
 
 
 def tidy(number: float) -> float:
-    """Return a number rounded to 14 significant digits, which removes the noise of binary fractions."""
+    """Return a number rounded to 14 significant digits. This removes the errors of binary fractions."""
     return float(f"{number:.14g}")
 
 
@@ -392,7 +392,7 @@ def _physical(name: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def is_written_name(name: str) -> bool:
-    """Tell whether people write a unit of pint by this name: `kWh` and `kilometers`, but not `cars` (centi-ares)."""
+    """Tell whether people write a unit of pint by this name, such as `kWh`, but not `cars` (centi-ares)."""
     if _physical_or_none(name) is None:
         return False
     prefix, unit, suffix = _registry().parse_unit_name(name)[0]
@@ -415,7 +415,7 @@ def _as_integer(power: float) -> int | float:
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    """Return pint's registry. It is made once, when a unit first needs it."""
+    """Return the registry of pint. It is created at the first call."""
     import pint  # noqa: PLC0415
 
     return pint.UnitRegistry(cache_folder=None)

@@ -10,7 +10,7 @@ from actors.quantities.quantity import plain
 from actors.quantities.units import SIGNS, find_currencies
 
 TEXT_MAX = 20_000
-"""The most characters of a text that are searched for numbers."""
+"""The largest number of characters of a text that are searched for numbers."""
 
 _GAP = "[ \u00a0\u2009\u202f]?"
 _SIGNS = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))

@@ -43,7 +43,7 @@ class AgentSettings(Value):
     price: Price | None = None
     """The model's price; None if it is unknown, and then no cost is counted."""
     output_tokens_max: int = Field(default=4_096, ge=1)
-    """The most tokens of one reply. A call reserves these tokens and those of its prompt."""
+    """The largest number of tokens in one reply. A call reserves these tokens and those of its prompt."""
     timeout_seconds: float = Field(default=120.0, gt=0)
     """The time limit of one try of a call, in seconds."""
     question_expires_seconds: float | None = None

@@ -62,7 +62,7 @@ class CallRequested(Event):
 
     @property
     def reserve(self) -> Amount:
-        """The most that the call may cost; the ledger reserves this amount."""
+        """The largest amount that the call may use. The ledger reserves it."""
         return Amount(calls=self.calls, tokens=self.tokens_max, micro_usd=self.micro_usd_max)
 
     @property

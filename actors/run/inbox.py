@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from runtime.core.messages import Mailed
 
 MESSAGE_MAX = 10_000
-"""The most characters of one note or requirement. Longer material belongs into the problem of a new run."""
+"""The largest number of characters in one note or requirement. Longer material belongs in the problem of a new run."""
 PERSON_MAX = 32
-"""The most characters of the name of a person who answers through a link."""
+"""The largest number of characters in the name of a person who answers through a link."""
 MESSAGES_MAX = 100
-"""The most notes and requirements of one run. They are limited because every later prompt shows them."""
+"""The largest number of notes and requirements in one run. They are limited because every later prompt shows them."""
 
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")

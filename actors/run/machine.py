@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 ERROR_MAX = 500
-"""The most characters of a bug's message that the end of a run shows."""
+"""The largest number of characters of a bug's message that the end of a run shows."""
 
 ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested | RunFinished
 
@@ -169,7 +169,7 @@ class CallPrompt:
     text: "Rendered"
     """The system message and the user message."""
     output_tokens_max: int
-    """The most tokens of the reply."""
+    """The largest number of tokens in the reply."""
     timeout_seconds: float
     """The time limit of one try, in seconds."""
     schema: Mapping[str, Any] | None = None

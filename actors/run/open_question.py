@@ -153,7 +153,7 @@ def decode_questions(row: bytes) -> list[dict[str, Any]]:
 
 
 ARTIFACT_CHARACTERS_MAX = 20_000
-"""The most characters of an artifact under review that are shown as text; `replan questions --json` has all."""
+"""The largest number of characters that are shown of an artifact under review; `replan questions --json` has all."""
 Style = Literal["bold", "dim", ""]
 """The style of a line of a question."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from actors.run.calls import Faulted
 
 TRIES_MAX = 5
-"""The most tries of one call in a row before the run waits for the provider (docs/explanation/budgets.md)."""
+"""How often one call is tried in a row before the run waits for the provider (docs/explanation/budgets.md)."""
 PATIENCE_SECONDS = 600.0
 """The usual patience: for how many seconds of pauses a process waits for its provider. Pauses that a server asks for
 (`Retry-After`) count.

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 REASONS_MAX = 8
-"""The most reasons for parking that a run records until a driver resumes it. Hosts retry without end, so they are
-limited.
+"""The largest number of reasons for parking that a run records until a driver resumes it. Hosts retry without end, so
+they are limited.
 """
 
 

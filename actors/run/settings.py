@@ -20,7 +20,7 @@ from runtime.core.ledger import Ledger, Limits, Price
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300
-"""The most characters of a model's name."""
+"""The largest number of characters in a model's name."""
 TIMEOUT_MOST = 86_400.0
 """The longest time limit of a call, in seconds."""
 OUTPUT_TOKENS_MOST = 10**6

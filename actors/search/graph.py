@@ -92,13 +92,13 @@ class StepBudget:
     """The limits of one step (S23)."""
 
     rmax: int = 3
-    """The most attempts of one visit of the step."""
+    """The largest number of attempts in one visit of the step."""
     backtrack_budget: int = 2
     """How often the search may go back to the step. A step has at most `1 + backtrack_budget` visits."""
     deterministic: bool = False
     """Whether the step makes no model calls. A retry would then give the same result."""
     calls: int = 1
-    """The most calls that one attempt may make; more than 1 only for a child run."""
+    """The largest number of calls that one attempt may make; more than 1 only for a child run."""
     happy: int = 1
     """The fewest calls of a successful attempt."""
 

@@ -106,7 +106,7 @@ class BestFirst(SearchStrategy):
     """
 
     width: int
-    """The most branches that are kept open, besides the newest."""
+    """The largest number of branches that are kept open, besides the newest."""
 
     def change(self, tree: SearchTree) -> Change | None:
         """Open a branch that backtracks in place of a promising one; prune the worst branch if too many are open."""
@@ -151,7 +151,7 @@ class IterativeDeepening(SearchStrategy):
     """
 
     caps: list[int]
-    """The most calls of each iteration except the last."""
+    """The largest number of calls in each iteration except the last."""
 
     def change(self, tree: SearchTree) -> Change | None:
         """Prune an iteration that is stuck or has used up its limit of calls; then open the next one."""

@@ -125,9 +125,9 @@ class SearchStrategy(ABC):
     picks_best: bool = False
     """Whether a plan with a score below 1 is held back until no other branch can reach a better one."""
     branches_max: int
-    """The most branches that a run opens."""
+    """The largest number of branches that a run opens."""
     calls_worst: int
-    """The most calls in one round. The limits of the run apply too."""
+    """The largest number of calls in one round. The limits of the run apply too."""
 
     @abstractmethod
     def change(self, tree: SearchTree) -> Change | None:

@@ -20,9 +20,9 @@ from actors.quantities.whole import Whole, whole_quantity
 from actors.quantities.written import WrittenNumber, find_numbers
 
 SENTENCES_MAX = 400
-"""The most sentences of one text that are looked at."""
+"""The largest number of sentences of one text that are looked at."""
 SENTENCE_CHARACTERS_MAX = 500
-"""The most characters of a sentence that is looked at; a longer one states no single value."""
+"""The largest number of characters in a sentence that is looked at; a longer one states no single value."""
 
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9À-Þ])|\n+")
 _ORDERS = re.compile(
@@ -168,7 +168,7 @@ def _distance(number: WrittenNumber, place: tuple[int, int]) -> int:
 
 
 CAVEATS_MAX = 5
-"""The most caveats of one review."""
+"""The largest number of caveats in one review."""
 
 
 def acquisition_reply(role: str, material: Mapping[str, Any]) -> str:

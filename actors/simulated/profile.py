@@ -71,7 +71,7 @@ class AuthorOdds(Config):
 
 
 TOLD_MAX = 5
-"""The most rejections that change the odds: as many as a prompt shows by default (`feedback_window`)."""
+"""The largest number of rejections that change the odds: as many as a prompt shows by default (`feedback_window`)."""
 
 
 class Critic(Config):

@@ -1,7 +1,8 @@
-"""Changes verdicts for experiments: it withholds or replaces findings, adds errors and changes scores.
+"""Changes verdicts for experiments: it withholds or replaces findings, makes guards err, and changes scores.
 
-The search reads the codes and places of findings, and the author reads their messages; the two may differ. Every change
-is a function of seed, problem and attempt, so a repetition gives the same verdict.
+The search reads the codes and places of findings. The author (a simulated model) reads their messages. Each may get
+other findings than the other. Every change depends only on seed, problem and attempt, so a repetition gives the same
+verdict.
 """
 
 from collections.abc import Mapping
@@ -23,11 +24,11 @@ from runtime.core.events import text_hash
 from runtime.models.replies import Unreadable
 
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
-"""The other guards that judge plans. In a simulated world they reject only artifacts that are no JSON."""
+"""The other guards that judge plans. In a simulated world, they reject only artifacts that are not JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
-"""Which findings of a rejection are shown: its own, those of another problem's plan, or only that it is a rejection."""
+"""The findings that a rejection shows: its own, those of another problem's plan, or one without any reason."""
 ELSEWHERE = "elsewhere"
-"""The level in the clue of an unrelated finding; no profile may use this name."""
+"""The level that the findings of an unrelated plan name as their cause. No profile may have a level with this name."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,13 @@ class VerdictFilter:
     """Changes the verdicts of guards by the settings of an experiment and a profile."""
 
     profile: AuthorProfile
-    """The profile that gives the causes and defects of false rejections, and the meaning of scores."""
+    """The profile from whose shares the causes and defects of false rejections are drawn."""
     seed: int
     """The seed of the trial."""
     search_sees: Feedback = "full"
-    """Which codes and places of findings the search reads in a rejection."""
+    """Which findings of a rejection give the codes and places that the search reads."""
     author_sees: Feedback = "full"
-    """Which messages of findings the author reads in a rejection."""
+    """Which findings of a rejection give the messages that the author reads."""
     false_accept: float = 0.0
     """The probability that a rejection becomes an acceptance, for each attempt."""
     false_reject: float = 0.0
@@ -107,7 +108,7 @@ class VerdictFilter:
         return Verdict(guard=verdict.guard, passed=False, score=0.0, findings=(bare,))
 
     def _unrelated_rejection(self, verdict: Verdict, key: tuple[object, ...]) -> Verdict:
-        """Return the rejection of another problem's plan, drawn by the profile's shares of causes and defects."""
+        """Return a rejection of a plan for another problem. Its cause and defect are drawn by the profile's shares."""
         cause = pick(self.profile.causes, *key, "cause")
         defect = pick(self.profile.defects(cause), *key, "defect")
         place = DEFECT_STEPS[int(draw(*key, "place") * len(DEFECT_STEPS))]
@@ -118,11 +119,11 @@ class VerdictFilter:
 
 
 def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
-    """Return the verdict with a score that shows, with the probability `score_signal`, how much is right.
+    """Return the verdict with another score: with the probability `score_signal`, the share of right views.
 
-    Otherwise the score is a uniform number. Of a right and a wrong artifact, the right one thus has the higher score
-    with the probability 1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that
-    cannot be read.
+    Otherwise the score is a uniform random number. So a right artifact has a higher score than a wrong one with the
+    probability 1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be
+    read.
     """
     views, signal = read_views(artifact.content), world.profile.score_signal
     if signal is None or not views or (verdict.passed and PLAN in views):

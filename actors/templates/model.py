@@ -19,15 +19,15 @@ from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 REMARKS_MAX = 5
-"""The most findings about a draft that a critique quotes."""
+"""The largest number of findings about a draft that a critique quotes."""
 
 
 class TemplateModel:
     """The model `template:NAME`.
 
-    It reads the `material` of a request: the `role` (a key of `AUTHORS`), the user's texts, the accepted
-    `dependencies`, the `settings` (`r_max`, `guard_catalog` and `assurance`), and the facts that the run is `given`.
-    For an unknown role it returns the fault `BAD_REQUEST`.
+    It reads the `material` of a request: the `role` (a key of `AUTHORS`), the texts of the user and the accepted
+    `dependencies`. It also reads the `settings` (`r_max`, `guard_catalog` and `assurance`) and the facts that the run
+    was `given`. For an unknown role it returns the fault `BAD_REQUEST`.
     """
 
     def __init__(self, name: str, template: PlanTemplate) -> None:
@@ -35,7 +35,7 @@ class TemplateModel:
 
     @property
     def name(self) -> str:
-        """The name of the model, as `--model` accepts it."""
+        """The name of the model in the form that `--model` accepts."""
         return f"template:{self._name}"
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
@@ -79,7 +79,7 @@ def analysis(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def recon(request: TemplateRequest, _: PlanTemplate) -> dict[str, Any]:
-    """Return the files and the demands of the texts."""
+    """Return the result of recon: the files and the demands in the texts."""
     kept = (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
     return {
         "mentioned_files": list(request.files),
@@ -126,7 +126,7 @@ def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
 
 
 def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return a critique of the draft. It lists the findings of `plan_medium` and the demands that no step satisfies."""
+    """Return a critique of the draft. It lists the errors of `plan_medium` and the demands that no step satisfies."""
     draft = request.dependency("plan")
     steps = [step for step in draft.get("steps") or () if isinstance(step, Mapping)]
     taken = {name for step in steps for name in step.get("satisfies") or ()}
@@ -169,4 +169,4 @@ AUTHORS: Mapping[str, Callable[[TemplateRequest, PlanTemplate], dict[str, Any]]]
     "critique": critique,
     CLASSIFIER: unclear_cause,
 }
-"""The function that makes each role's artifact."""
+"""The functions that make the artifacts, by role."""

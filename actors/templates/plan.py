@@ -24,9 +24,9 @@ from actors.values.requirements import (
 WORDS_MIN = 5
 """The fewest words from which a template plans without a question. Texts that name a file may have fewer."""
 FILES_MAX = 20
-"""The most files that an artifact names."""
+"""The largest number of files that an artifact names."""
 DEMANDS_MAX = 200
-"""The most demands that a plan satisfies."""
+"""The largest number of demands that a plan satisfies."""
 R_MAX = 100
 """The limit of a plan's retry budget if the settings have none (`r_max` in docs/reference/workflow.md)."""
 QUESTIONS = (
@@ -155,11 +155,11 @@ def _list(value: Any) -> list[Any]:
 
 
 REPETITIONS_MAX = 6
-"""The most repetitions of a step. With more demands, several share one repetition."""
+"""The largest number of repetitions of a step. With more demands, several share one repetition."""
 BRIEF_MAX = 60
-"""The most characters of a demand in the name of a step."""
+"""The largest number of characters of a demand in the name of a step."""
 FILES_SHOWN = 4
-"""The most files that one sentence names."""
+"""The largest number of files that one sentence names."""
 BASIS = (
     "A template, not a plan for your problem: the steps of {name} are shipped, and only the title, the named files and "
     "the demands are filled in. A language model (-m NAME) plans for the problem itself."

@@ -18,7 +18,7 @@ GIT_SECONDS = 120.0
 CALL_SECONDS = 300.0
 """The time limit of a call of `worktree:diff` or `workspace:merge`, in seconds."""
 PATHS_SHOWN = 5
-"""The most paths that a reason names."""
+"""The largest number of paths that a reason names."""
 LINK, SUBMODULE = "120000", "160000"
 """The modes of a symbolic link and of a submodule in a tree of git."""
 

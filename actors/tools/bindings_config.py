@@ -69,7 +69,7 @@ class StepTokens(Config):
     guard: PlanName | None = None
     """The name under `guards` that checks the step; null for none."""
     retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
-    """The most attempts, the first included."""
+    """The largest number of attempts, the first included."""
 
 
 class Binding(Config):

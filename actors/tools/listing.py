@@ -20,12 +20,12 @@ from actors.tools.workspace import key_of
 from runtime.journal.folder import prepare_folder
 
 FILES_MAX = 20_000
-"""The most files in a listing."""
+"""The largest number of files in a listing."""
 DEPTH_MAX = 64
-"""The most folders within each other."""
+"""The largest number of folders that lie within each other."""
 TOTAL_BYTES_MAX = 512 * 1024 * 1024
-"""The most bytes of files that are read for one listing. Files that are unchanged since the last listing are not
-read.
+"""The largest number of bytes of files that are read for one listing. Files that are unchanged since the last listing
+are not read.
 """
 KEPT = 50
 """How many listings of a workspace are kept."""

@@ -24,9 +24,9 @@ from pydantic import ValidationError
 from runtime.process.group import StreamLines
 
 BYTES_MAX = 16 * 1024 * 1024
-"""The most bytes that a server may send in one call, all messages together."""
+"""The largest number of bytes that a server may send in one call, all messages together."""
 LINE_BYTES_MAX = 8 * 1024 * 1024
-"""The most bytes of one message from a program."""
+"""The largest number of bytes in one message from a program."""
 ERRORS_MAX = 2_000
 """How many bytes of a program's standard error are kept: the last ones."""
 CLOSE_SECONDS = 2.0

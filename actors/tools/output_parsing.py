@@ -24,7 +24,7 @@ from runtime.core.events import Value
 _VALUE = re.compile(r"(?<!\\[pP])\{([a-z][a-z0-9_]*)\}")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,16}")
 TOKEN_VALUE_MAX = 1_000
-"""The most characters of a token's value: as many as an argument may have."""
+"""The largest number of characters in a token's value: as many as an argument may have."""
 
 assert TOKEN_VALUE_MAX <= TEXT_CHARACTERS_MAX
 

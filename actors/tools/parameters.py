@@ -11,7 +11,7 @@ from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error
 
 PATTERN_CHARACTERS_MAX = 1_000
-"""The most characters of a pattern."""
+"""The largest number of characters in a pattern."""
 
 
 @lru_cache(maxsize=256)
@@ -79,9 +79,9 @@ def _pattern_matches(pattern: str, text: str) -> bool:
 
 
 TEXT_CHARACTERS_MAX = 1_000
-"""The most characters of one argument."""
+"""The largest number of characters in one argument."""
 PATH_BYTES_MAX = 1_024
-"""The most bytes of a path below the workspace."""
+"""The largest number of bytes in a path below the workspace."""
 INTEGER_MAX = 2**53
 """The largest magnitude of an integer. Every JSON reader keeps it exactly."""
 

@@ -25,7 +25,7 @@ from actors.tools.workspace import Workspace
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The most bytes of a Python file."""
+"""The largest number of bytes in a Python file."""
 
 
 _RUNNING: dict[str, Lock] = {}

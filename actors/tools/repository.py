@@ -27,7 +27,7 @@ SECONDS = 10.0
 a pipe.
 """
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
-"""The most bytes that a command may print."""
+"""The largest number of bytes that a command may print."""
 _HARMLESS = {
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
@@ -141,11 +141,11 @@ def _environment(workspace: Path, own: Mapping[str, str]) -> dict[str, str]:
 
 
 FILES_MAX = 50_000
-"""The most files in a snapshot."""
+"""The largest number of files in a snapshot."""
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""The most bytes of one file. A larger one is left out."""
+"""The largest number of bytes in one file. A larger one is left out."""
 TOTAL_BYTES_MAX = 1024 * 1024 * 1024
-"""The most bytes of all files together."""
+"""The largest number of bytes in all files together."""
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
 
 

@@ -13,7 +13,7 @@ WORKSPACE_SNAPSHOT = "workspace:snapshot"
 SNAPSHOT_SECONDS = 300.0
 """The time limit of a snapshot, in seconds."""
 PATHS_BYTES_MAX = 200_000
-"""The most bytes of each list of paths in a snapshot."""
+"""The largest number of bytes in each list of paths in a snapshot."""
 _NAME_CHARACTERS_MAX = 80
 
 

@@ -123,7 +123,7 @@ class AgentSpec(Value):
     report: Literal["claude", "codex", "none"]
     """The form of its output, from which its result and its cost are read."""
     micro_usd_max: int
-    """The most that a call may cost, in micro-dollars."""
+    """The largest cost of a call, in micro-dollars."""
     parameters: Mapping[str, Parameter] = Field(default_factory=dict, exclude_if=operator.not_)
     """Always empty: an agent has no parameters."""
     output_bytes: int

@@ -97,11 +97,11 @@ TIMEOUT_SECONDS = 300.0
 OUTPUT_BYTES = 65_536
 """The default number of bytes of a call's output that are kept."""
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""The most bytes of output that a tools file may ask for."""
+"""The largest number of bytes of output that a tools file may ask for."""
 FILE_BYTES = 65_536
 """The default of the most bytes of the files that a model reads or writes."""
 FILE_BYTES_MAX = 262_144
-"""The most bytes of files that a tools file may ask for."""
+"""The largest number of bytes of files that a tools file may ask for."""
 ENVIRONMENT = ("PATH", "HOME", "LANG")
 """The environment variables that a command sees by default."""
 
@@ -301,7 +301,7 @@ class ModelFile(Config):
     missing: Literal["empty", "failure"] = "failure"
     """Whether a context file that does not exist counts as empty or fails the step."""
     file_bytes: int = Field(default=FILE_BYTES, ge=1, le=FILE_BYTES_MAX)
-    """The most bytes of the file written, and of all files read together."""
+    """The largest number of bytes in the file written, and in all files read together."""
 
     @checks(mode="after")
     def _check_paths(self) -> "ModelFile":
@@ -334,7 +334,7 @@ class AgentCommand(Config):
     """The form of its output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
     `none`: the cost of a call is unknown, and `max_cost_usd` is charged."""
     max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
-    """The most dollars of a call: they are reserved in the run's budget, and work that cost more is not merged."""
+    """The largest cost of a call in dollars. The run's budget reserves it, and work that cost more is not merged."""
     timeout_seconds: float = Field(gt=0, le=86_400)
     """The time limit of a call, in seconds. After it, its processes are killed and its work is not merged."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
@@ -346,9 +346,9 @@ class AgentCommand(Config):
     repeatable: bool = False
     """Whether it is called again after a crash without asking a person; its unfinished work is not merged."""
     max_files: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
-    """The most files that it may change."""
+    """The largest number of files that it may change."""
     max_diff_bytes: Annotated[int, Field(strict=True, ge=1, le=OUTPUT_BYTES_MAX)] = 262_144
-    """The most bytes of its changes as a diff."""
+    """The largest number of bytes in its changes as a diff."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
     """How many bytes of its final text are kept."""
 

@@ -50,11 +50,11 @@ class AgentTerms(Value):
     instructions: str
     """The instructions in the tools file; the prompt adds the plan's step."""
     micro_usd_max: int
-    """The most that the call may cost, in micro-dollars."""
+    """The largest cost of the call, in micro-dollars."""
     files_max: int
-    """The most files that the agent may change."""
+    """The largest number of files that the agent may change."""
     diff_bytes_max: int
-    """The most bytes of the agent's changes, as a diff."""
+    """The largest number of bytes in the agent's changes, as a diff."""
 
 
 class ToolUse(Value):
@@ -117,7 +117,7 @@ class ModelUse(Value):
     missing: Literal["empty", "failure"]
     """Whether a context file that does not exist counts as empty or fails the step. `file` itself may be missing."""
     file_bytes_max: int
-    """The most bytes of the file written, and of all files read together."""
+    """The largest number of bytes in the file written, and in all files read together."""
     repeatable: Literal[True] = True
     """Always True: the file is replaced as a whole, so a second call does no harm."""
     risky: bool

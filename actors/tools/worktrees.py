@@ -45,7 +45,7 @@ from runtime.logs.redact import Redactor
 GIT_VERSION = (2, 38)
 """The first release of git that can merge trees without a working tree."""
 CONTENT_BYTES_MAX = 32 * 1024 * 1024
-"""The most bytes for which a diff is made: all changed files together, before and after the change."""
+"""The largest number of bytes for which a diff is made: all changed files together, before and after the change."""
 RAW = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
 """The command of git that lists the paths that differ between two trees."""
 

@@ -29,11 +29,11 @@ QUANTITY = "quantity"
 """
 
 ANSWER_MAX = 100_000
-"""The most characters of an answer. Longer material belongs in the problem of a new run."""
+"""The largest number of characters in an answer. Longer material belongs in the problem of a new run."""
 SCHEMA_BYTES_MAX = 10_000
-"""The most bytes of a question's schema as JSON: enough for several hundred choices."""
+"""The largest number of bytes in a question's schema as JSON: enough for several hundred choices."""
 SHOWN_MAX = 300
-"""The most characters of an answer that an error message quotes."""
+"""The largest number of characters of an answer that an error message quotes."""
 
 _YES_NO_WORDS = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no", "false": "no"}
 

@@ -17,7 +17,7 @@ LENGTH = "length"
 FILTERED = "content_filter"
 """The finish reason of a reply that a content filter stopped."""
 LARGE = 64 * 1024
-"""The most characters of an artifact whose parsed value is kept in memory, where it needs up to 30 times more space."""
+"""The largest number of characters in an artifact whose parsed value is kept. It needs up to 30 times more memory."""
 
 
 @dataclass(frozen=True)

@@ -198,15 +198,15 @@ class Verdict(Value):
 
 
 FINDINGS_MAX = 100
-"""The most findings of a verdict, not counting the last one, which says how many were left out."""
+"""The largest number of findings in a verdict, not counting the last one, which says how many were left out."""
 TEXT_MAX = 4_000
-"""The most characters of a message, a place or a code."""
+"""The largest number of characters in a message, a place or a code."""
 TOKENS_MAX = 1_000
-"""The most tokens of one finding."""
+"""The largest number of tokens in one finding."""
 TRACE_CHARACTERS_MAX = 100_000
-"""The most characters of a trace. A longer one is left out, since a part of it cannot be replayed."""
+"""The largest number of characters in a trace. A longer one is left out, since a part of it cannot be replayed."""
 VERDICT_BYTES_MAX = 4 * 1024 * 1024
-"""The most bytes of a recorded verdict as JSON; the journal accepts events of up to 64 MiB."""
+"""The largest number of bytes in a recorded verdict as JSON; the journal accepts events of up to 64 MiB."""
 
 
 def limit_verdict(verdict: Verdict) -> Verdict:

@@ -135,9 +135,9 @@ class Given(Value):
 
 
 ATTACHMENT_BYTES_MAX = 64_000
-"""The most bytes of one attached file or listing; a longer one is cut."""
+"""The largest number of bytes in one attached file or listing; a longer one is cut."""
 ATTACHMENTS_BYTES_MAX = 256_000
-"""The most bytes of all attachments with their names: about 64,000 tokens in every prompt of the run."""
+"""The largest number of bytes in all attachments with their names: about 64,000 tokens in every prompt of the run."""
 
 
 class Attachment(Value):

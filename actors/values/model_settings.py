@@ -33,13 +33,13 @@ EXTRAS = frozenset({"extra_body", "extra_headers"})
 OWN = frozenset({"context_window", "compact"})
 """The settings that this program uses itself and does not send."""
 EXTRA_BYTES_MAX = 16_000
-"""The most bytes of `extra_body`, written as JSON."""
+"""The largest number of bytes in `extra_body`, written as JSON."""
 NAME_SHOWN_MAX = 80
-"""The most characters of the path to a wrong value in an error."""
+"""The largest number of characters in the path to a wrong value in an error."""
 DEPTH_MAX = 20
-"""The most levels of mappings and lists in `extra_body`."""
+"""The largest number of levels of mappings and lists in `extra_body`."""
 HEADERS_MAX = 20
-"""The most extra headers."""
+"""The largest number of extra headers."""
 
 _CLIENT = frozenset(
     {
@@ -106,8 +106,9 @@ class ModelSettings(Config):
     context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
         default=None, exclude_if=_is_not_set
     )
-    """The most tokens of a prompt and its reply together. The setting is not sent, and neither is a longer prompt.
-    Without it, the server is asked."""
+    """The largest number of tokens in a prompt and its reply together. The setting is not sent, and neither is a longer
+    prompt. Without it, the server is asked.
+    """
     compact: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=operator.not_)
     """Whether the shorter texts of prompts are used, for a model with a small context window. The setting is not
     sent."""

@@ -15,11 +15,11 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
 }
 """The answer schema for each value of a question's `type`."""
 CHOICES_MAX = 50
-"""The most choices of a question."""
+"""The largest number of choices in a question."""
 CHOICE_LENGTH_MAX = 200
-"""The most characters of a choice."""
+"""The largest number of characters in a choice."""
 QUESTIONS_MAX = 1_000
-"""The most questions of one artifact that are read."""
+"""The largest number of questions of one artifact that are read."""
 
 _QUESTION: dict[str, Any] = {
     "question": {"type": "string"},

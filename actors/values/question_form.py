@@ -17,9 +17,9 @@ from actors.values.format import shorten
 from runtime.core.events import Value
 
 SENTENCE_MAX = 600
-"""The most characters of the question's sentence."""
+"""The largest number of characters in the question's sentence."""
 SHOWN_MAX = 20_000
-"""The most characters of the text below the sentence."""
+"""The largest number of characters in the text below the sentence."""
 
 
 Priority = Literal["high", "normal", "low"]

@@ -87,7 +87,7 @@ _LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with", "readings"
 """The optional fields that are lists of texts."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _SENTENCE_MAX = 400
-"""The most characters of a sentence that becomes a goal."""
+"""The largest number of characters in a sentence that becomes a goal."""
 
 
 def requirement_id(quote: str) -> str:
@@ -171,7 +171,7 @@ EVIDENCE = "evidence"
 FOR_TYPE = "for_type"
 """The optional field of the problem type that the strategy is for."""
 ITEMS_MAX = 1_000
-"""The most key steps, and the most items of evidence, that are read."""
+"""The largest number of key steps, and of items of evidence, that are read."""
 
 
 class KeyStep(NamedTuple):

@@ -8,9 +8,9 @@ import click
 from click.shell_completion import CompletionItem
 
 RUNS_MAX = 100
-"""The most runs that are offered, the newest."""
+"""The largest number of runs that are offered. Older runs are left out."""
 READ_MAX = 20
-"""The most runs that are read for their questions while no run is named."""
+"""The largest number of runs that are read for their questions while no run is named."""
 SEARCHES = (
     "depth_first",
     "beam:3",

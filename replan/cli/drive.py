@@ -68,7 +68,7 @@ def _grace_text(grace: float | None) -> str:
 
 
 ANSWER_SHOWN_MAX = 200
-"""The most characters that are shown of an answer that was given elsewhere."""
+"""The largest number of characters that are shown of an answer from elsewhere."""
 
 
 async def converse(

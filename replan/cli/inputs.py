@@ -12,9 +12,9 @@ from replan.cli.terminal.console import notice
 from runtime.core.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
-"""The most bytes of an answer that a run accepts (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
+"""The largest number of bytes in an answer to a run (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
 MESSAGE_BYTES_MAX = 40_000
-"""The most bytes of a note or requirement that a run accepts (`actors.run.inbox.MESSAGE_MAX` characters)."""
+"""The largest number of bytes in a note or requirement for a run (`actors.run.inbox.MESSAGE_MAX` characters)."""
 
 
 def read_problem(argument: str) -> str:

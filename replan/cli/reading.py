@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_MAX = 20
-"""The most finished runs that `resume --last` reads, to see whether a message has reopened them."""
+"""The largest number of finished runs that `resume --last` reads, to see whether a message has reopened them."""
 
 FIRST_ROWS = 100
 """How many status rows are read first when the newest run is wanted."""

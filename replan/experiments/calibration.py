@@ -138,7 +138,7 @@ class CrosswordTree:
     deepest: int = 0
     """Right words in the first state of that depth."""
     best: int = 0
-    """The most right words in any state."""
+    """The largest number of right words in any state."""
 
     def search(self, level: int = 0, right: int = 0, wrong: int = 0) -> None:
         """Visit the candidates for one word, and search below each that is not pruned."""

@@ -229,9 +229,9 @@ class ExecutionPolicy(Config):
     policy: str = "default"
     """The rule table: a shipped name, or a path relative to this file."""
     replans_max: Times = REPLANS
-    """The most replans of an execution."""
+    """The largest number of replans in an execution."""
     questions_max: Times = QUESTIONS
-    """The most questions about failures; questions about interrupted calls come on top."""
+    """The largest number of questions about failures; questions about interrupted calls come on top."""
 
 
 class ExecutionExperiment(Config):

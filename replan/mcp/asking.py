@@ -29,7 +29,7 @@ from runtime.logs.terminal_text import clean
 FIELD = "answer"
 """The name of the only field of a form."""
 TEXT_MAX = 4_000
-"""The most characters of a question that a form shows; the tool `questions` returns all of it."""
+"""The largest number of characters of a question that a form shows; the tool `questions` returns all of it."""
 
 
 def is_shown(question: Mapping[str, Any]) -> bool:
@@ -87,7 +87,7 @@ def answer_of(filled: ElicitResult) -> str | None:
 
 
 FORMS_MAX = 5
-"""The most questions that are asked in one round."""
+"""The largest number of questions that are asked in one round."""
 FORM_SECONDS = 600.0
 """How long an older client's user may fill in one form while the call stays open, in seconds."""
 TRIES_MAX = 3

@@ -19,7 +19,7 @@ from runtime.core.errors import UsageProblem
 TASKS = "io.modelcontextprotocol/tasks"
 """The name of the extension for tasks, with which a call that starts a run returns a task."""
 ANSWER_BYTES_MAX = 1024 * 1024
-"""The most bytes of one answer as JSON. It is sent twice, as text and as a structure."""
+"""The largest number of bytes in one answer as JSON. It is sent twice, as text and as a structure."""
 LOCAL = Principal("mcp", "control")
 """The caller over stdio: the user's own program, which has started the server."""
 

@@ -27,9 +27,9 @@ from replan.web.server import loopback_names
 PATH = "/mcp"
 """The path of the only address."""
 SESSIONS_MAX = 100
-"""The most open sessions of clients that speak an older version. Newer clients have no sessions."""
+"""The largest number of open sessions of clients that speak an older version. Newer clients have no sessions."""
 CLIENT_SESSIONS_MAX = 20
-"""The most open sessions of one token. One more ends the session of that token that has been idle the longest."""
+"""The largest number of open sessions of one token. One more ends the token's session that was idle the longest."""
 IDLE_SECONDS = 1800.0
 """How long a session lasts without a request, in seconds."""
 

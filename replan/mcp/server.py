@@ -52,13 +52,13 @@ from runtime.core.errors import ReplanError, UsageProblem
 from runtime.logs import log
 
 ROWS_MAX = 50
-"""The most runs that are listed, the newest first."""
+"""The largest number of runs that are listed, the newest first."""
 RUNS = "replan://runs"
 """The address of the list of runs."""
 QUERY_LENGTH_MAX = 1000
-"""The most characters of the conditions of a list."""
+"""The largest number of characters in the conditions of a list."""
 PAGE_DIGITS_MAX = 6
-"""The most digits of the number of a page."""
+"""The largest number of digits in the number of a page."""
 JSON = "application/json"
 
 _OF_RUN = re.compile(r"replan://runs/([^/?#]{1,64})/(result|plan|tree)")

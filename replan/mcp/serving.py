@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import anyio
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
-"""The longest message, in bytes. No tool accepts so long arguments."""
+"""The longest message, in bytes. No tool accepts arguments of that length."""
 
 
 async def serve_stdio(server: Server[Any]) -> None:

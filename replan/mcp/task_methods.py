@@ -41,7 +41,7 @@ from runtime.core.pydantic_messages import describe
 from runtime.logs import log
 
 TASKS_MAX = 50
-"""The most tasks that one subscription follows."""
+"""The largest number of tasks that one subscription follows."""
 
 TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
 """The notification with the state of a task."""

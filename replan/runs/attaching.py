@@ -19,9 +19,9 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARK, Redactor, secrets_in
 
 LISTED_MAX = 1_000
-"""The most paths of a listing. If there are more, those of the upper folders are kept."""
+"""The largest number of paths in a listing. If there are more, those of the upper folders are kept."""
 NAMED_MAX = 20
-"""The most files of a repository that are attached because the text names them."""
+"""The largest number of files of a repository that are attached because the text names them."""
 SECRET_BYTES_MAX = 4096
 """How many bytes are read beyond the limit, to recognise secrets that begin before it."""
 GIT_SECONDS = 20.0

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
 RECORDS_MAX = 20_000
-"""The most records in memory for all kept runs together, about 5 KiB each. The run read least recently is dropped."""
+"""The largest number of records in memory for all kept runs, about 5 KiB each. The run read longest ago is dropped."""
 VIEWS_MAX = 8
-"""The most results of runs that are kept, those used last."""
+"""The largest number of results of runs that are kept. Those used last are kept."""
 AT_ONCE_MAX = 500
-"""The most records that are folded at once, in some 50 ms. More are folded in a thread, beside other tasks."""
+"""The largest number of records that are folded at once, in some 50 ms. More are folded in a thread."""
 MARK = 200
 """How many records are between two kept states, so that a page of records need not fold the whole run."""
 

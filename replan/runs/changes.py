@@ -134,7 +134,7 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
 
 
 WHY_MAX = 500
-"""The most characters of the reason that is recorded for a run that cannot be driven."""
+"""The largest number of characters in the reason that is recorded for a run that cannot be driven."""
 
 
 async def record_crash(engine: Engine, run: str, error: Exception) -> None:

@@ -81,7 +81,7 @@ async def check_own(engine: "RunReader", run: str, way: str) -> None:
 
 
 LINKED_MAX = 20
-"""The most runs made from another run that are listed."""
+"""The largest number of listed runs that were made from another run."""
 
 
 class LinkedRun(NamedTuple):

@@ -202,7 +202,7 @@ def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
 
 
 SHOWN_MAX = 200
-"""The most characters that are shown of an answer that was given before."""
+"""The largest number of characters that are shown of an earlier answer."""
 
 
 @dataclass(frozen=True, slots=True)

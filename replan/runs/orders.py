@@ -39,7 +39,7 @@ from runtime.logs.redact import Redactor, secrets_in
 DEFAULT = "default"
 """The name of the home's own model."""
 UPLOADS_MAX = 20
-"""The most files that one run can be started with."""
+"""The largest number of files that one run can be started with."""
 
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
 _THINGS = {

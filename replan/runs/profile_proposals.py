@@ -29,7 +29,7 @@ WORKFLOW = "configs/proposals/profile.yaml"
 CALLS = 6
 """The default limit of calls: `max_total_calls` of the workflow."""
 PASSAGES_SHOWN = 12
-"""The most passages of the documents that the model is shown."""
+"""The largest number of passages of the documents that the model is shown."""
 
 
 def prepare_proposal(
@@ -113,9 +113,9 @@ def profile_path(output: str | None) -> Path:
 FOLDER = "profiles"
 """The folder of kept profiles, within the home."""
 KEPT_MAX = 500
-"""The most kept profiles of one home."""
+"""The largest number of kept profiles in one home."""
 TEXT_BYTES_MAX = 64 * 1024
-"""The most bytes of one profile as YAML."""
+"""The largest number of bytes in one profile as YAML."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SOURCE = "profile"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
 READ_TRIES = 10
-"""How often a run is read until its records and its row agree. Even the fastest driver needs fewer tries."""
+"""How often a run is read at most, until its records and its row agree. Even the fastest driver needs fewer tries."""
 
 
 class RunReader:
@@ -47,9 +47,9 @@ class RunReader:
         return Loaded(kind, fold(kind.machine, (record.event for record in records)), records)
 
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
-        """Return a run, and its status row after the same record. Raises the errors of `read`.
+        """Return a run and its status row, both after the same record. Raises the errors of `read`.
 
-        If a driver has appended in between, the journal is read again, at most `READ_TRIES` times.
+        If a driver appends a record in between, both are read again, at most `READ_TRIES` times.
         """
         loaded, row = await self.read(run), await self.journal.row(run)
         for _ in range(READ_TRIES - 1):
@@ -72,7 +72,7 @@ class RunReader:
         return self.view(run, loaded.kind, loaded.state, status, with_inbox)
 
     def view(self, run: str, kind: "AnyKind", state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return the result of a run in a state; `with_inbox` is the state after the messages of its inbox."""
+        """Return the result of a run in a state. `with_inbox` is the state after the messages in the run's inbox."""
         from actors.run.result import RunView  # noqa: PLC0415 -- as the module says
 
         common = state if with_inbox is None else with_inbox
@@ -80,11 +80,11 @@ class RunReader:
         return kind.views.result(RunView(run, status, state, common, program(), lines))
 
     async def has_host(self, kind: str, format: int) -> bool:
-        """Tell whether a running host of this home drives runs of a kind in a format. Asking wakes nobody."""
+        """Tell whether a running host of this home drives runs of a kind in a format. It wakes no host."""
         return any(is_drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
-        """Return a run's state with the unread messages of its inbox accepted as facts. No decision is made.
+        """Return a run's state after the unread messages of its inbox are accepted as facts. No decision is made.
 
         So people see their own messages at once, even if no process drives the run.
         """
@@ -95,7 +95,7 @@ class RunReader:
         return await self.with_inbox(run, await self.read(run))
 
     async def common_with_inbox(self, run: str) -> "RunState[Any] | None":
-        """Return the common part of a run's state after the messages in its inbox; None before it began.
+        """Return the common part of a run's state after the messages in its inbox; None if the run has not begun.
 
         Raises the errors of `read`.
         """
@@ -103,11 +103,11 @@ class RunReader:
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the status rows that match, each with its status for people, who see their own messages at once.
+        """Return the matching status rows, each with the status that people see. Their own messages change it at once.
 
-        Rows of runs that are steps are left out. Only runs that wait with unread messages are read. If all questions of
-        such a run have been answered, it does not wait any more; if another question is open, the row names that one. A
-        run that cannot be read, such as one of an unknown kind, has the status of its row.
+        Runs that are steps of other runs are left out. A run is read only if it waits and has unread messages. If the
+        messages answer all its questions, the run no longer waits. If another question is open, the row names that
+        question. A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
         rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(replace(which, tops=True)):
@@ -126,10 +126,10 @@ class RunReader:
         return rows
 
     async def row_page(self, which: RunFilter, query: "RowQuery") -> tuple[list[tuple[RunRow, str]], int]:
-        """Return the rows of the page that the filter names, and how many there are on all pages.
+        """Return the rows of the page that `which` selects, and the number of rows on all pages.
 
-        If the journal cannot select the rows itself, all runs are read: to match the query, and to find the status for
-        people.
+        If the journal cannot select the rows itself, all rows are loaded, and each is compared with the status and the
+        query.
         """
         if which.status is None and query == RowQuery():
             return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs
@@ -147,18 +147,21 @@ ORDERS: Mapping[str, Callable[[RunRow], float] | None] = {
     "calls": lambda row: row.calls,
     "cost": lambda row: row.micro_usd,
 }
-"""The orders of a list of runs, each with the number by which rows descend; None for the journal's, newest first."""
+"""The orders of a list of runs, by name. The function returns the number by which runs are sorted, largest first.
+
+None keeps the order of the journal, newest first.
+"""
 
 
 @dataclass(frozen=True)
 class RowQuery:
-    """The filter and the order of a list of runs."""
+    """A filter and an order for a list of runs."""
 
     text: str = ""
-    """Text that the id, title or kind must contain; empty for any."""
+    """A text that the id, title or kind must contain; empty if any run matches."""
     kind: str = ""
     micro_usd_min: int = 0
-    """The least cost in micro-dollars. The cost of a run counts as 0 if it is unknown."""
+    """The smallest cost, in micro-dollars. The cost of a run counts as 0 if it is unknown."""
     order: str = "newest"
 
     def matches(self, row: RunRow) -> bool:
@@ -175,4 +178,4 @@ class LightRunReader(RunReader):
 
     journal: Readable[Any]
     kinds: "Kinds"
-    """The kinds of runs that are known here."""
+    """The known kinds of runs."""

@@ -29,9 +29,9 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 TOOLS_FILE = "tools.yaml"
 """The name of the tools file in the home, which is used if no file is named."""
 TOKENS_MAX = 1_000
-"""The most tokens of a goal, and the most tokens that hold at the beginning."""
+"""The largest number of tokens in a goal, and of tokens that hold at the beginning."""
 TOKEN_CHARACTERS_MAX = 200
-"""The most characters of one token."""
+"""The largest number of characters in one token."""
 MODEL = "template:feature"
 """The default model of such a run. It runs in this process, and is never called."""
 

@@ -24,7 +24,7 @@ from actors.values.format import format_count, money
 from runtime.core.ledger import MICRO
 
 ATTACHMENT_FRAME_BYTES = 400
-"""The most bytes of the headings and delimiters around one attachment."""
+"""The largest number of bytes in the headings and delimiters around one attachment."""
 HEADING_FIELD_BYTES = 200
 """How many bytes are counted for what is filled into a heading, such as a number or the id of a node."""
 

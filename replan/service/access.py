@@ -18,7 +18,7 @@ from runtime.core.errors import UsageProblem
 SIGN_IN_SECONDS = 60.0
 """The seconds for which a one-time token is valid."""
 TOKENS_MAX = 100
-"""The most tokens of programs."""
+"""The largest number of tokens of programs."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
@@ -118,7 +118,7 @@ def _not_expired(ends: Mapping[str, float], now: float) -> dict[str, float]:
 SESSION_SECONDS = 12 * 3600.0
 """The length of a session in seconds."""
 SESSIONS_MAX = 100
-"""The most sessions at a time. For a new one, the session that ends first is dropped."""
+"""The largest number of sessions at a time. For a new one, the session that ends first is dropped."""
 
 
 class Sessions:

@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 OWN = "replan"
 """The key of `forwardedProps` that is read. It holds keys of a run to start, such as `workflow`."""
 MESSAGES_MAX = 2_000
-"""The most messages of one request."""
+"""The largest number of messages in one request."""
 
 
 class AgUiBody(SentBody):

@@ -16,9 +16,9 @@ from replan.service.bodies import ChangedLimits, Got, Name, SentBody, StartFork
 from replan.setup.limit_fields import with_limits
 
 WAIT_SECONDS_MAX = 50.0
-"""The most seconds of one `wait`. Clients give up a call after a minute."""
+"""The largest number of seconds that one `wait` may take. Clients give up a call after a minute."""
 GIVEN_MAX = 200
-"""The most values that an acquisition is started with."""
+"""The largest number of values that an acquisition is started with."""
 
 RunId = Annotated[str, Field(min_length=1, max_length=64, description="The id of a run.")]
 QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The id of a question, as RUN/QUESTION.")]

@@ -25,13 +25,13 @@ class RequestRefused(ReplanError):
 
 
 FAILURES_MAX = 10
-"""The most failed sign-ins in a minute. Further ones are answered late, with the status 429."""
+"""The largest number of failed sign-ins in a minute. Further ones are answered late, with the status 429."""
 WRITES_MAX = 60
-"""The most writes of one client in a minute."""
+"""The largest number of writes of one client in a minute."""
 STREAMS_MAX = 20
-"""The most open streams of one client. A browser opens one for each visible tab."""
+"""The largest number of open streams of one client. A browser opens one for each visible tab."""
 STREAMS_ALL_MAX = 256
-"""The most open streams of all clients together."""
+"""The largest number of open streams of all clients together."""
 MINUTE = 60.0
 """The length of the period in which actions are counted, in seconds."""
 CLIENTS_MAX = 1000

@@ -16,7 +16,7 @@ LOOK_SECONDS = 0.05
 PING_SECONDS = 15.0
 """How often an idle stream gets a comment, in seconds, so that a broken connection is noticed."""
 SHARED_MAX = 64
-"""The most shared answers at a time; the one that was used least recently is dropped."""
+"""The largest number of shared answers at a time; the one that was used least recently is dropped."""
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from runtime.core.ledger import MICRO
 from runtime.journal.port import RunFilter, RunRow
 
 QUESTIONS_MAX = 200
-"""The most questions of one answer."""
+"""The largest number of questions in one answer."""
 
 _CHECKS = trio.CapacityLimiter(1)
 """Lets one plan at a time be checked, because a check uses one processor for up to seconds."""
@@ -135,7 +135,7 @@ def _next_step_text(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
 
 
 QUERY_MAX = 100
-"""The most characters of a search."""
+"""The largest number of characters in a search."""
 USD_MAX = 10**9
 """An amount in dollars that is higher than the cost of any run."""
 PAGE_MAX = 999_999

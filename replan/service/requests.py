@@ -15,7 +15,7 @@ from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.pydantic_messages import describe
 
 PLACE_MAX = 200
-"""The most characters of a place that an error names."""
+"""The largest number of characters of a place that an error names."""
 
 
 @dataclass(frozen=True, slots=True)

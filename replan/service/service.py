@@ -26,7 +26,7 @@ from runtime.drive.options import DriveOptions, Stop
 from runtime.host.notices import OutsideTrouble, Report
 
 WAITING_MAX = 100
-"""The most runs that may wait to be resumed."""
+"""The largest number of runs that may wait to be resumed."""
 
 
 async def resume_requested(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:

@@ -22,12 +22,12 @@ from runtime.core.errors import UsageProblem
 T = TypeVar("T")
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The most bytes of `web.json`."""
+"""The largest number of bytes in `web.json`."""
 NAME, LOCK, STARTS = "web.json", "web.lock", "starts.sqlite3"
 STARTS_MAX = 1000
-"""The most starts of one client that are kept, the newest."""
+"""The largest number of starts of one client that are kept. Older ones are dropped."""
 CLIENTS_MAX = 1000
-"""The most clients whose starts are kept: those that have started a run last."""
+"""The largest number of clients whose starts are kept: those that have started a run last."""
 DAY = 86_400.0
 KEPT_SECONDS = 30 * DAY
 """How long a start is kept, in seconds."""

@@ -20,9 +20,9 @@ from runtime.models.providers import PROVIDERS, Provider
 PROBE_SECONDS = 0.3
 """How long to wait for the answers of all local servers together, in seconds."""
 LIST_BYTES_MAX = 1_000_000
-"""The most bytes that are read of a list of models."""
+"""The largest number of bytes that are read of a list of models."""
 SHOWN_MAX = 3
-"""The most models of one server that are shown."""
+"""The largest number of models of one server that are shown."""
 TEMPLATES = tuple(f"template:{name}" for name in TEMPLATE_NAMES)
 """The templates in the form of `--model`."""
 PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}

@@ -19,7 +19,7 @@ PREFIX = "whsec_"
 SECRET_BYTES = range(24, 65)
 """The number of bytes that a secret may have, as Standard Webhooks says."""
 SECRETS_MAX = 4
-"""The most secrets that sign a message. One is usual; two are in use while one is replaced."""
+"""The largest number of secrets that sign a message. One is usual; two are in use while one is replaced."""
 
 WebhookEvent = Literal["waiting", "parked", "finished"]
 
@@ -147,7 +147,7 @@ class Answering:
 AFTER_MAX = 366 * 86_400
 """The longest time from a question to a step, in seconds."""
 STEPS_MAX = 20
-"""The most steps of one rule."""
+"""The largest number of steps in one rule."""
 
 After = Annotated[float, Field(gt=0, allow_inf_nan=False), duration_up_to(AFTER_MAX), duration_schema(AFTER_MAX)]
 

@@ -52,7 +52,7 @@ def make_guard(
 
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The most bytes of a file with plug-ins."""
+"""The largest number of bytes in a file with plug-ins."""
 _MARKS = "mark a function with @replan.guard or @replan.generator"
 
 

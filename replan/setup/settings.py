@@ -143,9 +143,9 @@ class HomeBudgetEntry(Config):
     """The budget of all runs of the home together for a UTC day."""
 
     calls: int | None = Field(default=None, ge=1)
-    """The most model calls in a UTC day; without it there is no limit."""
+    """The largest number of model calls in a UTC day; without it there is no limit."""
     usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
-    """The most dollars in a UTC day; without it there is no limit."""
+    """The largest cost in a UTC day, in dollars; without it there is no limit."""
     when_spent: Literal["wait", "end"] = "wait"
     """Whether a run that would use more waits for the next day, or ends."""
 
@@ -158,16 +158,16 @@ class HomeBudgetEntry(Config):
 
 
 class HostEntry(Config):
-    """The most runs and calls of one process at a time."""
+    """The largest number of runs and calls of one process at a time."""
 
     runs_max: int = Field(default=1000, ge=1)
-    """The most runs that a host drives at once."""
+    """The largest number of runs that a host drives at once."""
     model_calls_max: int = Field(default=64, ge=1)
-    """The most calls in flight to one provider."""
+    """The largest number of calls in flight to one provider."""
     model_calls_max_by_provider: Mapping[str, int] = Field(default_factory=dict)
     """The same for some providers, by the name of their server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
-    """The most calls in flight for one run."""
+    """The largest number of calls in flight for one run."""
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Self:
@@ -210,9 +210,9 @@ class ClientsEntry(Config):
     tenant: str = ""
     """The tenant of runs that clients start, which they cannot choose; empty for none."""
     runs_at_once: int = Field(default=4, ge=1)
-    """The most runs of one client that are under way; those that wait for a person are not counted."""
+    """The largest number of runs of one client that are under way; those that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)
-    """The most runs that one client starts in 24 hours."""
+    """The largest number of runs that one client starts in 24 hours."""
 
     @property
     def ceilings(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from replan.setup.installation import data_root
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The most bytes of a project's file that are read."""
+"""The largest number of bytes of a project's file that are read."""
 
 _SCHEMAS = "{}/configs/schemas"
 """The folder of the schemas, below the folder of the shipped files."""

@@ -29,11 +29,11 @@ from runtime.core.names import span_id, trace_id
 from runtime.logs.redact import Redactor
 
 ANSWER_BYTES_MAX = 1024 * 1024
-"""The most bytes that are read of a collector's answer."""
+"""The largest number of bytes that are read of a collector's answer."""
 ANSWER_SECONDS_MAX = 10.0
 """How long the body of an answer may take."""
 TEXT_MAX = 4096
-"""The most characters of an attribute that is no content."""
+"""The largest number of characters in an attribute that is no content."""
 
 _BAD_DATA = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
 _CONTENT = frozenset(

@@ -1,8 +1,8 @@
-"""The exporter: sends the spans of new records, and moves a cursor behind them. It never touches a run.
+"""The exporter sends the spans of new records, and moves a cursor behind them. It never changes a run.
 
-It reads the journal as any reader does, in a task of its own, and sends in a thread; so a collector that is away, slow
-or wrong delays only the spans. What was sent and not noted, because the process died in between, is sent again, and is
-the same. One process of a journal exports at a time.
+It reads the journal in a task of its own, and sends in a thread. So a collector that is away, slow or broken delays
+only the spans. If the process dies before it moves the cursor, the same spans are sent again. Only one process exports
+a journal at a time.
 """
 
 from collections import OrderedDict
@@ -27,31 +27,31 @@ from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 
 CURSOR = "telemetry"
-"""The name of the cursor."""
+"""The name of the cursor in the journal."""
 BATCH_SPANS = 512
-"""How many spans are sent at a time, as the specification advises."""
+"""How many spans are sent at a time. The number is the one that the specification advises."""
 TRACES_KEPT = 256
-"""The most folded runs in memory between two looks; others are read again from their beginning."""
+"""The largest number of folded runs that are kept between two exports. Other runs are read from their beginning."""
 YIELD_RECORDS = 50
-"""The records after which other tasks get a turn."""
+"""After how many records other tasks get a turn."""
 SEND_SECONDS_MAX = 30.0
-"""The time limit in seconds for a batch, after which it is sent again."""
+"""The time limit in seconds for sending a batch. After it, the batch is sent again."""
 PAUSE_SECONDS_MAX = 60.0
-"""The longest pause after a batch that was not taken."""
+"""The longest pause after a batch that the collector did not accept, in seconds."""
 TALLY_SECONDS = 15.0
-"""How often the states of runs are counted."""
+"""How often the states of runs are counted, in seconds."""
 
 
 @dataclass
 class ExportBatch:
-    """Spans that are sent together, and the changes after they were accepted."""
+    """Spans that are sent together, and what changes after they are accepted."""
 
     spans: list[Span] = field(default_factory=list)
     """The spans, in the order in which they were completed."""
     positions: dict[str, int] = field(default_factory=dict)
-    """How far the cursor moves, by run."""
+    """The sequence number to which the cursor moves, by run."""
     measures: list[Measurement] = field(default_factory=list)
-    """The measurements that are counted then."""
+    """The measurements that are counted when the spans are accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,13 @@ class ExportReport:
     """The results of an exporter so far."""
 
     spans: int = 0
-    """How many spans were taken."""
+    """How many spans were accepted."""
     refused: int = 0
-    """How many spans the collector does not want."""
+    """How many spans the collector refused for good."""
     problem: str = ""
-    """Why spans are left over; empty where none are."""
+    """Why spans could not be sent yet; empty if all were sent."""
     held: bool = True
-    """Whether this process could export; False where another one does."""
+    """Whether this process exports; False if another process does."""
 
 
 class Exporter:
@@ -80,7 +80,7 @@ class Exporter:
         *,
         metrics: Metrics | None = None,
     ) -> None:
-        """Take what is exported, and where to; the SDK reads the addresses from the process's own environment."""
+        """Create an exporter. The SDK reads the addresses of the collector from the environment of the process."""
         self._journal, self._kinds, self._settings, self._metrics = journal, kinds, settings, metrics
         self._redactor = Redactor(secrets_in(environment))
         self._collector = Collector(self._redactor) if settings.traces else None
@@ -93,12 +93,12 @@ class Exporter:
 
     @property
     def report(self) -> ExportReport:
-        """What was done so far."""
+        """The results so far."""
         problem = "" if self._pending is None or self._collector is None else self._collector.problem
         return ExportReport(self._spans, self._refused, problem, self._cursor.is_held)
 
     async def run(self, stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Export until a stop is requested, and once more then. It raises nothing that is not a cancellation."""
+        """Export until `stop` is set, and once more after that. Only a cancellation ends it with an exception."""
         started = False
         while True:
             last = stop.is_set()
@@ -119,7 +119,7 @@ class Exporter:
                 await stop.wait()
 
     async def export(self) -> None:
-        """Send all spans that are complete, as far as the collector takes them. Raises `JournalError`."""
+        """Send all complete spans, until sending fails. Raises `JournalError`."""
         if not await self._cursor.hold():
             self._forget()
             return
@@ -139,7 +139,7 @@ class Exporter:
         self._version = version
 
     async def send_again(self, runs: Sequence[str]) -> None:
-        """Send all complete spans of some runs, whatever was sent before; the cursor stays.
+        """Send all complete spans of some runs, even if they were sent before. The cursor does not move.
 
         Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
         """
@@ -154,13 +154,13 @@ class Exporter:
                 self._note(self._pending)
 
     async def leave(self) -> None:
-        """Let another process export."""
+        """Release the cursor, so that another process can export."""
         await self._cursor.leave()
         if self._collector is not None:
             self._collector.close()
 
     async def _take(self, row: Behind, batch: ExportBatch) -> bool:
-        """Add the spans of a run's new records to the batch. Send it when it is full; return False if that fails."""
+        """Add the spans of a run's new records to the batch. A full batch is sent; return False if that fails."""
         try:
             trace, records = await self._read(row)
         except UNREADABLE as error:
@@ -184,9 +184,9 @@ class Exporter:
         return True
 
     async def _read(self, row: Behind) -> tuple[Trace, list[Any]]:
-        """Return the run's fold so far and the records that follow it.
+        """Return the trace of a run so far, and the records that follow it.
 
-        Raises the errors of `Journal.read`, `UsageProblem`.
+        Raises the errors of `Journal.read`, and `UsageProblem`.
         """
         kind = self._kinds.get(row.run, row.kind, row.format)
         trace = self._traces.pop(row.run, None)
@@ -199,7 +199,7 @@ class Exporter:
         return trace, records
 
     async def _send(self, batch: ExportBatch) -> bool:
-        """Send a batch and move the cursor; where that fails, keep the batch for the next time and return False."""
+        """Send a batch and move the cursor; return False if either fails. An unsent batch is kept for the next time."""
         self._pending = batch
         if not await self._send_spans(batch):
             return False
@@ -210,7 +210,7 @@ class Exporter:
         return True
 
     async def _send_spans(self, batch: ExportBatch) -> bool:
-        """Send the spans of a batch in a thread; return False, and note why, if they were not accepted."""
+        """Send the spans of a batch in a thread. If they are not accepted, record the reason and return False."""
         sent = SendOutcome.TAKEN
         if batch.spans and self._collector is not None:
             sent = SendOutcome.FAILED
@@ -236,32 +236,32 @@ class Exporter:
             log.get_logger("telemetry").info("export.goes_on")
 
     def _fail(self, problem: str, error: Exception | None = None) -> None:
-        """Count a failure, and log the first one of several."""
+        """Count a failure. Only the first of several failures in a row is logged."""
         self._failures += 1
         if self._failures == 1:
             unexpected = error if error is not None and not isinstance(error, JournalError) else None
             log.get_logger("telemetry").warning("export.failed", problem=problem, exc_info=unexpected)
 
     def _forget(self) -> None:
-        """Discard what was read of the runs, since another process exports now."""
+        """Discard what was read of the runs, because another process exports now."""
         self._version, self._pending = -1, None
         self._traces.clear()
         if self._metrics is not None:
             self._metrics.show(())
 
     def _renew_collector(self) -> None:
-        """Replace the collector's connections, since a thread may still wait for an answer on the old ones."""
+        """Replace the connections to the collector, because a thread may still wait for an answer on the old ones."""
         counted = 0 if self._collector is None else self._collector.rejected
         self._collector, self._limiter = Collector(self._redactor), trio.CapacityLimiter(1)
         self._collector.problem, self._collector.refused = "no answer in time", counted
 
     def _pause(self) -> float:
-        """Return the seconds until the next look: longer after failures in a row."""
+        """Return the seconds until the next export; more after several failures in a row."""
         delay = self._settings.delay_seconds
         return delay if not self._failures else min(PAUSE_SECONDS_MAX, delay * 2 ** min(self._failures - 1, 10))
 
     async def _count_runs(self) -> None:
-        """Read the states that gauges show, now and then."""
+        """Read the states of runs for the gauges, if `TALLY_SECONDS` have passed since the last time."""
         now = trio.current_time()
         if self._metrics is not None and now - self._tallied >= TALLY_SECONDS:
             self._tallied = now

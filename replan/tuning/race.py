@@ -29,7 +29,7 @@ from runtime.core.ledger import MICRO, micro_limit
 FILES = "entrants"
 """The subfolder with the workflow files of the entrants."""
 REPETITIONS_MAX = 1000
-"""The most repetitions of all problems in one rung."""
+"""The largest number of repetitions of all problems in one rung."""
 REPETITIONS_MAX_BY_MONEY = 20
 """The same where only money is limited, since a free model would never spend it."""
 
@@ -175,9 +175,9 @@ class RaceOrder:
     model: str
     """The model in the form of `--model`."""
     calls: int | None
-    """The most model calls of the whole race."""
+    """The largest number of model calls in the whole race."""
     usd: float | None
-    """The most dollars of the whole race."""
+    """The largest cost of the whole race, in dollars."""
     caps: tuple[int, ...]
     """The limits of the calls of one run that are compared."""
     folder: Path

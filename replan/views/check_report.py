@@ -14,7 +14,7 @@ from actors.values.lines import Line, Style, StyledSpan, line
 from runtime.models.replies import ReplyCode
 
 PLACES_MAX = 12
-"""The most steps that one line names. The others are counted. `--json` has a finding for each."""
+"""The largest number of steps that one line names. The others are counted. `--json` has a finding for each."""
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 

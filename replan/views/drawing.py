@@ -9,17 +9,17 @@ from actors.values.flow import Flow, FlowEdge, FlowNode
 from runtime.logs.terminal_text import clean
 
 NODES_MAX = 200
-"""The most boxes of a graph that is drawn. A larger graph is shown as text."""
+"""The largest number of boxes in a graph that is drawn. A larger graph is shown as text."""
 WIDTH, GAP, DROP = 190, 20, 44
 """The width of a box, and the distances between boxes beside and below each other, in pixels."""
 LINE, MARGIN = 17, 7
 """The height of a line in a box, and the margin above and below the lines, in pixels."""
 LINES_MAX = 8
-"""The most lines of a name. A longer name is cut."""
+"""The largest number of lines in a name. A longer name is cut."""
 SIDE = 14
 """The distance between two arrows that go back beside the boxes, in pixels."""
 CHARACTERS = 23
-"""The most characters of a line in a box."""
+"""The largest number of characters in a line of a box."""
 LETTER = 7
 """The width of a letter of a label, in pixels."""
 

@@ -21,7 +21,7 @@ from runtime.logs.terminal_text import clean
 from runtime.models.replies import Parsed, has_more_values, read_reply
 
 OUTPUT_MAX = 2_000
-"""The most characters of an output that the page of a run shows. The page of the call shows all of it."""
+"""The largest number of characters of an output that the page of a run shows. The page of the call shows all of it."""
 
 
 def record_line(
@@ -118,7 +118,7 @@ def _place(record: Record[Any]) -> dict[str, Any]:
 
 
 LINES_MAX = 5_000
-"""The most lines of a reply that are formatted. A longer reply is shown unchanged."""
+"""The largest number of lines of a reply that are formatted. A longer reply is shown unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Bar:
     unknown: float
     """The charge for requests whose real cost is not known."""
     reserved: float
-    """The most that open requests may use."""
+    """The largest amount that open requests may use."""
     limit: float | None
     text: str
 

@@ -23,7 +23,7 @@ from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.logs.terminal_text import clean
 
 LANES_MAX = 40
-"""The most lanes that are drawn. The table has all bars."""
+"""The largest number of lanes that are drawn. The table has all bars."""
 WIDTH = 1000
 """The length of a lane in the units of the drawing."""
 LEAST = 2

@@ -78,7 +78,7 @@ def closing_reason(question: Question | None) -> str:
 
 FIELDS_MAX = 10
 FIELD_BYTES_MAX = 500_000
-"""The most bytes of one field: an answer."""
+"""The largest number of bytes in one field, which is an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _sentence(error: LinkRefused) -> str:
 
 
 PASTED_MAX = 500
-"""The most characters of the pasted text: a token, or the whole address."""
+"""The largest number of characters in the pasted text: a token, or the whole address."""
 
 _TOKEN = re.compile(r"[\w-]{20,100}")
 

@@ -20,9 +20,9 @@ API = "/api/"
 """The beginning of the addresses for programs."""
 
 BODY_MAX = 512 * 1024
-"""The most bytes of a request's body, except for a request that starts a run."""
+"""The largest number of bytes in a request's body, except for a request that starts a run."""
 START_BODY_MAX = 2 * 1024 * 1024
-"""The most bytes of the body of a request that starts a run: a problem and its attachments."""
+"""The largest number of bytes in the body of a request that starts a run: a problem and its attachments."""
 BODY_SECONDS = 10.0
 """The time limit of a body, in seconds."""
 BODY_RATE = 1024
@@ -30,11 +30,11 @@ BODY_RATE = 1024
 BODY_START_SECONDS = 2.0
 """How long a body may take before its rate counts, in seconds."""
 HEADERS_MAX = 100
-"""The most header lines of a request."""
+"""The largest number of header lines in a request."""
 HEADER_BYTES_MAX = 16 * 1024
-"""The most bytes of all header lines together."""
+"""The largest number of bytes in all header lines together."""
 TARGET_MAX = 2048
-"""The most bytes of a request's path and query."""
+"""The largest number of bytes in a request's path and query."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "

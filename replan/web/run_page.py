@@ -37,9 +37,9 @@ from runtime.core.ledger import MICRO, Limits
 from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
-"""The most rows of a result, and of a tree, that a page shows."""
+"""The largest number of rows of a result, and of a tree, that a page shows."""
 SAID_MAX = 200
-"""The most messages and answers that a page shows, the newest ones."""
+"""The largest number of messages and answers that a page shows, the newest ones."""
 LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
 """The lists of a page that may have further pages. The address says where each list begins."""
 

@@ -26,7 +26,7 @@ from runtime.journal.port import RunFilter, RunRow
 from runtime.process.identity import is_dead
 
 ROWS_MAX = 100
-"""The most runs of one page."""
+"""The largest number of runs on one page."""
 
 
 async def runs(site: Site, request: Request, who: Principal) -> Response:
@@ -101,9 +101,9 @@ def _address(fields: Mapping[str, Any]) -> str:
 
 
 PARKED_MAX = 200
-"""The most parked runs of one page."""
+"""The largest number of parked runs on one page."""
 QUESTIONS_MAX = 50
-"""The most questions of one page, the oldest. Each has a form."""
+"""The largest number of questions on one page. The oldest are shown, each with a form."""
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:

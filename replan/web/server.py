@@ -1,6 +1,6 @@
 """The HTTP server: Hypercorn under trio, for HTTP/1.1 only, with limits for connections and for slow readers.
 
-It listens on the loopback address. Behind a proxy it may listen on another one, and serves only the proxy.
+It listens on the loopback address. Behind a proxy it may listen on another address, where it serves only the proxy.
 """
 
 import socket
@@ -34,34 +34,34 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 """The address that the server listens on by default."""
 CONNECTIONS_MAX = 64
-"""The most open connections from one address."""
+"""The largest number of open connections from one address."""
 PROXY_CONNECTIONS_MAX = 1024
-"""The most open connections of a proxy, for all its users together."""
+"""The largest number of open connections of a proxy, for all its users together."""
 SPARE_MAX = 16
-"""The most further connections. Only health checks are answered over them."""
+"""The largest number of connections beyond the other limits. Only health checks are answered over them."""
 HEALTH = ("/livez", "/readyz")
 """The paths of health checks."""
 HEAD_SECONDS = 10.0
-"""How long a client may take to send the head of its next request, in seconds."""
+"""The time limit in seconds for a client to send the head of its next request."""
 HEAD_BYTES_MAX = 16 * 1024
-"""The most bytes of the head of a request."""
+"""The largest number of bytes in the head of a request."""
 SEND_SECONDS = 30.0
-"""How long a client may leave a part of a response unread, in seconds."""
+"""The time limit in seconds for a client to read a part of a response."""
 TELL_SECONDS = 1.0
-"""How long an app may leave the message unread that its request has ended, in seconds."""
+"""The time limit in seconds for an app to receive the message that its request has ended."""
 GRACE_SECONDS = 3.0
-"""How long requests in flight may take when the server stops, in seconds."""
+"""The time limit in seconds for requests in flight when the server stops."""
 
 
 def loopback_names(port: int) -> frozenset[str]:
-    """Return the values of `Host` that name a server on a port of this machine, such as `localhost:8430`."""
+    """Return the values of the header `Host` that name a server on a port of this machine, such as `localhost:8430`."""
     return frozenset(f"{name}:{port}" for name in (HOST, "localhost"))
 
 
 def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
-    """Return a socket that listens on a port of an address. The port 0 is any free one. Raises `UsageProblem`.
+    """Return a socket that listens on a port of an address. The port 0 stands for any free port. Raises `UsageProblem`.
 
-    `option` is the command line option that names the port, for the message.
+    `option` is the command line option that sets the port; the error message names it.
     """
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -77,7 +77,7 @@ def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.s
 
 
 class _Connection:
-    """A connection that is closed if its client does not read. Hypercorn uses it like a `trio.SocketStream`."""
+    """A connection that is closed if its client does not read. Hypercorn uses it in place of a `trio.SocketStream`."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
@@ -107,11 +107,11 @@ class _Connection:
         await self._stream.aclose()
 
     def close(self) -> None:
-        """Close the connection at once. Tasks that read from it or write to it fail."""
+        """Close the connection at once. Tasks that read from it or write to it then fail."""
         self.socket.close()
 
     def keep(self) -> None:
-        """Mark the connection as one of a known client, so that it is not closed to make room."""
+        """Mark the client of the connection as known, so that the connection is not closed to make room."""
         self.is_known = True
 
 
@@ -122,7 +122,7 @@ class _OtherProtocol(Exception):
 class _Http1(H11Protocol):
     """Speaks only HTTP/1.1. Hypercorn's own class changes to HTTP/2 if the client asks for it.
 
-    A request ends even if its app has not read the body, or cancels itself at the end.
+    A request ends even if its app has not read the body, or if the app cancels itself at the end.
     """
 
     async def _create_stream(self, request: h11.Request) -> None:
@@ -147,13 +147,14 @@ class _Http1(H11Protocol):
             raise _OtherProtocol
 
     async def _maybe_recycle(self) -> None:
-        # It tells the app that the request has ended. An app that cancels itself then would leave the connection open.
+        # Hypercorn tells the app here that the request has ended. If the app then cancels itself, the connection would
+        # stay open without the shield.
         with trio.CancelScope(shield=True):
             await super()._maybe_recycle()
 
 
 class _Server(TCPServer):
-    """Serves one connection, until it is closed."""
+    """Serves one connection until it is closed."""
 
     def __init__(self, app: "AppWrapper", config: Config, context: WorkerContext, connection: _Connection) -> None:
         super().__init__(app, config, context, ConnectionState({}), connection)  # type: ignore[arg-type]
@@ -182,7 +183,7 @@ class _Server(TCPServer):
                     await self._read_data()
                 except _OtherProtocol:
                     await self.protocol.handle(Closed())
-                # The client has left: its request may go on, but takes no place, and no next request is waited for.
+                # The client has left. Its request may go on, but no longer counts as in flight, and no other follows.
                 self._connection.in_flight = False
                 await self.idle_task.stop()
         except OSError:
@@ -194,10 +195,10 @@ class _Server(TCPServer):
 class Connections:
     """The open connections by address, at most `most` from one address.
 
-    To make room for a new connection, the oldest one without a known client is closed, or else the oldest one without a
-    request in flight. A client is known once it has sent a request with a session or a token. If all connections have
-    requests in flight, up to `SPARE_MAX` more are open for health checks only; the oldest of these is closed for a new
-    one.
+    If an address has `most` connections, a new one closes an older one: the oldest without a known client, or else the
+    oldest without a request in flight. A client is known after it has sent a request with a session or a token. If all
+    connections have requests in flight, up to `SPARE_MAX` more are open for health checks only. If all of these are
+    open, a new one closes the oldest of them.
     """
 
     def __init__(self, most: int) -> None:
@@ -207,7 +208,7 @@ class Connections:
 
     @contextmanager
     def count(self, peer: str, connection: _Connection) -> Iterator[bool]:
-        """Count a connection for the length of a block. Yield False if it may send only health checks."""
+        """Count a connection for the length of a block. Yield False if it may only be used for health checks."""
         members = self._open.setdefault(peer, [])
         if len(members) >= self._most:
             waiting = (member for member in members if not member.in_flight)
@@ -229,7 +230,7 @@ class Connections:
 
 
 def only(paths: Sequence[str], app: ASGIApp) -> ASGIApp:
-    """Return an app that serves only these paths of another app. It answers 503 for all others."""
+    """Return an app that serves only the given paths of another app. It answers 503 for all other paths."""
 
     async def limited(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = PlainTextResponse(
@@ -248,10 +249,10 @@ async def serve(
     until: Callable[[], Awaitable[object]],
     trusted: Callable[[str], bool] | None = None,
 ) -> None:
-    """Serve an ASGI app on a socket until `until` returns; then let requests in flight end, for `GRACE_SECONDS`.
+    """Serve an ASGI app on a socket until `until` returns. Then requests in flight have `GRACE_SECONDS` to end.
 
-    `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed unread. None
-    serves every address.
+    `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed unread. If it
+    is None, every address is served.
     """
     config = Config()
     config.errorlog = config.accesslog = None  # The app logs, after the redactor.

@@ -30,7 +30,7 @@ from replan.views.records import ToolOutput, tool_outputs
 from replan.views.timeline import Timeline, timeline
 
 RUNS_MAX = 8
-"""The most runs whose parts are kept. The parts that were used least recently are dropped first."""
+"""The largest number of runs whose parts are kept. The parts that were used least recently are dropped first."""
 
 _MAKERS = trio.CapacityLimiter(1)
 """Lets the parts of one run at a time be made in a thread, since each takes one processor."""

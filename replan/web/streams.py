@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runtime.models.watched import LiveReply
 
 CURSOR_MAX = 120
-"""The most characters of a cursor. A longer one is ignored."""
+"""The largest number of characters in a cursor. A longer one is ignored."""
 RETRY_MILLISECONDS = 1000
 """How long a browser waits before it reconnects, in milliseconds."""
 

@@ -18,7 +18,7 @@ from runtime.core.errors import ReplanError
 CONFIRM_SECONDS = 600
 """How long an approval can be confirmed after its page was shown, in seconds."""
 TOKEN_MAX = 1000
-"""The most characters of a token. A longer one is refused unread."""
+"""The largest number of characters in a token. A longer one is refused unread."""
 
 
 class LinkRefused(ReplanError):

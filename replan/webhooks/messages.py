@@ -28,7 +28,7 @@ from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
 TITLE_MAX = 200
-"""The most characters of a run's title."""
+"""The largest number of characters in a run's title."""
 OPENING = "/open"
 """The path of the page that the link in a message leads to."""
 ANSWERING = "/answer/"

@@ -49,7 +49,7 @@ LOOK_SECONDS = 1.0
 ASK_SECONDS = 5.0
 """The seconds between two tries to claim a cursor that another process holds."""
 AT_ONCE_MAX = 4
-"""The most messages that are posted to one webhook at once."""
+"""The largest number of messages that are posted to one webhook at once."""
 PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 """The seconds before the second, third and each further try of a message. The last value repeats."""
 GIVE_UP_SECONDS = 3 * 86_400.0

@@ -22,9 +22,9 @@ class HomeBudget:
     """The limits of one UTC day."""
 
     calls: int | None = None
-    """The most calls; None is no limit."""
+    """The largest number of calls; None is no limit."""
     micro_usd: int | None = None
-    """The most micro-dollars; None is no limit."""
+    """The largest cost, in micro-dollars; None is no limit."""
     waits: bool = True
     """Whether a refused run waits for the next day. Otherwise it ends."""
     setting: str = ""

@@ -220,13 +220,13 @@ class Limits(Value):
     """The limits of a run; None is no limit."""
 
     calls: int = Field(default=30, ge=1)
-    """The most model calls."""
+    """The largest number of model calls."""
     tokens: int | None = Field(default=None, ge=1)
-    """The most tokens, input and output together."""
+    """The largest number of tokens, input and output together."""
     micro_usd: int | None = Field(default=None, ge=1)
-    """The most money, in micro-dollars."""
+    """The largest cost, in micro-dollars."""
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """The most seconds with open work; waiting for people does not count."""
+    """The largest number of seconds with open work; waiting for people does not count."""
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
     """The time after which the run requests nothing new (UTC seconds since 1970)."""
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)

@@ -17,7 +17,7 @@ E = TypeVar("E")
 M = TypeVar("M", contravariant=True)
 
 SETTLE_MAX = 10_000
-"""The most decisions that may follow from one message; a machine that makes more has a bug."""
+"""The largest number of decisions that may follow from one message; a machine that makes more has a bug."""
 
 
 @dataclass(frozen=True, slots=True)

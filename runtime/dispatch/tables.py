@@ -25,7 +25,7 @@ QUEUE = "replan"
 """The queue of runs without a tenant; a tenant's runs have the queue `replan/TENANT`."""
 
 WAITING_MAX = 64
-"""The most waiting jobs of a tenant at or above a run's priority. A sweep makes the jobs of further runs."""
+"""The largest number of waiting jobs of a tenant at or above a run's priority. A sweep adds jobs of further runs."""
 
 TRIES = 20
 

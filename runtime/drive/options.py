@@ -63,7 +63,7 @@ class Stop:
     forced: trio.Event = field(default_factory=trio.Event)
     """Once set, the driver stops waiting for replies in flight."""
     grace: float | None = None
-    """The most seconds to wait for replies in flight; None for as long as their own time limits allow."""
+    """The largest number of seconds to wait for replies in flight; None for as long as their own time limits allow."""
 
 
 ChangeSignal = Callable[[], Awaitable[None]]

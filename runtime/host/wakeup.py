@@ -22,7 +22,7 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.folder import FILE_MODE, prepare_folder
 
 PATH_BYTES_MAX = 100
-"""The most bytes of a path that names a socket, a little below the system's limit; see `_short` for longer paths."""
+"""The largest number of bytes in a socket's path, a little below the system's limit; see `_short` for longer paths."""
 
 
 class WakeUp(Protocol):

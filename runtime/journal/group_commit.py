@@ -18,7 +18,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 GROUP_MAX = 512
-"""The most jobs that share a commit: enough to spread its cost, few enough to keep the wait short."""
+"""The largest number of jobs that share a commit: enough to spread its cost, few enough to keep the wait short."""
 
 
 class GroupCommit(ABC, Generic[A]):

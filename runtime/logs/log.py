@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 ITEMS_MAX = 20
-"""The most items of a list, or fields of a mapping, in an outline. A larger one appears only as its size."""
+"""The largest number of items of a list, or of fields of a mapping, in an outline. A larger one appears only as its
+size.
+"""
 
 _PRODUCT = "replan"
 _JOURNAL = logging.getLogger(f"{_PRODUCT}.journal")

@@ -1,4 +1,7 @@
-"""Reads the body of a 200: a stream of server-sent events, or one JSON value. Subclasses interpret the events."""
+"""Reads the body of a response with status 200: server-sent events, or one JSON value.
+
+Subclasses interpret the events.
+"""
 
 import json
 from abc import ABC, abstractmethod
@@ -11,37 +14,39 @@ from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
 from runtime.models.replies import has_more_values
 
 VALUES_MAX = 100_000
-"""The most JSON values of an answer, or of an event of a stream. Values within the reply's text do not count."""
+"""The largest number of JSON values in an answer or a stream's event. Values in the reply's text do not count."""
 STREAM_FACTOR = 8
-"""How many times larger than a reply its event stream may be: each event repeats the frame around a few characters."""
+"""How many times larger than a reply its event stream may be. An event repeats a frame around a few characters."""
 
 EVENTS_MAX = 64_000
-"""The most events of a stream that are read, unless its reply may have more than half as many tokens."""
+"""The largest number of events that are read of a stream. It is twice the reply's limit of tokens if that is more."""
 LINES_MAX = 1_000_000
-"""The most lines of a stream, comments and empty lines included."""
+"""The largest number of lines in a stream, including comments and empty lines."""
 
 _ENDED_EARLY = frozenset({"length", "content_filter"})
 _HEAD_BYTES = 4096
 _FIRST_BYTES = b"deir:"
-"""What the lines of an event stream begin with: `data`, `event`, `id`, `retry`, or the colon of a comment."""
+"""The first bytes of lines in an event stream: of `data`, `event`, `id` and `retry`, and the colon of a comment."""
 
 
 class AnswerReader(ABC):
-    """Reads one answer. `feed` it the body in pieces of any size; `result` gives the reply or the fault.
+    """Reads one answer. `feed` accepts the body in pieces of any size. `result` returns the reply or the fault.
 
-    Linear in the body. Whether the body is an event stream is told by how it begins, since servers mislabel it. A
-    subclass takes the events of one provider's interface, and reads an answer that is not streamed.
+    The work is linear in the length of the body. The first byte tells whether the body is an event stream, because
+    servers label streams wrongly. A subclass reads the events of one provider's interface, and its answers without a
+    stream.
     """
 
     called: ClassVar[str]
-    """The words for an answer of the interface, such as `chat completion`."""
+    """What an answer of the interface is called, such as `chat completion`."""
 
     def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
-        """Take the model's name and the mode of the request, the key, and the limits of the reply.
+        """Create a reader for the answer to one request.
 
-        The limits are the largest text of a reply in characters and in tokens; the caller caps the bytes of the body.
-        The key is removed from texts; from the model's own words, if it has `PART_MIN` characters: a shorter one is a
-        placeholder.
+        `asked` is the name of the requested model, and `mode` the mode of the request. `bytes_max` limits the reply's
+        text in characters, and `tokens_max` limits the reply in tokens. The caller limits the bytes of the body.
+        `secret` is the key, which is removed from texts. It is removed from the model's own words only if it has at
+        least `PART_MIN` characters, because a shorter one is a placeholder.
         """
         self._asked, self._mode, self._secret = asked, mode, secret
         self._bytes_max = bytes_max
@@ -58,30 +63,30 @@ class AnswerReader(ABC):
         self._broken = ""
         self._begun = False
         self.streamed: bool | None = None
-        """Whether the body is an event stream; None until its first byte that is no white space."""
+        """Whether the body is an event stream; None before its first byte that is no white space."""
         self.characters = 0
-        """Characters that the model has written so far, its reasoning included; 0 where the answer is not streamed."""
+        """How many characters the model has written, including its reasoning; 0 if the answer is not streamed."""
         self.done = False
-        """Whether nothing more is read: the stream has said that it ends, or it has passed a limit."""
+        """Whether nothing more is read, because the stream has said that it ends or has passed a limit."""
 
     @abstractmethod
     def _take(self, event: Mapping[str, Any]) -> None:
-        """Take an event of the stream that is not an error."""
+        """Process an event of the stream that is not an error."""
 
     @abstractmethod
     def _texts(self) -> Sequence[list[str]]:
-        """Return the texts so far, each as its pieces. The first text that is not empty is the reply."""
+        """Return the texts so far, each as a list of its pieces. The first text that is not empty is the reply."""
 
     @abstractmethod
     def _reported_usage(self) -> Usage | None:
-        """Return the usage that the stream has reported; None where it is missing or makes no sense."""
+        """Return the usage that the stream has reported; None if it is missing or makes no sense."""
 
     @abstractmethod
     def _read(self, body: bytes) -> Reply | Fault:
-        """Return the answer in a body that is not a stream. Raises `ValueError` for a body of another interface."""
+        """Return the answer in a body without a stream. Raises `ValueError` for a body of another interface."""
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece of the body."""
+        """Process the next piece of the body."""
         if self.streamed is None:
             data = data.removeprefix(b"\xef\xbb\xbf").lstrip()  # White space before the body has no meaning.
             if not data:
@@ -117,9 +122,10 @@ class AnswerReader(ABC):
         return without_key(tail, self._secret_in_text)[-HEARD_MAX:]
 
     def result(self) -> Reply | Fault:
-        """Return the reply or the fault of the whole body, after its end.
+        """Return the reply or the fault after the end of the body.
 
-        A body that is no answer is `TOO_LARGE` above `VALUES_MAX`, `NO_API` for a web page, else `BAD_REPLY`.
+        A body that is no answer gives the fault `TOO_LARGE` if it has more than `VALUES_MAX` values, `NO_API` if it is
+        a web page, and else `BAD_REPLY`.
         """
         if not self.streamed:
             return self._whole_answer(b"".join(self._whole))
@@ -171,10 +177,11 @@ class AnswerReader(ABC):
     def _build_reply(
         self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str
     ) -> Reply | Fault:
-        """Return the reply that consists of an answer's parts.
+        """Return the reply made of the parts of an answer, or a fault if the answer has no content.
 
-        Its text is the first that is not empty, else the first that is there. Without a text it is empty where it was
-        paid for: the model was stopped by the token limit or a filter, or the server reports usage. Else it is a fault.
+        The first text that is not empty becomes the text of the reply. If there is none, the text is empty. If all
+        texts are missing, the answer is a fault, unless it was paid for: the token limit or a filter stopped the model,
+        or the server reports usage.
         """
         reason = reason or "stop"
         there = [text for text in texts if text is not None]
@@ -197,7 +204,7 @@ class AnswerReader(ABC):
             pieces.append(piece)
 
     def _read_line(self, line: bytes) -> None:
-        """Take a line of the stream. An empty one ends an event, and so does data that is whole by itself."""
+        """Process a line of the stream. An empty line ends an event, and so does data that is complete by itself."""
         if line.startswith(b"data:"):
             self._data.append(line[5:].strip())
             if len(self._data) == 1 and self._event(self._data[0]):
@@ -208,7 +215,7 @@ class AnswerReader(ABC):
             self._data = []
 
     def _event(self, data: bytes) -> bool:
-        """Take the data of an event; return whether it is valid. Events after the end of the stream are ignored."""
+        """Process the data of an event. Return whether it is valid. Events after the end of the stream are ignored."""
         if self.done or not data:
             return True
         if data == b"[DONE]":
@@ -232,19 +239,20 @@ class AnswerReader(ABC):
         return True
 
     def _end_at(self, limit: str) -> None:
-        """Read nothing more, since the stream has passed a limit."""
+        """Stop reading, because the stream has passed a limit."""
         self._over, self.done, self._rest, self._data = limit, True, [], []
 
 
 def escape_surrogates(text: str) -> str:
-    """Return a text in which each lone surrogate is replaced by its escape, which can be stored."""
+    """Return a text in which each lone surrogate is replaced by its escape. The result can be stored."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
-    """Return the text of some pieces; a character beyond the basic plane may have been cut in two halves.
+    """Return the text of some pieces. A character beyond the basic plane may have been split into two halves.
 
-    A half without its other half becomes its escape, as in an answer that is not streamed.
+    Two halves that belong together are joined. A half without its other half becomes its escape, as in an answer that
+    is not streamed.
     """
     text = "".join(pieces)
     if text.isascii():

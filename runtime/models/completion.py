@@ -14,7 +14,7 @@ from runtime.models.replies import has_more_values
 from runtime.models.usage import read_usage
 
 LISTED_VALUES_MAX = 400_000
-"""The most JSON values of a list of models; a catalogue of 400 models has 30,000."""
+"""The largest number of JSON values in a list of models; a catalogue of 400 models has 30,000."""
 _REASONING = ("reasoning_content", "reasoning")
 """The keys for reasoning text of compatible servers, which is not part of the reply."""
 

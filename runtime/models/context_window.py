@@ -19,7 +19,7 @@ from runtime.models.providers import OPENAI_URL, is_local
 TOKEN_BYTES = 6
 """An upper bound of the mean bytes per token in a text without runs of white space; English prose has 4 to 5."""
 ASK_SECONDS = 2.0
-"""The longest that a server is asked for its window."""
+"""The longest time to wait for the server to name its context window, in seconds."""
 ASKED_FROM_TOKENS = 300
 """The least tokens of a prompt for which a server is asked; shorter prompts fit every window."""
 _TOKENS_MAX = 10**9
@@ -33,7 +33,7 @@ class ContextWindow:
     """The context window of a model."""
 
     tokens: int
-    """The most tokens of a prompt and its reply together."""
+    """The largest number of tokens in a prompt and its reply together."""
     source: str
     """The source of the number: a path of the server, or a name for people."""
 

@@ -34,7 +34,7 @@ from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, R
 from runtime.models.sharing import PROBE_SECONDS, Listed
 
 CONNECT_SECONDS_MAX = 10.0
-"""The longest that a server may take to accept a connection. A timeout here counts as a refused connection."""
+"""The longest time to wait for a server to accept a connection. A timeout here counts as a refused connection."""
 
 STALL_SECONDS = 60.0
 """The longest silence in a stream, once the model has written something; before that, it may think.

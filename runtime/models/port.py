@@ -71,7 +71,7 @@ class Fault(Value):
 
 
 HEARD_MAX = 4_000
-"""The most characters of a reply in progress that are shown."""
+"""The largest number of characters of a reply in progress that are shown."""
 
 Heard = Callable[[int, Callable[[], str]], None]
 """A function that is called while a streamed reply comes in.
@@ -94,9 +94,9 @@ class ModelRequest:
     user: str
     """The user message of the rendered prompt."""
     timeout_seconds: float
-    """The longest that the try may take."""
+    """The time limit of the try, in seconds."""
     output_tokens_max: int
-    """The most tokens that the reply may have; the server is told to stop there."""
+    """The largest number of tokens that the reply may have; the server is told to stop there."""
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the reply has to fit; None for free text."""
     schema_name: str = "reply"
@@ -110,7 +110,7 @@ class ModelRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Further headers of the request; the client's own go first."""
     context_window: int | None = None
-    """The most tokens that the model takes with its reply, where a person has set it; None: the server is asked."""
+    """The size of the context window in tokens, if a person has set it; None if the server is asked."""
     model: str = ""
     """The name of the model, where a run has several; empty for the run's own."""
     repeated: tuple[int, ...] = ()

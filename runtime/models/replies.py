@@ -75,7 +75,7 @@ DEPTH_MAX = 100
 """The deepest nesting that is read. Plans have four levels; Python's parser fails near 1,000."""
 
 VALUES_MAX = 400_000
-"""The most values in a JSON text, counted by its commas and opening brackets; the largest plans have 300,000."""
+"""The largest number of values in a JSON text, counted by commas and opening brackets. Large plans have 300,000."""
 
 _FENCES_MAX = 64
 _QUOTE_MAX = 40

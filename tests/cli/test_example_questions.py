@@ -18,7 +18,7 @@ COMMANDS = {
     "cloud": (("acquire", "cloud_cost", "A shop", "--docs", DOCUMENTS / "cloud", "-m", "simulated:exact"), 1),
 }
 ANSWERS = 12
-"""The most answers that one run is given."""
+"""The largest number of answers that one run is given."""
 
 
 @pytest.mark.parametrize(("command", "least"), COMMANDS.values(), ids=COMMANDS)

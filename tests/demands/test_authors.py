@@ -16,7 +16,7 @@ ISSUES = sorted(TEXTS, key=lambda name: -len(read_demands(TEXTS[name]).demands))
 FEW = ISSUES[::4]
 """Issues for the ways of laziness that differ in a detail."""
 SATISFIED = 5
-"""The most requirements of one step."""
+"""The largest number of requirements of one step."""
 
 RECON = {
     "mentioned_files": [],

@@ -16,7 +16,7 @@ from actors.values.model_settings import ModelSettings
 from tests.prompting.test_planning import BOOK, PLANS, ROOT, fenced
 
 BYTES_MAX = 4_200
-"""The most bytes of a prompt without the problem: at 3.4 bytes a token of SmolLM2, about 1,200 tokens (issue 30)."""
+"""The limit of bytes in a prompt without the problem: about 1,200 tokens of SmolLM2 at 3.4 bytes (issue 30)."""
 
 
 def shown(name):

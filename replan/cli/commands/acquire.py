@@ -42,7 +42,7 @@ _ACQUIRE = examples(
     'replan acquire "cost per km of our van fleet" --docs fleet/ -m gpt-5-mini -o fleet.yaml',
 )
 GOAL_BYTES_MAX = 64 * 1024
-"""The most bytes of a goal on standard input."""
+"""The largest number of bytes in a goal on standard input."""
 
 
 @click.command(

@@ -82,7 +82,7 @@ TOLD_SECONDS = 1.0
 ROOM_MIN = 20
 """The fewest characters of a reply that are worth showing."""
 IN_FLIGHT_MAX = 4
-"""The most calls in flight whose age the live tree shows."""
+"""The largest number of calls in flight whose age the live tree shows."""
 
 
 class Progress(Protocol):

@@ -15,7 +15,7 @@ from replan.views.questions import choices, hint, pick_answer
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
-"""The most bytes that a terminal returns from one read. So it is the longest line that a user can type."""
+"""The largest number of bytes that a terminal returns from one read. So it is the longest line that a user can type."""
 
 QUIET_SECONDS = 0.05
 """The longest time between two pasted lines, in seconds. Lines that follow faster are one answer."""

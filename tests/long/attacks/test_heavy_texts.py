@@ -13,7 +13,7 @@ from actors.quantities.quoted import Found, Source, find_quoted_value, read_valu
 from actors.quantities.units import UnitTable, UnitUnreadable
 
 SECONDS = 2.0
-"""The most processor time that one text may cost."""
+"""The largest processor time that one text may use, in seconds."""
 NUMBERS = (
     *("1e999999999", "9" * 10_000, "1." * 5000, "1 000 " * 3000, "1,000," * 3000, "1-" * 5000, "±" * 9000),
     *("5 " + "m/" * 4000, "٣" * 4000, "½" * 4000, "²" * 4000, "1 per " * 3000, "(" * 9000, "1\u2019000" * 5000),

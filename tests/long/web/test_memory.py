@@ -44,7 +44,7 @@ main()
 """
 """The server, which keeps fewer records in memory than usual, so that it soon keeps as many as it ever does."""
 GROWTH_MAX_MIB = 40
-"""The most that memory may grow after the first third of the time. Garbage takes up to 30 MB before it is collected."""
+"""How much memory may grow after the first third of the time. Garbage takes up to 30 MB before it is collected."""
 
 
 async def test_memory_stays_flat_while_people_start_runs_answer_look_and_leave(tmp_path, record_property):

@@ -1,6 +1,7 @@
-"""Clients open, close, starve and abandon connections; one with a token is answered, and the servers stay level.
+"""Many clients misuse connections to two servers. A client with a token must still get answers.
 
-`make soak` runs this for two hours, against `replan serve` and `replan mcp --http` over one home.
+The clients open, close, starve and abandon connections. Open files and memory of the servers must not grow. `make soak`
+runs this for two hours, against `replan serve` and `replan mcp --http` with one home.
 """
 
 import json
@@ -29,34 +30,36 @@ from tests.tidy.source import ROOT
 from tests.web.world import ASKS, PLANS
 
 SECONDS = float(os.environ.get("REPLAN_SERVER_SECONDS", "6"))
-"""How long clients come."""
+"""The time in seconds during which clients come."""
 ANSWER_SECONDS_MAX = 2.0
-"""The longest that a client with a token may wait for an answer."""
+"""The time limit in seconds for an answer to a client with a token."""
 STAY_SECONDS = 45.0
-"""The longest that a client keeps a connection; the server's own limits are shorter."""
+"""The longest time that a client keeps a connection, in seconds. The limits of the server are shorter."""
 PAUSE_SECONDS = 0.2
-"""How long it takes on average until the next client comes."""
+"""The mean time until the next client comes, in seconds."""
 SAMPLE_SECONDS = min(5.0, SECONDS / 40)
 LEVEL_FROM_SECONDS = 100.0
-"""How long a run must be so that its quarters are compared. In a shorter one, clients have not begun to leave."""
+"""The shortest run whose quarters are compared, in seconds. In a shorter one, clients have not begun to leave."""
 IS_SOAK = SECONDS >= LEVEL_FROM_SECONDS
-"""Whether the time of an answer counts; beside other tests, a machine may be slow."""
+"""Whether answer times and quarters are checked. A short run has other tests beside it, which slow it down."""
 FILES_GROWTH_MAX = 10
-"""The most that the median of open files may be higher in the last quarter than in the second."""
+"""How much higher the median of open files may be in the last quarter of the time than in the second."""
 MIB_GROWTH_MAX = 24
-"""The same for memory, in MiB. Garbage takes up to 30 MB before it is collected."""
+"""How much higher the median of memory may be in the last quarter of the time than in the second, in MiB. Garbage takes
+up to 30 MB before it is collected.
+"""
 FILES_LEFT_MAX = 6
-"""The most open files that remain when all clients have left, beyond those of the time before they came."""
+"""The largest number of open files that may remain when all clients have left, beyond those before they came."""
 HELD_MAX = 40
-"""The most connections with a request in flight that clients with tokens hold, of the 64 of an address."""
+"""The largest number of connections with open requests of clients with tokens. One address may have 64 connections."""
 THREAD_SECONDS = 30.0
-"""How often a run is started."""
+"""The seconds between two starts of runs."""
 BURST = 70
-"""Connections that one client opens at once: more than an address may have."""
+"""How many connections one client opens at once: more than an address may have."""
 
 
 class Server:
-    """A process that serves the home, and what was measured of it."""
+    """A process that serves the home, and its measurements."""
 
     def __init__(self, name, process, port):
         self.name, self.process, self.port = name, process, port
@@ -75,7 +78,9 @@ class Server:
 
     @asynccontextmanager
     async def connect(self, *, buffer=0, breaks=False):
-        """Open a connection for the length of a block, with a receive buffer of a size; `breaks` ends it by a reset."""
+        """Open a connection for the length of a block. `buffer` is its receive buffer in bytes; `breaks` ends it by a
+        reset.
+        """
         stream = trio.socket.socket()
         with stream:
             if buffer:
@@ -95,14 +100,14 @@ class Server:
             return received
 
     def sample(self):
-        """Measure open files, MiB and seconds of processor time."""
+        """Return the number of open files, the memory in MiB and the processor time in seconds."""
         folder = Path(f"/proc/{self.process.pid}")
         used = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]
         mib = int(re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())[1]) / 1024
         return len([*(folder / "fd").iterdir()]), mib, sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
 
     def quarter(self, number, column):
-        """Return the median of what was measured in a quarter of the time."""
+        """Return the median of one measurement in a quarter of the time. Quarters count from 0."""
         part = len(self.samples) // 4
         return statistics.median(row[column] for row in self.samples[part * number : part * (number + 1)])
 
@@ -128,12 +133,12 @@ class Crowd:
                 await stream.send_all(server.head("GET /livez"))
 
     async def reset(self, server):
-        """Send a part of a head, and break the connection."""
+        """Send a part of a head, then reset the connection."""
         async with server.connect(breaks=True) as stream:
             await stream.send_all(b"GET / HTTP/1.1\r\nHo")
 
     async def stay_silent(self, server):
-        """Send nothing."""
+        """Open a connection and send nothing."""
         async with server.connect() as stream:
             await _read(stream)
 
@@ -157,14 +162,14 @@ class Crowd:
                 await trio.sleep(1)
 
     async def speak_http2(self, server):
-        """Begin HTTP/2 without asking, with a window of nothing."""
+        """Begin HTTP/2 without asking, with a window of 0 bytes."""
         settings = b"\x00\x00\x06\x04\x00\x00\x00\x00\x00" + struct.pack(">HI", 4, 0)
         async with server.connect() as stream:
             await stream.send_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings)
             await _read(stream)
 
     async def guess(self, server):
-        """Send a wrong token, and a body of many parts, which is not read."""
+        """Send a wrong token and a body of many parts. The server must not read the body."""
         path = "/mcp" if server is self.mcp else "/api/runs"
         head = server.head(f"POST {path}", "wrong", "Transfer-Encoding: chunked")
         await server.ask(head + b"1\r\nx\r\n" * 100 + b"0\r\n\r\n")
@@ -184,20 +189,20 @@ class Crowd:
             await _read(stream)
 
     async def leave_stream(self, server, token):
-        """Follow a run for a while, and go."""
+        """Follow a run for a while, then leave."""
         async with server.connect(breaks=self.chance.random() < 0.5) as stream:
             await stream.send_all(server.head(f"GET /api/runs/{self.run}/stream", token))
             with trio.move_on_after(self.chance.uniform(0, STAY_SECONDS)):
                 await _read(stream)
 
     async def read_nothing(self, server, token):
-        """Ask for much, and read nothing of it."""
+        """Request much, and read none of it."""
         async with server.connect(buffer=1024) as stream:
             await stream.send_all(server.head("GET /api/openapi.json", token, keep=True) * 40)
             await trio.sleep(STAY_SECONDS)
 
     async def start_and_leave(self, server, token):
-        """Start a run as an AG-UI client, or follow the one that was started last, and go."""
+        """Start a run as an AG-UI client, or follow the one that was started last; then leave."""
         name = f"thread {(trio.current_time() - self.begun) // THREAD_SECONDS}"
         message = {"id": "m1", "role": "user", "content": PROBLEM}
         body = {"threadId": name, "runId": "r", "state": {}, "messages": [message], "tools": [], "context": []}
@@ -208,7 +213,7 @@ class Crowd:
                 await _read(stream)
 
     async def session_of(self, token):
-        """Return the head line of a new MCP session, or of an earlier one where the token has as many as it may."""
+        """Return the header of a new MCP session, or of an earlier one if the token may have no more sessions."""
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "soak", "version": "1"}}
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
         answer = await self.mcp.ask(self.mcp.json_request("/mcp", token, body, ACCEPTS))
@@ -223,7 +228,7 @@ class Crowd:
         return known[-1]
 
     async def leave_session(self, server, token):
-        """Open an MCP session, with a stream or a call that waits; go, mostly without closing the session."""
+        """Open an MCP session with a stream or a waiting call, then leave. Most sessions are not closed."""
         session = await self.session_of(token)
         call = {"name": "wait", "arguments": {"id": self.run, "seconds": 30}}
         body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
@@ -239,7 +244,7 @@ class Crowd:
             await server.ask(server.head("DELETE /mcp", token, ACCEPTS, session))
 
     async def be_revoked(self):
-        """Open streams and sessions with a token that is then revoked; each stream must end."""
+        """Open streams and sessions with a token, then revoke the token. Each stream must end."""
         while True:
             name = f"r{next(self.numbers)}"
             token = await trio.to_thread.run_sync(self.new_token, name)
@@ -264,7 +269,7 @@ class Crowd:
             server.failures.append(f"{line} of a revoked token did not end")
 
     async def come(self, nursery):
-        """Have clients come, until this is cancelled."""
+        """Start clients until this is cancelled."""
         free = self.leave, self.reset, self.stay_silent, self.trickle_head, self.speak_http2, self.guess
         free = (*free * 4, *[self.trickle_body] * 4, self.burst)
         known = self.stay_idle, self.leave_stream, self.read_nothing, self.start_and_leave, self.trickle_body
@@ -286,7 +291,7 @@ class Crowd:
     # The client that must be answered.
 
     async def use(self, server):
-        """Ask each second over a new connection, and note how long the answer takes."""
+        """Send a request each second over a new connection, and record how long the answer takes."""
         requests = [server.head(f"GET {path}", self.good) for path in ("/api/runs", f"/api/runs/{self.run}")]
         requests.append(server.head("GET /livez"))
         if server is self.mcp:
@@ -368,7 +373,7 @@ async def _start_run(crowd):
 
 
 async def _use_and_measure(crowd, capfd):
-    """Have the client that must be answered ask both servers, measure them, and print a line each minute."""
+    """Have the client that must be answered use both servers. Measure the servers, and print a line each minute."""
     async with trio.open_nursery() as nursery:
         for server in (crowd.serve, crowd.mcp):
             nursery.start_soon(crowd.use, server)
@@ -391,7 +396,7 @@ def _line(crowd, minutes):
 
 
 def _facts(server, begun):
-    """Return the numbers of a server that are published."""
+    """Return the measurements of a server that are published."""
     seconds = sorted(server.seconds)
     return {
         "clients": sum(server.came.values()),
