@@ -13,7 +13,7 @@ from actors.values.format import printable
 from actors.values.question_form import Inquiry
 
 MESSAGE_MAX = 2_000
-"""The largest number of characters in a finding's message. Of a tool's output, the end is kept, with its summary."""
+"""The largest number of characters in a finding's message. A tool's output keeps its end, which has the summary."""
 REPLAN = "replan"
 """The place (`where`) of findings about the planning run of a replan, and about its plan."""
 _TOOL = (ReasonTag.TOOL_FAILURE,)

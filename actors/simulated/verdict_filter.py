@@ -1,8 +1,7 @@
 """Changes verdicts for experiments: it withholds or replaces findings, makes guards err, and changes scores.
 
-The search reads the codes and places of findings. The author (a simulated model) reads their messages. Each may get
-other findings than the other. Every change depends only on seed, problem and attempt, so a repetition gives the same
-verdict.
+The search reads the codes and places of findings. The author (a simulated model) reads their messages. They may get
+different findings. Every change depends only on seed, problem and attempt, so a repetition gives the same verdict.
 """
 
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ from runtime.models.replies import Unreadable
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
 """The other guards that judge plans. In a simulated world, they reject only artifacts that are not JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
-"""The findings that a rejection shows: its own, those of another problem's plan, or one without any reason."""
+"""The findings that a rejection shows: its own, those of another problem's plan, or one that gives no reason."""
 ELSEWHERE = "elsewhere"
 """The level that the findings of an unrelated plan name as their cause. No profile may have a level with this name."""
 
