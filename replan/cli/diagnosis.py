@@ -37,7 +37,7 @@ from replan.setup.home_folder import USE_ANOTHER_HOME, database_place, database_
 from replan.setup.installation import data_root, program, release
 from replan.setup.kinds import Kinds
 from replan.setup.model_discovery import choices_text, find_models
-from replan.setup.plugins import BUILT_IN_GUARDS, problems
+from replan.setup.plugins import BUILT_IN_GUARDS, GENERATOR_PLUGINS, GUARD_PLUGINS
 from replan.setup.settings import HomeBudgetEntry, NoModel, choose_model, read_user_config
 from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
@@ -237,7 +237,8 @@ def _describe_version() -> str:
 def _describe_plugins() -> str:
     plugins, own = registry_of(Invocation()), len(BUILT_IN_GUARDS)
     kinds, broken_kinds = Kinds().formats()
-    if broken := [*problems(), *broken_kinds, *(line for group in PLUGIN_GROUPS for line in group.problems())]:
+    broken = [line for group in (GUARD_PLUGINS, GENERATOR_PLUGINS, *PLUGIN_GROUPS) for line in group.problems()]
+    if broken := [*broken, *broken_kinds]:
         raise UsageProblem("; ".join(broken))
     return "; ".join(
         [

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -21,7 +21,7 @@ from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from actors.handlers.registry import Registry
 from actors.values.plugin_marks import PlugInFile, mark_of
 from replan.setup.installation import data_root
-from runtime.core.entry_points import Installed, accepts_arguments, find_installed, reserved_name_error
+from runtime.core.entry_points import Installed, PluginGroup, accepts_arguments, function_of, reserved_name_error
 from runtime.core.errors import UsageProblem
 
 
@@ -164,10 +164,6 @@ def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory
     return with_settings
 
 
-GUARDS = "replan.guards"
-"""The entry point group of guard factories: `make(config) -> guard(artifact, context) -> Verdict`."""
-GENERATORS = "replan.generators"
-"""The entry point group of generators: `async def make(context) -> str`."""
 BUILT_IN_GENERATORS = MODEL_GENERATORS | FREE_GENERATORS
 
 
@@ -181,8 +177,18 @@ _SHIPPED: Mapping[str, GuardFactory] = {"profile_valid": _profile_valid}
 """Guards that only the workflows of other commands than `run` use."""
 BUILT_IN_GUARDS = frozenset((*BUILT_IN, *_SHIPPED))
 """The names of guards that a plug-in may not have."""
-_BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: BUILT_IN_GUARDS, GENERATORS: BUILT_IN_GENERATORS}
 _FACTORY = "make(config) returns guard(artifact, context)"
+GUARD_PLUGINS = PluginGroup(
+    "replan.guards",
+    "a function make(config) that returns guard(artifact, context)",
+    function_of(1),
+    dict.fromkeys(BUILT_IN_GUARDS, ""),
+)
+"""The factories of guards in installed distributions: `make(config) -> guard(artifact, context) -> Verdict`."""
+GENERATOR_PLUGINS = PluginGroup(
+    "replan.generators", "a function make(context)", function_of(1), dict.fromkeys(BUILT_IN_GENERATORS, "")
+)
+"""The generators of installed distributions: `async def make(context) -> str`."""
 
 
 def registry(
@@ -202,35 +208,22 @@ def registry(
     """
     own = load_plugin_files(files)
     for group, plugins in (
-        (GUARDS, {**own.guards, **(guards or {})}),
-        (GENERATORS, {**own.generators, **(generators or {})}),
+        (GUARD_PLUGINS, {**own.guards, **(guards or {})}),
+        (GENERATOR_PLUGINS, {**own.generators, **(generators or {})}),
     ):
         for name in plugins:
-            if name in _BUILT_IN[group]:
-                raise reserved_name_error(f"{group} {name}")
+            if name in group.built_in:
+                raise reserved_name_error(f"{group.name} {name}")
     factories: dict[str, GuardFactory] = {
         **BUILT_IN,
         **_SHIPPED,
-        **{name: _Factory(point) for name, point in _scan_installed(GUARDS).items()},
+        **{name: _Factory(point) for name, point in GUARD_PLUGINS.installed.items()},
         **own.guards,
     }
     factories.update({name: _constant(guard) for name, guard in (guards or {}).items()})
-    functions = _Generators(_scan_installed(GENERATORS), {**own.generators, **(generators or {})})
+    functions = _Generators(GENERATOR_PLUGINS.installed, {**own.generators, **(generators or {})})
     templates = data_root() / "configs" / "templates"
     return Registry(guards=factories, generators=functions, templates=templates, sources=own.sources)
-
-
-def problems() -> list[str]:
-    """Load every installed plug-in, and return one line for each that cannot be used."""
-    loads: list[Callable[[], object]] = [_Factory(point).load for point in _scan_installed(GUARDS).values()]
-    loads += [partial(_load_generator, point) for point in _scan_installed(GENERATORS).values()]
-    lines = []
-    for load in loads:
-        try:
-            load()
-        except UsageProblem as problem:
-            lines.append(str(problem))
-    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,22 +232,12 @@ class _Factory:
 
     installed: Installed
 
-    def load(self) -> GuardFactory:
-        """Return the factory. Raises `UsageProblem`, also if the entry point names a guard instead of a factory."""
-        make: GuardFactory = _load_function(self.installed)
-        if not accepts_arguments(make, 1):
-            cause = (
-                "is a guard, not a factory that makes one"
-                if accepts_arguments(make, 2)
-                else "does not take the settings"
-            )
-            raise UsageProblem(cause, place=self.installed.place, hint=_FACTORY)
-        return make
-
     def __call__(self, config: Mapping[str, Any]) -> AnyGuard:
         """Return the guard with these settings. Raises `UsageProblem`."""
         place, failure, wrong = self.installed.place, "makes no guard", "makes a value"
-        return make_guard(self.load(), config, place=place, failure=failure, wrong=wrong, hint=_FACTORY)
+        return make_guard(
+            GUARD_PLUGINS.load(self.installed), config, place=place, failure=failure, wrong=wrong, hint=_FACTORY
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +250,7 @@ class _Generators(Mapping[str, Generator]):
     def __getitem__(self, name: str) -> Generator:
         if name in self.passed:
             return FunctionGenerator(self.passed[name], name)
-        return FunctionGenerator(_load_generator(self.installed[name]), name)
+        return FunctionGenerator(GENERATOR_PLUGINS.load(self.installed[name]), name)
 
     def __contains__(self, name: object) -> bool:
         """Tell whether there is a generator of this name, without loading it."""
@@ -280,24 +263,5 @@ class _Generators(Mapping[str, Generator]):
         return len({**self.installed, **self.passed})
 
 
-def _load_generator(point: Installed) -> TextMaker:
-    make: TextMaker = _load_function(point)
-    if not accepts_arguments(make, 1):
-        raise UsageProblem("does not take a context", place=point.place, hint="async def make(context) -> str")
-    return make
-
-
 def _constant(guard: AnyGuard) -> GuardFactory:
     return lambda _: guard
-
-
-def _scan_installed(group: str) -> dict[str, Installed]:
-    return find_installed(group, _BUILT_IN[group])
-
-
-def _load_function(point: Installed) -> Any:
-    """Return the function that an entry point names. Raises `UsageProblem`."""
-    function = point.load()
-    if not callable(function):
-        raise UsageProblem(f"is of type {type(function).__name__}, not a function", place=point.place)
-    return function

@@ -86,6 +86,13 @@ def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
+def _describe(value: object) -> str:
+    """Return what a value is, such as `the function make(text)` or `of type str`."""
+    if inspect.isfunction(value):
+        return f"the function {value.__name__}({', '.join(inspect.signature(value).parameters)})"
+    return f"of type {type(value).__name__}"
+
+
 def function_of(count: int) -> Callable[[Any], bool]:
     """Return a test of plug-ins: whether one is a function of `count` positional arguments."""
     return lambda value: callable(value) and accepts_arguments(value, count)
@@ -133,7 +140,7 @@ class PluginGroup:
         """Load a plug-in. Raises as `get` does."""
         value = found.load()
         if not self.fits(value):
-            cause = f"is of type {type(value).__name__}, and should be {self.form}"
+            cause = f"is {_describe(value)}, and should be {self.form}"
             raise UsageProblem(cause, place=found.place, hint="uninstall or repair it")
         return value
 

@@ -4,7 +4,7 @@ import pytest
 import trio.lowlevel
 
 import replan
-from replan.setup import plugins
+from replan.setup.plugins import GENERATOR_PLUGINS, GUARD_PLUGINS
 from tests.cli.samples import PLAN, PROBLEM, write_script
 from tests.support.distributions import install
 
@@ -94,10 +94,13 @@ def test_a_broken_plug_in_does_not_affect_other_workflows(installed, solve):
 @pytest.mark.parametrize(
     ("guard", "cause"),
     [
-        ("itself", "is a guard, not a factory that makes one"),
+        (
+            "itself",
+            "is the function guard(artifact, context), and should be a function make(config) that returns guard(",
+        ),
         ("gone", "cannot be loaded: AttributeError"),
         ("lost", "cannot be loaded: ModuleNotFoundError"),
-        ("words", "is of type str, not a function"),
+        ("words", "is of type str, and should be a function make(config)"),
         ("nothing", "makes a value of type bool, not a guard"),
         ("picky", "makes no guard: ValueError: no rules file"),
         ("recon_valid", "the name is built in"),
@@ -110,7 +113,11 @@ def test_a_broken_guard_is_reported_with_its_package(installed, solve, guard, ca
 
 
 @pytest.mark.parametrize(
-    ("generator", "cause"), [("blank", "cannot be loaded: AttributeError"), ("pair", "does not take a context")]
+    ("generator", "cause"),
+    [
+        ("blank", "cannot be loaded: AttributeError"),
+        ("pair", "is the function guard(artifact, context), and should be a function make(context)"),
+    ],
 )
 def test_a_broken_generator_is_reported_with_its_package(installed, solve, generator, cause):
     with pytest.raises(replan.UsageProblem) as caught:
@@ -120,7 +127,10 @@ def test_a_broken_generator_is_reported_with_its_package(installed, solve, gener
 
 def test_problems_lists_the_broken_plug_ins(installed):
     """Plug-ins that fail only with a step's settings are not listed."""
-    names = [problem.partition(" (from house-rules): ")[0] for problem in plugins.problems()]
+    names = [
+        problem.partition(" (from house-rules): ")[0]
+        for problem in (*GUARD_PLUGINS.problems(), *GENERATOR_PLUGINS.problems())
+    ]
     guards = [f"replan.guards {name}" for name in ("itself", "gone", "lost", "words", "recon_valid")]
     assert names == [*guards, "replan.generators blank", "replan.generators pair"]
 

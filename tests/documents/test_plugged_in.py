@@ -97,4 +97,7 @@ def test_a_suffix_is_neither_taken_twice_nor_from_a_built_in_reader(site, read, 
     problems = READER_PLUGINS.problems()
     for name, source in (("pdf", "note-books"), ("md", "note-pads")):
         assert any(f"{name} (from {source}): the name is built in" in problem for problem in problems)
-    assert any("half (from note-books): is of type function, and should be a module" in problem for problem in problems)
+    assert any(
+        "half (from note-books): is the function read(content), and should be a module" in problem
+        for problem in problems
+    )

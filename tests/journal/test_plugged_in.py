@@ -70,7 +70,13 @@ def test_what_a_journal_does_not_offer_is_refused_without_its_password(keepers):
 @pytest.mark.parametrize(
     ("url", "cause"),
     [
-        ("func://x", "replan.journals func (from safe-keepers): is of type function, and should be a JournalScheme"),
+        (
+            "func://x",
+            (
+                "replan.journals func (from safe-keepers): "
+                "is the function shown(url, place), and should be a JournalScheme"
+            ),
+        ),
         ("lost://x", "replan.journals lost (from safe-keepers): cannot be loaded: ModuleNotFoundError"),
         ("none://x", "there is no journal of the form none:"),
         ("kept:x", "there is no journal of the form kept:"),

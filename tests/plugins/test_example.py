@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 import replan
-from replan.setup import plugins
+from replan.setup.plugins import GENERATOR_PLUGINS, GUARD_PLUGINS
 from tests.support.distributions import install
 from tests.tidy.source import ROOT
 
@@ -43,7 +43,7 @@ def solve():
 
 
 def test_the_example_solves_a_problem(installed, repository):
-    assert plugins.problems() == []
+    assert GUARD_PLUGINS.problems() == GENERATOR_PLUGINS.problems() == []
     result = solve()
     assert result.succeeded
     assert result.calls == 1

@@ -104,7 +104,7 @@ def test_a_model_of_a_plug_in_reads_the_text_has_no_known_price_and_shows_only_i
         ("echo:none", "replan.models echo (from loud-echoes): makes a value of type str, not a model"),
         (
             "lone:x",
-            "replan.models lone (from loud-echoes): is of type function, and should be a function make",
+            "replan.models lone (from loud-echoes): is the function lonely(), and should be a function make",
         ),
         ("lost:x", "replan.models lost (from loud-echoes): cannot be loaded: ModuleNotFoundError"),
         ("echo:\x07", "--model: the text after `echo:` is longer than 200 characters, or cannot be printed"),

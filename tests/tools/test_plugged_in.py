@@ -71,7 +71,10 @@ async def test_a_run_whose_package_is_gone_gets_a_permanent_failure(bench, site,
         (
             "half",
             {},
-            "tools.t.plugin: replan.tools half (from kitchen-scales): is of type function, and should be a module",
+            (
+                "tools.t.plugin: replan.tools half (from kitchen-scales): "
+                "is the function check(settings), and should be a module"
+            ),
         ),
         ("lost", {}, "tools.t.plugin: replan.tools lost (from kitchen-scales): cannot be loaded: ModuleNotFoundError"),
         ("weigh", {}, "tools.t.settings: there is no unit"),
@@ -81,7 +84,7 @@ async def test_a_run_whose_package_is_gone_gets_a_permanent_failure(bench, site,
 def test_a_sort_or_settings_that_cannot_be_used_are_refused_with_the_line(bench, site, plugin, settings, problem):
     with pytest.raises(UsageProblem) as caught:
         bench.pin(f"tools:\n  t:\n    plugin: {plugin}\n    settings: {json.dumps(settings)}\n")
-    assert f"tools.yaml:{4 if 'settings' in problem else 3} {problem}" in str(caught.value)
+    assert f"tools.yaml:{4 if 'tools.t.settings' in problem else 3} {problem}" in str(caught.value)
 
 
 def test_a_sort_is_neither_taken_twice_nor_built_in(bench, site, monkeypatch):

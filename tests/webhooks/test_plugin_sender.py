@@ -71,7 +71,7 @@ async def test_only_the_events_that_are_asked_for_are_sent(tmp_path, quick, desk
 @pytest.mark.parametrize(
     ("name", "cause"),
     [
-        ("slow", "is of type function, and should be an async function"),
+        ("slow", "is the function slow(message, settings), and should be an async function"),
         ("lost", "cannot be loaded: ModuleNotFoundError"),
         ("webhook", "no sender 'webhook' is installed (installed: desktop, lost, slow)"),
         ("phone", "no sender 'phone' is installed (installed: desktop, lost, slow)"),
