@@ -19,7 +19,7 @@ from runtime.core.hooks import mark_point
 from runtime.core.messages import Woken
 from runtime.drive.actor import Envelope
 from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
-from runtime.models.sharing import CallSlot
+from runtime.models.provider_state import CallSlot
 
 INLINE_BYTES_MAX = 64 * 1024
 """The largest number of characters in an artifact that guards judge in the event loop. Threads judge larger ones."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # Reading a run needs no event loop.
     from actors.run.machine import BegunState, RunMachine
     from runtime.core.clock import Clock
     from runtime.drive.actor import Actor
-    from runtime.models.sharing import CallSlot
+    from runtime.models.provider_state import CallSlot
 
     Actors = Sequence[Actor[Any, Any]]
 

@@ -41,7 +41,7 @@ from tasks import (
 )
 
 from runtime.core.events import text_hash
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import ModelRequest, Reply
 
 RECORDED = HERE / "replies.jsonl"

@@ -42,7 +42,7 @@ from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement
 from runtime.logs import log
 from runtime.models.port import Fault
-from runtime.models.sharing import Askable, CallLimiter, Probes
+from runtime.models.provider_state import Askable, CallLimiter, Probes
 from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 

@@ -26,7 +26,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.host.wakeup import WakeSockets
 from runtime.journal.folder import explain, is_there
 from runtime.journal.sqlite.anchors import SUFFIX, check_not_lost
-from runtime.models.sharing import CallLimiter
+from runtime.models.provider_state import CallLimiter
 from runtime.open_journal import open_journal
 
 

@@ -34,8 +34,8 @@ from runtime.core.events import Record
 from runtime.journal.port import Journal
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.port import Fault, Model, ModelRequest, Reply
+from runtime.models.provider_state import Askable
 from runtime.models.providers import PROVIDERS, check_base_url, prompt_cache_of
-from runtime.models.sharing import Askable
 
 if TYPE_CHECKING:
     from actors.run.views import Views
@@ -116,11 +116,11 @@ def open_named(
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
     match provider.interface:
         case "openai":
-            from runtime.models.opening import open_openai  # noqa: PLC0415
+            from runtime.models.open_models import open_openai  # noqa: PLC0415
 
             return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case "anthropic":
-            from runtime.models.opening import open_anthropic  # noqa: PLC0415
+            from runtime.models.open_models import open_anthropic  # noqa: PLC0415
 
             return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
         case _:
@@ -217,7 +217,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
     if environment.get(provider.address):
         check_base_url(provider.url_in(environment), place=provider.address)
     if provider.interface == "anthropic":
-        from runtime.models.opening import check_extra  # noqa: PLC0415
+        from runtime.models.open_models import check_extra  # noqa: PLC0415
 
         check_extra()
 

@@ -1,6 +1,6 @@
 """The Anthropic client: the Messages API, with the official client.
 
-Importing this module loads the client (0.9 s); use `runtime.models.opening.open_anthropic`.
+Importing this module loads the client (0.9 s); use `runtime.models.open_models.open_anthropic`.
 """
 
 import logging

@@ -31,7 +31,7 @@ from runtime.models.context_window import (
 from runtime.models.faults import is_unresolved, provider_text, status_fault
 from runtime.models.http_client import RejectedAnswer
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
-from runtime.models.sharing import PROBE_SECONDS, Listed
+from runtime.models.provider_state import PROBE_SECONDS, Listed
 
 CONNECT_SECONDS_MAX = 10.0
 """The longest time to wait for a server to accept a connection. A timeout here counts as a refused connection."""

@@ -1,6 +1,6 @@
 """The OpenAI client: chat completions of an OpenAI-compatible server, with the official client.
 
-Importing this module loads the client (0.4 s); use `runtime.models.opening.open_openai`.
+Importing this module loads the client (0.4 s); use `runtime.models.open_models.open_openai`.
 """
 
 from typing import Any

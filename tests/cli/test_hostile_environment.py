@@ -19,7 +19,7 @@ from replan.runs import home as homes
 from runtime.core.errors import UsageProblem
 from runtime.host.wakeup import WakeSockets
 from runtime.journal import folder as folders
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.providers import check_base_url
 from tests.cli.conftest import ROOT
 

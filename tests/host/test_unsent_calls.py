@@ -9,7 +9,7 @@ import trio
 
 from runtime.drive.options import DriveOptions, Stop
 from runtime.models.port import FaultKind
-from runtime.models.sharing import CallLimiter
+from runtime.models.provider_state import CallLimiter
 from tests.host.fake_home import FakeHome, run_request
 from tests.support.worlds import pinned
 

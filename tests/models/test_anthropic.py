@@ -9,7 +9,7 @@ import pytest
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
 from runtime.models.context_window import ContextWindow
-from runtime.models.opening import open_anthropic
+from runtime.models.open_models import open_anthropic
 from runtime.models.port import FaultKind, Reply
 from runtime.models.prices import find_price
 from runtime.models.providers import ANTHROPIC_URL, PROVIDERS
@@ -418,7 +418,7 @@ async def test_the_list_of_models_is_asked_for_as_a_whole():
 
 
 async def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("runtime.models.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("runtime.models.open_models.find_spec", lambda _: None)
     with pytest.raises(
         UsageProblem, match=r"need the extra anthropic \(install it: pip install '.*\[anthropic\]"
     ) as told:

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from runtime.models.context_window import ContextWindow, ask_window, least_tokens, too_long, window_in_price_list
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import FaultKind, Reply
 from runtime.models.providers import OPENAI_URL
 from tests.contracts.model import TEXT, request

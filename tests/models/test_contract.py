@@ -2,7 +2,7 @@
 
 from contextlib import asynccontextmanager
 
-from runtime.models.opening import open_anthropic, open_openai
+from runtime.models.open_models import open_anthropic, open_openai
 from runtime.models.port import Reply
 from runtime.models.scripted import ScriptedModel
 from tests.contracts.model import STEPS, TEXT, ModelContract

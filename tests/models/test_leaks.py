@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from runtime.models.faults import MESSAGE_MAX, provider_text, without_key
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import ReplyCode, Unreadable, read_reply
 from tests.contracts.model import request

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from actors.values.model_settings import KEY, OWN, ModelSettings, check_settings, words_of
 from runtime.core.errors import UsageProblem
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY as API_KEY

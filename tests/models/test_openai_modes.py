@@ -5,7 +5,7 @@ import json
 import pytest
 import trio
 
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, fault_of, wired

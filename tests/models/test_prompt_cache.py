@@ -4,7 +4,7 @@ import pytest
 
 from replan.runs.models import open_model
 from runtime.core.errors import UsageProblem
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import Fault, Reply
 from runtime.models.providers import (
     OPENAI_URL,

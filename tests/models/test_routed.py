@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from replan.runs.models import RoutedModel
 from runtime.models.port import Reply
-from runtime.models.sharing import Askable
+from runtime.models.provider_state import Askable
 from tests.contracts.model import STEPS, TEXT, ModelContract, request
 from tests.models.replayed import replaying
 from tests.models.wired import wired

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from runtime.models.opening import open_anthropic, open_openai
+from runtime.models.open_models import open_anthropic, open_openai
 from runtime.models.port import Fault
 from tests.contracts.model import request
 from tests.support.openai_server import Answer, serve

@@ -7,7 +7,7 @@ import sys
 import pytest
 import trio
 
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import request
 from tests.support.openai_server import Answer, as_answer, by_step, request_parts, serve
@@ -109,7 +109,7 @@ def test_a_server_process_outlives_a_killed_program(tmp_path):
     script = {"g_slow": [{"hang": True}, "second"], "g_plan": [{"steps": []}]}
     program = """
 import trio
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from tests.contracts.model import request
 async def main():
     async with open_openai("test-model", base_url="URL") as model:

@@ -28,7 +28,7 @@ from runtime.host.notices import Notice
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
 from runtime.models.port import Fault
-from runtime.models.sharing import Askable, CallLimiter, CallSlot, Probes
+from runtime.models.provider_state import Askable, CallLimiter, CallSlot, Probes
 from tests.support.answers import Answer
 from tests.support.artifacts import PROBLEM
 from tests.support.openai_server import OpenAIServer

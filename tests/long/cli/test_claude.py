@@ -157,7 +157,7 @@ def test_the_doctor_checks_the_provider_of_the_model(replan, serving):
 
 def test_without_the_extra_a_run_and_the_doctor_say_what_to_install(replan, problem, serving, monkeypatch):
     serving(lambda *_: Answer.fault(500))
-    monkeypatch.setattr("runtime.models.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("runtime.models.open_models.find_spec", lambda _: None)
     monkeypatch.setattr("replan.cli.diagnosis.find_spec", lambda _: None)
     refused = replan("run", problem, "-m", CLAUDE)
     assert refused.exit_code == 2

@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 import trio
 
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import Reply
 from tests.long.real.serve_model import NAME
 from tests.long.real.test_client import asked

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from runtime.models.context_window import ContextWindow, least_tokens
-from runtime.models.opening import open_openai
+from runtime.models.open_models import open_openai
 from runtime.models.port import FaultKind, ModelRequest, Reply
 from tests.long.real.serve_model import NAME
 from tests.prompting.test_planning import BOOK

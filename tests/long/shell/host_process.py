@@ -14,7 +14,7 @@ from runtime.host.host import LOOK_SECONDS, RETRY_SECONDS_MAX
 from runtime.host.notices import Failed, NotDrivable
 from runtime.journal.memory import open_memory
 from runtime.journal.port import nobody
-from runtime.models.sharing import CallLimiter
+from runtime.models.provider_state import CallLimiter
 from tests.long.shell.driver_process import GRACE_SECONDS, Process, ProcessKilled
 
 REST_SECONDS = 5.0

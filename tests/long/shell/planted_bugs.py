@@ -18,7 +18,7 @@ from runtime.drive.supervisor import Supervisor
 from runtime.host.host import Host
 from runtime.journal import rules
 from runtime.journal.memory import _MemoryJournal
-from runtime.models.sharing import CallLimiter
+from runtime.models.provider_state import CallLimiter
 from tests.long.shell import bugs_driver as driver
 from tests.long.shell import bugs_host as hosts
 from tests.long.shell import bugs_machine as machine

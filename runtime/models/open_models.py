@@ -1,0 +1,105 @@
+"""Opens models of OpenAI-compatible servers and of Anthropic; their clients are loaded when a model is opened."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import UsageProblem, install_command
+from runtime.models.providers import (
+    ANTHROPIC_URL,
+    OPENAI_URL,
+    PromptCache,
+    check_base_url,
+    check_key,
+    sends_cache_fields,
+)
+from runtime.models.replies import BYTES_MAX
+
+if TYPE_CHECKING:
+    from runtime.models.anthropic_client import AnthropicModel
+    from runtime.models.openai_client import OpenAIModel
+
+
+@asynccontextmanager
+async def open_openai(
+    name: str,
+    *,
+    api_key: str = "",
+    base_url: str | None = None,
+    clock: Clock | None = None,
+    reply_bytes_max: int = BYTES_MAX,
+    stall_seconds: float | None = None,
+    prompt_cache: PromptCache = "auto",
+) -> AsyncIterator["OpenAIModel"]:
+    """Open a model of an OpenAI-compatible server, by default OpenAI itself, and close it at the end of the block.
+
+    Proxies are taken from the environment, except for a server on this machine. `stall_seconds` is the longest silence
+    in a reply that has begun; None for what fits the time limit of the call. `prompt_cache` says which servers are told
+    of prompts that repeat.
+
+    Raises:
+        UsageProblem: for a key, base URL or proxy that is not valid.
+    """
+    url = check_base_url(base_url) if base_url else OPENAI_URL
+    secret = check_key(api_key, place="OPENAI_API_KEY")
+    from runtime.models.openai_client import OpenAIModel, open_sdk  # noqa: PLC0415 - takes 0.4 s
+
+    model = OpenAIModel(
+        name,
+        open_sdk(secret, url, reply_bytes_max),
+        base_url=url,
+        secret=secret,
+        clock=clock or SystemClock(),
+        reply_bytes_max=reply_bytes_max,
+        stall_seconds=stall_seconds,
+        cache=sends_cache_fields(prompt_cache, url),
+    )
+    async with aclosing(model):
+        yield model
+
+
+@asynccontextmanager
+async def open_anthropic(
+    name: str,
+    *,
+    api_key: str = "",
+    base_url: str | None = None,
+    clock: Clock | None = None,
+    reply_bytes_max: int = BYTES_MAX,
+    stall_seconds: float | None = None,
+    prompt_cache: PromptCache = "auto",
+) -> AsyncIterator["AnthropicModel"]:
+    """Open a model of a server with the Messages API, by default Anthropic's, and close it at the end of the block.
+
+    The arguments are those of `runtime.models.open_models.open_openai`.
+
+    Raises:
+        UsageProblem: for a key, base URL or proxy that is not valid, and where the extra `anthropic` is missing.
+    """
+    url = check_base_url(base_url, place="ANTHROPIC_BASE_URL") if base_url else ANTHROPIC_URL
+    url = url.removesuffix("/v1")  # It is a part of the paths, and often written into the address.
+    secret = check_key(api_key, place="ANTHROPIC_API_KEY")
+    check_extra()
+    from runtime.models.anthropic_client import AnthropicModel, open_sdk  # noqa: PLC0415 - takes 0.9 s
+
+    model = AnthropicModel(
+        name,
+        open_sdk(secret, url, reply_bytes_max),
+        base_url=url,
+        secret=secret,
+        clock=clock or SystemClock(),
+        reply_bytes_max=reply_bytes_max,
+        stall_seconds=stall_seconds,
+        cache=sends_cache_fields(prompt_cache, url),
+    )
+    async with aclosing(model):
+        yield model
+
+
+def check_extra() -> None:
+    """Raise `UsageProblem` if the extra that the client needs is missing."""
+    if find_spec("anthropic") is None:
+        hint = f"install it: {install_command('anthropic')}"
+        raise UsageProblem("models of Anthropic need the extra anthropic", hint=hint)
