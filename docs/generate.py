@@ -40,7 +40,6 @@ from page_parts.markdown import code, read, table  # noqa: E402
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
 from actors.config.loader import load_policy, read_workflow, shipped_workflows  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
-from actors.files.validation_errors import describe_models  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import PlanningOutcome  # noqa: E402
@@ -53,6 +52,7 @@ from actors.search.graph import happy_calls, linear_calls, worst_case_calls  # n
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from actors.values.model_settings import ModelSettings  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
+from replan.setup.config_schemas import describe_models  # noqa: E402
 from runtime.core.hooks import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402

@@ -1,9 +1,5 @@
 """Parsed files, the base class of their models, and the one line that a user sees if a file does not fit its model."""
 
-import ast
-import inspect
-import itertools
-import textwrap
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as data_field
@@ -124,8 +120,8 @@ class Config(Value):
 
     A field that expects a number refuses true and false, which pydantic would accept as 1 and 0.
 
-    The docstrings of a model's fields are also its documentation for editors: `describe_models` makes them the
-    descriptions of a JSON Schema.
+    The docstrings of a model's fields are also its documentation for editors: they are the descriptions of its JSON
+    Schema (`replan.setup.config_schemas`).
     """
 
     @model_validator(mode="before")
@@ -286,54 +282,3 @@ def _hint(detail: ErrorDetails) -> str:
 def _tags(detail: ErrorDetails) -> list[str]:
     """Return the values that the discriminator of a union may have."""
     return [tag.strip("' ") for tag in str(detail["ctx"]["expected_tags"]).split(",")]
-
-
-NESTING_MAX = 3
-"""How often `describe_models` rebuilds all models. Each time, the descriptions reach one more level of nesting."""
-
-
-def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring below each field of a class, including inherited fields.
-
-    The docstrings are read from the source. Pydantic could read them while it makes a class, but that would take a
-    third of a short command's time.
-    """
-    docs: dict[str, str] = {}
-    for owner in reversed(model.__mro__):
-        if owner.__module__.split(".")[0] in ("actors", "replan", "runtime", "tests"):
-            docs |= _own_docs(owner)
-    return docs
-
-
-@cache
-def _own_docs(owner: type) -> dict[str, str]:
-    [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
-    assert isinstance(tree, ast.ClassDef)
-    docs = {}
-    for field, doc in itertools.pairwise(tree.body):
-        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
-            continue
-        if isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
-            docs[field.target.id] = inspect.cleandoc(str(doc.value.value))
-    return docs
-
-
-def describe_models() -> None:
-    """Give the fields of all imported `Config` models their docstrings as descriptions."""
-    models, changed = _all_below(Value), False
-    for model in models:
-        docs = field_docs(model) if issubclass(model, Config) else {}
-        for name, field in model.model_fields.items():
-            if field.description is None and name in docs:
-                field.description, changed = docs[name], True
-    for _ in range(NESTING_MAX if changed else 0):
-        for model in models:
-            model.model_rebuild(force=True)
-
-
-def _all_below(model: type[Value]) -> list[type[Value]]:
-    """Return all subclasses of a model, also indirect ones."""
-    models: list[type[Value]] = []
-    for subclass in model.__subclasses__():
-        models += [subclass, *_all_below(subclass)]
-    return models

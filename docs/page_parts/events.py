@@ -6,7 +6,6 @@ from typing import get_args
 
 from actors.acquisition.events import EVENTS as ACQUISITION
 from actors.execution.events import EVENTS as EXECUTION
-from actors.files.validation_errors import field_docs
 from actors.planning.events import EVENTS as PLANNING
 from actors.run.agent import AGENT_EVENTS
 from actors.run.calls import CallReissued, CallRequested, Replied
@@ -14,6 +13,7 @@ from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started, TimedEvent
+from replan.setup.config_schemas import field_docs
 from runtime.core.events import Event
 
 SHARED: Mapping[type[Event], str] = {

@@ -3,8 +3,13 @@
 `python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
 """
 
+import ast
+import inspect
+import itertools
 import sys
+import textwrap
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import orjson
@@ -12,12 +17,13 @@ from pydantic import BaseModel
 
 from actors.acquisition.profile import Profile as AcquisitionProfile
 from actors.config.workflow import Workflow
-from actors.files.validation_errors import describe_models
+from actors.files.validation_errors import Config
 from actors.policy.table import Policy
 from actors.prompting.prompts_file import PromptsFile
 from actors.simulated.profile import AuthorProfile
 from actors.tools.tools_file import ToolsFile
 from replan.setup.settings import UserConfig
+from runtime.core.events import Value
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
     "acquisition": AcquisitionProfile,
@@ -31,6 +37,57 @@ SCHEMAS: Mapping[str, type[BaseModel]] = {
 """The models by the name of their schema file."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+NESTING_MAX = 3
+"""How often `describe_models` rebuilds all models. Each time, the descriptions reach one more level of nesting."""
+
+
+def field_docs(model: type) -> dict[str, str]:
+    """Return the docstring below each field of a class, including inherited fields.
+
+    The docstrings are read from the source. Pydantic could read them while it makes a class, but that would take a
+    third of a short command's time.
+    """
+    docs: dict[str, str] = {}
+    for owner in reversed(model.__mro__):
+        if owner.__module__.split(".")[0] in ("actors", "replan", "runtime", "tests"):
+            docs |= _own_docs(owner)
+    return docs
+
+
+@cache
+def _own_docs(owner: type) -> dict[str, str]:
+    [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(tree, ast.ClassDef)
+    docs = {}
+    for field, doc in itertools.pairwise(tree.body):
+        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+            continue
+        if isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
+            docs[field.target.id] = inspect.cleandoc(str(doc.value.value))
+    return docs
+
+
+def describe_models() -> None:
+    """Give the fields of all imported `Config` models their docstrings as descriptions."""
+    models, changed = _all_below(Value), False
+    for model in models:
+        docs = field_docs(model) if issubclass(model, Config) else {}
+        for name, field in model.model_fields.items():
+            if field.description is None and name in docs:
+                field.description, changed = docs[name], True
+    for _ in range(NESTING_MAX if changed else 0):
+        for model in models:
+            model.model_rebuild(force=True)
+
+
+def _all_below(model: type[Value]) -> list[type[Value]]:
+    """Return all subclasses of a model, also indirect ones."""
+    models: list[type[Value]] = []
+    for subclass in model.__subclasses__():
+        models += [subclass, *_all_below(subclass)]
+    return models
 
 
 def schema_text(model: type[BaseModel]) -> str:
