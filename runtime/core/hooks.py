@@ -18,7 +18,7 @@ LABELS = (
 COPY_LABELS = (
     "copy.marked",  # runs are marked as moved in the source, and are not in the target
     "copy.added",  # they are in the target
-    "copy.verified",  # all of them was found in the target, and the source still has them
+    "copy.verified",  # all of them were found in the target, and the source still has them
     "copy.removing",  # they are deleted from the source, and this is not committed
     "copy.removed",  # the source does not have them any more
 )
