@@ -9,6 +9,8 @@ SHARE ?= 1
 SEED ?= 1
 COUNT ?= 100
 TIER ?= check
+# The distributions beside the core, each in its folder below packages.
+PACKAGES := server acquire lab
 DEPLOYED := --group build --extra anthropic --extra documents --extra mcp --extra otel --extra postgres --extra web --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
@@ -38,23 +40,30 @@ else \
 fi
 endef
 
+# Installs distributions of this repository, as links to their folders.
+define editable
+@if command -v uv >/dev/null; then \
+  VIRTUAL_ENV="$(CURDIR)/.venv" uv pip install -q --no-deps --no-build-isolation $(addprefix -e ,$(1)) ; \
+else \
+  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation $(addprefix -e ,$(1)) ; \
+fi
+endef
+
 # Bytecode is compiled here once, because an environment may forbid writing it later.
 $(RUNS): requirements-run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + " (set PYTHON=...)")'
 	@echo "Setting up .venv (once): $$(grep -c == $<) packages" >&2
 	@if command -v uv >/dev/null; then uv venv -q --allow-existing --python "$$(command -v $(PYTHON))" .venv; else $(PYTHON) -m venv .venv; fi
 	$(call install,$<)
-	@if command -v uv >/dev/null; then \
-	  VIRTUAL_ENV="$(CURDIR)/.venv" uv pip install -q --no-deps --no-build-isolation -e . ; \
-	else \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
-	fi
+	$(call editable,.)
 	@$(BIN)/python -m compileall -q -j 0 replan actors runtime
 	@touch $@
 
-$(READY): $(RUNS) requirements.lock
+$(READY): $(RUNS) requirements.lock $(PACKAGES:%=packages/%/pyproject.toml)
 	@echo "Adding what tests and development need (once): $$(grep -c == requirements.lock) packages" >&2
 	$(call install,requirements.lock)
+	$(call editable,$(PACKAGES:%=packages/%))
+	@$(BIN)/python -m compileall -q -j 0 packages
 	@touch $@
 
 run: $(RUNS) ## plan and repair a shipped project, with recorded replies (PROBLEM=file: plan that with a template)
@@ -170,8 +179,8 @@ recording: $(READY) ## record `make run` on a terminal, for the README
 plots: $(READY) ## draw the plots of the pages about measurements anew, from the committed tables
 	@$(BIN)/python docs/plots.py
 
-COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
-  --no-emit-index-url --no-emit-find-links -q
+COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml $(PACKAGES:%=packages/%/pyproject.toml) --universal --generate-hashes --python-version 3.11 \
+  --no-emit-index-url --no-emit-find-links -q --no-emit-package replan $(PACKAGES:%=--no-emit-package replan-%)
 
 lock: ## resolve the dependencies anew into the three lock files (needs uv)
 	@$(COMPILE) --group dev --all-extras --upgrade -o requirements.lock

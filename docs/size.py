@@ -17,7 +17,8 @@ ROOT = Path(__file__).parent.parent
 PUBLISHED = ROOT / "docs" / "explanation" / "size.json"
 BEFORE = "7ec12b5b"
 """The commit that the review of the code has read."""
-PRODUCT = ("replan", "actors", "runtime")
+CORE = ("replan", "actors", "runtime")
+PACKAGES = ("replan_server", "replan_acquire", "replan_lab")
 TESTS = "tests"
 DOCS = "docs"
 
@@ -31,7 +32,7 @@ def counted(commit: str, root: Path = ROOT) -> Rooms:
     Raises:
         CalledProcessError: git does not know the commit.
     """
-    listed = _git(root, "ls-tree", "-r", "--name-only", commit, "--", *PRODUCT, TESTS, DOCS, "README.md")
+    listed = _git(root, "ls-tree", "-r", "--name-only", commit, "--", *CORE, "packages", TESTS, DOCS, "README.md")
     names = [name for name in listed.decode().splitlines() if room_of(name)]
     texts = io.BytesIO(_git(root, "cat-file", "--batch", sent="".join(f"{commit}:{name}\n" for name in names)))
     rooms = Rooms()
@@ -45,8 +46,13 @@ def counted(commit: str, root: Path = ROOT) -> Rooms:
 
 
 def room_of(name: str) -> str:
-    """Return the folder of a file below its top folder, or the top folder; empty for a file that does not count."""
+    """Return the folder of a file below its top folder, or the top folder; empty for a file that does not count.
+
+    The top folders of a package are below `packages/NAME`.
+    """
     parts = name.split("/")
+    if parts[0] == "packages":
+        parts = parts[2:]
     if parts[0] in (DOCS, "README.md"):
         return DOCS if name.endswith(".md") else ""
     if not name.endswith(".py"):
@@ -55,11 +61,14 @@ def room_of(name: str) -> str:
 
 
 def rows(before: Rooms, now: Rooms) -> list[tuple[str, int, int, int, int]]:
-    """Return the rows of the table: the rooms of the product, their sum, the tests, and the words of the docs."""
+    """Return the rows of the table: the rooms of the product; sums of the core, each package, all; tests; docs."""
     known = sorted({*before, *now})
-    rooms = [(room, [room]) for top in PRODUCT for room in known if room.partition("/")[0] == top]
-    rooms.append(("product", [room for room, _ in rooms]))
-    rooms.append((TESTS, [room for room in known if room.partition("/")[0] == TESTS]))
+    by_top = {top: [room for room in known if room.partition("/")[0] == top] for top in (*CORE, *PACKAGES, TESTS)}
+    rooms = [(room, [room]) for top in (*CORE, *PACKAGES) for room in by_top[top]]
+    rooms.append(("core", [room for top in CORE for room in by_top[top]]))
+    rooms += [(package, by_top[package]) for package in PACKAGES]
+    rooms.append(("product", [room for top in (*CORE, *PACKAGES) for room in by_top[top]]))
+    rooms.append((TESTS, by_top[TESTS]))
     rooms.append(("docs (words, pages)", [DOCS]))
     return [(name, *_total(before, members), *_total(now, members)) for name, members in rooms]
 

@@ -8,10 +8,10 @@ from page_parts.markdown import table
 
 
 def size() -> str:
-    """Return the lines and files of the product, its tests and the docs at both commits; `make size` has each room."""
+    """Return the lines and files of the core, each package, all, the tests and the docs; `make size` has each room."""
     (before, then), (commit, now) = published().items()
     head = ("What", f"Lines at {before}", "Files", f"Lines at {commit}", "Files")
-    return table(head, ((room, *(f"{count:,}" for count in counts)) for room, *counts in rows(then, now)[-3:]))
+    return table(head, ((room, *(f"{count:,}" for count in counts)) for room, *counts in rows(then, now)[-7:]))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {"size": size}

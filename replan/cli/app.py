@@ -18,6 +18,7 @@ from replan.cli.command_table import (
     COMMAND_PLUGINS,
     DAILY,
     ELSEWHERE,
+    EXTRAS_OF_COMMANDS,
     CommandGroup,
     command_for,
     hint_for_problem,
@@ -30,7 +31,7 @@ from replan.cli.options import Invocation, common
 from replan.cli.terminal.width import width_of
 from replan.setup.installation import NAME, program, release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shorten
-from runtime.core.errors import ReplanError, UsageProblem, root_cause
+from runtime.core.errors import ReplanError, UsageProblem, install_command, root_cause
 
 HELP_WIDTH_MIN = 52
 """The least width, in columns, at which click's own layout fits the terminal."""
@@ -124,6 +125,9 @@ class App(CommandGroup):
             meant = hint_for_problem(args, program()) or command_for(args[0], program())
             if meant:
                 raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
+            if extra := EXTRAS_OF_COMMANDS.get(args[0]):
+                cause = f"`replan {args[0]}` is not installed: {install_command(extra)}"
+                raise click.UsageError(cause, ctx=ctx) from None
             names = [*rows_below(), *COMMAND_PLUGINS.names]
             raise click.exceptions.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from None
 

@@ -95,7 +95,7 @@ def plugged_in_rows() -> dict[str, CommandRow]:
     rows = {}
     for name, found in COMMAND_PLUGINS.installed.items():
         text = COMMAND_PLUGINS.problem(found) or COMMAND_PLUGINS.load(found).get_short_help_str(100)
-        rows[name] = CommandRow(name, "Plug-ins", text, found.points[0].value)
+        rows[name] = CommandRow(name, f"From {found.distribution}", text, found.points[0].value)
     return rows
 
 
@@ -183,6 +183,18 @@ ELSEWHERE = {
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
 """What to do instead of using an option that the command does not have, by the command and the option."""
+
+
+EXTRAS_OF_COMMANDS = {
+    "acquire": "acquire",
+    "lab": "lab",
+    "mcp": "server",
+    "serve": "server",
+    "telemetry": "server",
+    "token": "server",
+    "worker": "server",
+}
+"""The extra of `replan` that brings each command of another distribution, for who has not installed it."""
 
 
 def hint_for_problem(arguments: list[str], program: str) -> str:

@@ -4,6 +4,7 @@ Reading the entry points opens every installed distribution, so a built-in name 
 """
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -29,16 +30,28 @@ class Installed:
     @property
     def place(self) -> str:
         """The group, the name, and the distributions of the entry points, for messages."""
-        sources = " and ".join(sorted({_distribution(point) for point in self.points}))
-        return f"{self.points[0].group} {self.points[0].name} (from {sources})"
+        return f"{self.points[0].group} {self.points[0].name} (from {self.distribution})"
+
+    @property
+    def distribution(self) -> str:
+        """The names of the distributions of the entry points, joined by `and`."""
+        return " and ".join(sorted({_distribution(point) for point in self.points}))
 
     def the_one(self) -> "EntryPoint":
-        """Return the only entry point. Raises `UsageProblem` for several, and for a built-in name."""
+        """Return the only entry point.
+
+        Raises `UsageProblem` for several, for a built-in name, and for a distribution that needs another version of
+        Replan.
+        """
         if self.reserved:
             raise reserved_name_error(self.place)
         if len(self.points) > 1:
             raise UsageProblem("several have this name", place=self.place, hint="uninstall all but one")
-        return self.points[0]
+        (point,) = self.points
+        if (needed := _needed_version(point)) and needed != (present := _version()):
+            cause = f"needs replan {needed}, and this is {present}"
+            raise UsageProblem(cause, place=self.place, hint="install both in the same version")
+        return point
 
     def load(self) -> Any:
         """Return the object that the entry point names. Raises `UsageProblem`, whose place is `place`."""
@@ -69,6 +82,21 @@ def _points(group: str, _: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 
     return tuple(entry_points(group=group))
+
+
+_PIN = re.compile(r"replan\s*(?:\(\s*)?==\s*([\w.+!-]+)")
+
+
+def _needed_version(point: "EntryPoint") -> str:
+    """Return the version of Replan that the distribution of an entry point pins; empty if it pins none."""
+    requirements = (point.dist.requires or ()) if point.dist is not None else ()
+    return next((match[1] for text in requirements if (match := _PIN.match(text))), "")
+
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 -- as above
+
+    return version("replan")
 
 
 def _distribution(point: "EntryPoint") -> str:

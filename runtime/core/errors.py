@@ -277,10 +277,12 @@ def _rank(error: BaseException) -> int:
 def install_command(extra: str) -> str:
     """Return the command that adds an extra to this installation, from where it was installed.
 
-    A folder or an archive is named as such: on an index, the name `replan` may belong to somebody else.
+    A folder or an archive is named as such: on an index, the name `replan` may belong to somebody else. An extra that
+    is a distribution of its own is installed from a checkout by its folder.
     """
     import json  # noqa: PLC0415 - most commands need no hint
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
     from urllib.parse import unquote, urlsplit  # noqa: PLC0415
 
     try:
@@ -288,5 +290,7 @@ def install_command(extra: str) -> str:
     except (PackageNotFoundError, ValueError, AttributeError):
         url = ""
     source = unquote(urlsplit(url).path) if url.startswith("file:") else url
+    if (own := Path(source, "packages", extra)).is_dir():
+        return f"pip install {own}"
     requirement = f"{source}[{extra}]" if not url or url.startswith("file:") else f"replan[{extra}] @ {url}"
     return f"pip install '{requirement if source else f'replan[{extra}]'}'"

@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 from click.testing import CliRunner
 
 from replan.cli import diagnosis
 from replan.cli.app import app
+from replan.cli.command_table import EXTRAS_OF_COMMANDS
 from runtime.core import entry_points
 from runtime.core.errors import UsageProblem
 from tests.support.distributions import install
@@ -50,10 +52,10 @@ def test_an_installed_command_is_run_and_listed_with_its_help(site, replan):
     assert "Greet somebody." in replan("greet", "--help").stdout
     assert "Greet somebody." in replan("help", "greet").stdout
     more = replan("help", "more").stdout
-    assert "Plug-ins:\n" in more
+    assert "From polite-words:\n" in more
     assert "  greet       Greet somebody.\n" in more
     rows = {row["name"]: row for row in json.loads(replan("help", "--json").stdout)["commands"]}
-    assert rows["greet"] == {"name": "greet", "section": "Plug-ins", "help": "Greet somebody.", "daily": False}
+    assert rows["greet"] == {"name": "greet", "section": "From polite-words", "help": "Greet somebody.", "daily": False}
     assert "greet" not in replan("--help").stdout
 
 
@@ -108,3 +110,33 @@ def test_no_entry_point_is_read_for_a_built_in_command(monkeypatch, replan):
     code += "atexit.register(lambda: print('importlib.metadata' in sys.modules, file=sys.stderr)); main()"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stderr == "False\n"
+
+
+@pytest.mark.parametrize("requires", ["replan==0.0.1", "replan (==0.0.1)", "replan == 0.0.1 ; python_version > '3'"])
+def test_a_distribution_of_another_version_is_refused_in_one_line(tmp_path, monkeypatch, replan, requires):
+    install(
+        monkeypatch, tmp_path / "site", "old-words", {"replan.commands": COMMANDS}, requires=requires, polite=MODULE
+    )
+    done = replan("greet")
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("replan: replan.commands greet (from old-words): needs replan 0.0.1, and this is ")
+    assert line.endswith("(install both in the same version)")
+
+
+def test_a_distribution_that_needs_this_version_or_a_range_is_used(tmp_path, monkeypatch, replan):
+    this = metadata.version("replan")
+    for number, requires in enumerate((f"replan=={this}", "replan>=0.1", "replan-house==0.1")):
+        site = tmp_path / str(number)
+        points = {"replan.commands": {f"greet{number}": f"polite{number}:greet"}}
+        install(monkeypatch, site, f"words-{number}", points, requires=requires, **{f"polite{number}": MODULE})
+        assert replan(f"greet{number}").stdout == "hello world\n"
+
+
+def test_a_command_of_a_distribution_that_is_not_installed_names_what_to_install(monkeypatch, replan):
+    monkeypatch.setitem(EXTRAS_OF_COMMANDS, "paint", "server")
+    done = replan("paint", "--blue")
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("replan: `replan paint` is not installed: pip install ")
+    assert "server" in line

@@ -9,6 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("replan", "actors", "runtime")
+"""The packages of the distribution `replan`, the core."""
+PLUGGED_IN = {"replan_server": "server", "replan_acquire": "acquire", "replan_lab": "lab"}
+"""The packages of the other distributions, with their folder below `packages`."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,18 @@ class Module:
 
     @property
     def dotted(self):
-        return self.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @property
+    def path(self):
+        """The path from the folder that Python imports the module from."""
+        parts = self.name.split("/")
+        return "/".join(parts[2:] if parts[0] == "packages" and parts[2] in PLUGGED_IN else parts)
+
+    @property
+    def package(self):
+        """The top package of the module, such as `actors` or `replan_lab`."""
+        return self.path.split("/")[0]
 
     def imports(self):
         """Yield (line, dotted name) of every import, also inside functions, and of each name taken from a module."""
@@ -39,7 +53,7 @@ class Module:
             if isinstance(node, ast.Import):
                 yield from ((node.lineno, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                parents = self.name.split("/")[: -node.level] if node.level else []
+                parents = self.path.split("/")[: -node.level] if node.level else []
                 base = ".".join([*parents, *filter(None, [node.module])])
                 yield node.lineno, base
                 yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
@@ -91,5 +105,6 @@ def project_files():
     return [path for path in ROOT.rglob("*") if path.is_file() and not tools.search(f"/{path.relative_to(ROOT)}")]
 
 
-SOURCES = modules(*(f"{package}/**/*.py" for package in PACKAGES))
-TESTS = modules("tests/**/*.py")
+CORE = modules(*(f"{package}/**/*.py" for package in PACKAGES))
+SOURCES = [*CORE, *modules(*(f"packages/{folder}/{name}/**/*.py" for name, folder in PLUGGED_IN.items()))]
+TESTS = modules("conftest.py", "tests/**/*.py", "packages/*/tests/**/*.py")

@@ -4,9 +4,16 @@ import re
 import sys
 import tomllib
 
-from tests.tidy.source import PACKAGES, ROOT, SOURCES, TESTS, modules, report
+from tests.tidy.source import PACKAGES, PLUGGED_IN, ROOT, SOURCES, TESTS, modules, report
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OTHERS = {
+    package: tomllib.loads((ROOT / "packages" / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for package, folder in PLUGGED_IN.items()
+}
+"""The other distributions, by their package."""
+BRINGS = {"server", "acquire", "lab"}
+"""The extras that bring these distributions."""
 DISTRIBUTIONS = {
     "ag_ui": "ag-ui-protocol",
     "PIL": "pillow",
@@ -43,7 +50,7 @@ EXTRAS = {
     "runtime/open_postgres.py": "postgres",
 }
 """The extra of the modules whose names begin so; all others need none."""
-LOCAL = {*PACKAGES, "tests", "benchmarks", "page_parts", *sys.stdlib_module_names}
+LOCAL = {*PACKAGES, *PLUGGED_IN, "tests", "packages", "benchmarks", "page_parts", *sys.stdlib_module_names}
 
 
 def names_of(requirements):
@@ -71,10 +78,12 @@ def not_stated(module, stated):
 
 
 def stated_for(module):
-    """Return the distributions that a module of the packages may import: those of all users, and of its own extra."""
-    project = PROJECT["project"]
+    """Return the distributions that a module may import: those of the core, of its package, and of its own extra."""
+    core = PROJECT["project"]
+    project = OTHERS.get(module.package, core)
     extras = [extra for start, extra in EXTRAS.items() if module.name.startswith(start)]
-    lists = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
+    optional = (project["optional-dependencies"][extra] for extra in extras)
+    lists = [core["dependencies"], project["dependencies"], *optional]
     return names_of(requirement for stated in lists for requirement in stated)
 
 
@@ -84,8 +93,9 @@ def test_each_import_of_the_packages_is_a_stated_dependency():
 
 
 def test_each_import_of_tests_and_documentation_is_a_stated_dependency():
-    project = PROJECT["project"]
-    lists = [*project["optional-dependencies"].values(), project["dependencies"], PROJECT["dependency-groups"]["dev"]]
+    lists = [PROJECT["dependency-groups"]["dev"]]
+    for project in (PROJECT["project"], *OTHERS.values()):
+        lists += [project["dependencies"], *project.get("optional-dependencies", {}).values()]
     stated = names_of(requirement for one in lists for requirement in one)
     scripts = [*TESTS, *modules("docs/**/*.py")]
     found = {each: stated | locked_for(each.name) for each in scripts}
@@ -103,6 +113,8 @@ def locked_for(name):
 
 def test_each_extra_has_modules_and_each_distribution_of_another_name_is_imported():
     names = {name for module in [*SOURCES, *TESTS, *modules("docs/**/*.py")] for _, name in module.imports()}
-    assert set(EXTRAS.values()) == set(PROJECT["project"]["optional-dependencies"])
+    projects = (PROJECT["project"], *OTHERS.values())
+    extras = {extra for project in projects for extra in project.get("optional-dependencies", {})}
+    assert set(EXTRAS.values()) == extras - BRINGS
     assert all(any(module.name.startswith(start) for module in SOURCES) for start in EXTRAS)
     assert [start for start in DISTRIBUTIONS if not any(f"{name}.".startswith(f"{start}.") for name in names)] == []

@@ -1,4 +1,4 @@
-"""What tests/conftest.py promises for every test, and that it notices when a promise is broken."""
+"""What conftest.py promises for every test, and that it notices when a promise is broken."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ def _run_house(folder, code, **environ):
     """Run a single test of this code, in a process of its own, under a copy of the project's conftest."""
     (folder / "suite").mkdir()
     (folder / "suite" / "test_it.py").write_text(f"def test_it():\n    {code.replace(chr(10), chr(10) + '    ')}\n")
-    shutil.copy(ROOT / "tests" / "conftest.py", folder)
+    shutil.copy(ROOT / "conftest.py", folder)
     command = [
         sys.executable,
         "-m",

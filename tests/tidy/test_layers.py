@@ -3,10 +3,18 @@
 import ast
 import tomllib
 
-from tests.tidy.source import PACKAGES, ROOT, SOURCES, TESTS, modules, report
+from tests.tidy.source import PACKAGES, PLUGGED_IN, ROOT, SOURCES, TESTS, modules, report
 
-MAY_IMPORT = {"replan": {"replan", "actors", "runtime"}, "actors": {"actors", "runtime"}, "runtime": {"runtime"}}
-OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
+MAY_IMPORT = {
+    "replan": {"replan", "actors", "runtime"},
+    "actors": {"actors", "runtime"},
+    "runtime": {"runtime"},
+    **{package: {package, *PACKAGES} for package in PLUGGED_IN},
+}
+OURS = {*PACKAGES, *PLUGGED_IN, "tests", "benchmarks", "docs"}
+
+WHOLE = ("tests/docs/", "tests/packaging/", "tests/long/packaging/", "tests/tidy/")
+"""The tests of the documentation and of the repository, which need all packages."""
 
 PURE = (
     "actors/run/**/*.py",
@@ -93,16 +101,16 @@ def test_there_is_something_to_check():
     assert len(SOURCES) >= 20
     assert len(PURE_SOURCES) >= 8
     assert len(TESTS) >= 8
-    assert {module.name.split("/")[0] for module in SOURCES} == set(PACKAGES)
+    assert {module.package for module in SOURCES} == {*PACKAGES, *PLUGGED_IN}
 
 
 def test_imports_go_in_one_direction():
-    """replan → actors → runtime; tests, benchmarks and docs are imported by no package."""
+    """replan → actors → runtime, each other package → these three; nothing imports tests, benchmarks and docs."""
     report(
         f"{module.name}:{line}: imports {name}"
         for module in SOURCES
         for line, name in module.imports()
-        if name.split(".")[0] in OURS - MAY_IMPORT[module.name.split("/")[0]]
+        if name.split(".")[0] in OURS - MAY_IMPORT[module.package]
     )
 
 
@@ -111,7 +119,18 @@ def test_the_project_packages_are_the_three():
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert sorted(wheel["packages"]) == sorted(PACKAGES)
     assert wheel["force-include"] == {"prompts": "replan/_data/prompts", "configs": "replan/_data/configs"}
-    assert sorted(project["tool"]["mypy"]["packages"]) == sorted(PACKAGES)
+    assert sorted(project["tool"]["mypy"]["packages"]) == sorted([*PACKAGES, *PLUGGED_IN])
+
+
+def test_the_tests_of_the_core_import_no_other_package():
+    """So that they pass where only the core is installed; but for the tests of the whole repository."""
+    report(
+        f"{module.name}:{line}: imports {name}"
+        for module in TESTS
+        if not module.name.startswith(("packages/", *WHOLE))
+        for line, name in module.imports()
+        if name.split(".")[0] in PLUGGED_IN
+    )
 
 
 def _imports_of(sources, forbidden):

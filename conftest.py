@@ -1,6 +1,6 @@
 """What holds for every test: no real model, no network, no files outside the test's own folder, nothing left running.
 
-Also the Hypothesis profiles, and the seconds of each suite (a top-level folder here) at the end of the output.
+Also the Hypothesis profiles, and the seconds of each suite (a folder in `tests`) at the end of the output.
 """
 
 import gc
@@ -173,7 +173,7 @@ def pytest_collection(session):
     """
     config = session.config
     if (worker := getattr(config, "workerinput", None)) and config.args == config.getini("testpaths"):
-        files = sorted(Path(__file__).parent.rglob("test_*.py"))
+        files = sorted(file for path in config.args for file in Path(config.rootpath, path).rglob("test_*.py"))
         if "long" in config.getini("norecursedirs"):
             files = [file for file in files if "long" not in file.parts]
         for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
@@ -195,10 +195,17 @@ def pytest_xdist_auto_num_workers(config) -> int:
     return (os.cpu_count() or 1) * (1 if "long" in config.getini("norecursedirs") else 2)
 
 
+def _suite(parts):
+    """Return the suite of a test file: the first folder in `tests`, with `long`, and with the package's name before."""
+    package, parts = (f"{parts[1]}: ", parts[2:]) if parts[0] == "packages" else ("", parts)
+    if len(parts) <= 2:
+        return package + parts[0]
+    return package + "/".join(parts[1:-1][: 1 + (parts[1] == "long")])
+
+
 def pytest_runtest_logreport(report):
     """Add up the seconds and the tests of each suite."""
-    parts = Path(report.nodeid.split("::")[0]).parts
-    suite = "/".join(parts[1:-1][: 1 + (parts[1] == "long")]) if len(parts) > 2 else parts[0]
+    suite = _suite(Path(report.nodeid.split("::")[0]).parts)
     SECONDS[suite] += report.duration
     COUNTS[suite] += report.when == "call"
 

@@ -1,0 +1,1 @@
+"""Acquisition runs: fill a typed schema by searching documents, asking people and calculating."""

@@ -1,0 +1,1 @@
+"""The servers: web page, HTTP API, MCP, webhooks, telemetry, Postgres and workers."""
