@@ -18,7 +18,6 @@ from replan.cli.command_table import (
     COMMAND_PLUGINS,
     DAILY,
     ELSEWHERE,
-    EXTRAS_OF_COMMANDS,
     CommandGroup,
     command_for,
     hint_for_problem,
@@ -31,7 +30,7 @@ from replan.cli.options import Invocation, common
 from replan.cli.terminal.width import width_of
 from replan.setup.installation import NAME, program, release
 from replan.views.errors import error_object, line_of_crash, line_of_error, shorten
-from runtime.core.errors import ReplanError, UsageProblem, install_command, root_cause
+from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 HELP_WIDTH_MIN = 52
 """The least width, in columns, at which click's own layout fits the terminal."""
@@ -103,6 +102,12 @@ def _own_broken_pipes() -> Iterator[None]:
         raise BrokenPipe(error) from error
 
 
+def _how_to_install(command: str) -> str:
+    from replan.setup.extras import how_to_install
+
+    return how_to_install("commands", command)
+
+
 class App(CommandGroup):
     """The program: the commands of the table that are in no group, and those of installed distributions."""
 
@@ -125,8 +130,8 @@ class App(CommandGroup):
             meant = hint_for_problem(args, program()) or command_for(args[0], program())
             if meant:
                 raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
-            if extra := EXTRAS_OF_COMMANDS.get(args[0]):
-                cause = f"`replan {args[0]}` is not installed: {install_command(extra)}"
+            if install := _how_to_install(args[0]):
+                cause = f"`replan {args[0]}` is not installed: {install}"
                 raise click.UsageError(cause, ctx=ctx) from None
             names = [*rows_below(), *COMMAND_PLUGINS.names]
             raise click.exceptions.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from None

@@ -185,18 +185,6 @@ ELSEWHERE = {
 """What to do instead of using an option that the command does not have, by the command and the option."""
 
 
-EXTRAS_OF_COMMANDS = {
-    "acquire": "acquire",
-    "lab": "lab",
-    "mcp": "server",
-    "serve": "server",
-    "telemetry": "server",
-    "token": "server",
-    "worker": "server",
-}
-"""The extra of `replan` that brings each command of another distribution, for who has not installed it."""
-
-
 def hint_for_problem(arguments: list[str], program: str) -> str:
     """Return the command line for a problem that the user wrote in place of a command; empty for other words."""
     first = arguments[0]

@@ -38,7 +38,7 @@ from replan.setup.installation import data_root, program, release
 from replan.setup.kinds import Kinds
 from replan.setup.model_discovery import choices_text, find_models
 from replan.setup.plugins import BUILT_IN_GUARDS, GENERATOR_PLUGINS, GUARD_PLUGINS
-from replan.setup.settings import HomeBudgetEntry, NoModel, choose_model, read_user_config
+from replan.setup.settings import SETTINGS, HomeBudgetEntry, NoModel, choose_model, read_user_config
 from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
 from replan.webhooks.sender import SENDER_PLUGINS, by_plugin
@@ -50,7 +50,7 @@ from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_ur
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, READER_PLUGINS, TOOL_PLUGINS)
+PLUGIN_GROUPS = (COMMAND_PLUGINS, SETTINGS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, READER_PLUGINS, TOOL_PLUGINS)
 """The groups of plug-ins other than guards, generators and kinds."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""

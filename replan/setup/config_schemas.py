@@ -22,7 +22,7 @@ from actors.policy.table import Policy
 from actors.prompting.prompts_file import PromptsFile
 from actors.simulated.profile import AuthorProfile
 from actors.tools.tools_file import ToolsFile
-from replan.setup.settings import UserConfig
+from replan.setup.settings import SETTINGS, UserConfig, config_model
 from runtime.core.events import Value
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
@@ -51,7 +51,7 @@ def field_docs(model: type) -> dict[str, str]:
     """
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
-        if owner.__module__.split(".")[0] in ("actors", "replan", "runtime", "tests"):
+        if issubclass(owner, Value) and owner.__module__:  # `config_model` makes classes without a module
             docs |= _own_docs(owner)
     return docs
 
@@ -91,7 +91,12 @@ def _all_below(model: type[Value]) -> list[type[Value]]:
 
 
 def schema_text(model: type[BaseModel]) -> str:
-    """Return the text of a schema file: the JSON Schema of a model."""
+    """Return the text of a schema file: the JSON Schema of a model.
+
+    That of the config file has the keys of all installed distributions, but for those that cannot be loaded.
+    """
+    if model is UserConfig:
+        model = config_model(name for name, found in SETTINGS.installed.items() if not SETTINGS.problem(found))
     describe_models()
     schema = {"$schema": _DIALECT, **model.model_json_schema()}
     return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

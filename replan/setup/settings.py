@@ -6,13 +6,14 @@ A flag wins over the environment (`REPLAN_MODEL`), and the environment over the 
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, assert_never
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, assert_never
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, create_model, model_validator
 
 from actors.config.model_spec import (
     ModelSpec,
@@ -28,13 +29,15 @@ from actors.config.model_spec import (
     pin_model,
 )
 from actors.documents.search_config import McpSearch
-from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.validation_errors import Config, config_error, keys_of, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
+from replan.setup.extras import how_to_install
 from replan.setup.limit_fields import with_limits
 from replan.setup.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
 from runtime.core.daily_budget import HomeBudget
+from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import FREE, Price, micro_limit
 from runtime.journal.port import Placement
@@ -111,9 +114,6 @@ class ProxyEntry(Config):
 
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that the server bounds for clients: ceilings, and the floor `stop_below`."""
-
-SECRET_SECTIONS = ("answer_links", "search", "senders", "webhooks")
-"""The keys of the config file whose values may contain a secret, or an address with a token."""
 
 
 class PriceEntry(Config):
@@ -248,6 +248,9 @@ PersonName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 class UserConfig(Config):
     """The user's config file."""
 
+    secret_keys: ClassVar[tuple[str, ...]] = ("answer_links", "search", "senders", "webhooks")
+    """The keys of this class whose values may contain a secret, or an address with a token."""
+
     model: str | None = None
     """The model in the form of `--model`."""
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
@@ -332,6 +335,42 @@ class UserConfig(Config):
         return replace(self.home_budget.budget, tenants=tenants)
 
 
+SETTINGS = PluginGroup(
+    "replan.settings",
+    "a subclass of UserConfig",
+    lambda value: isinstance(value, type) and issubclass(value, UserConfig),
+    dict.fromkeys(UserConfig.model_fields, ""),
+)
+"""The keys of the config file that installed distributions read.
+
+The name of an entry point is a key. It names the subclass of `UserConfig` that has this field; one class may have
+several keys.
+"""
+
+C = TypeVar("C", bound=UserConfig)
+
+
+def config_model(keys: Iterable[str]) -> type[UserConfig]:
+    """Return the model of a config file with these keys: `UserConfig`, or one with the fields of distributions.
+
+    Unknown keys are left to the validation. Raises `UsageProblem` for a key whose distribution cannot be used.
+    """
+    added = [SETTINGS.get(key) for key in keys if key not in UserConfig.model_fields]
+    return _joined(tuple(dict.fromkeys(model for model in added if model is not None)))
+
+
+@cache
+def _joined(models: tuple[type[UserConfig], ...]) -> type[UserConfig]:
+    if not models:
+        return UserConfig
+    return create_model("UserConfig", __base__=models, __doc__=UserConfig.__doc__, __module__="")
+
+
+def settings_of(config: UserConfig, model: type[C]) -> C:
+    """Return the settings of a distribution: its defaults if the config file has none of its keys."""
+    return config if isinstance(config, model) else model.model_construct(config.model_fields_set, **dict(config))
+
+
 class NoModel(UsageProblem):
     """Raised if no model is named."""
 
@@ -354,10 +393,15 @@ def read_user_config(path: Path) -> UserConfig:
     if path.stat().st_uid not in {os.geteuid(), 0}:
         raise UsageProblem("this file belongs to another user", place=str(path), hint="make it yours, or move it away")
     document = read_document(path)
+    model = config_model(document.value)
+    for key in document.value:
+        if key not in keys_of(model) and (hint := how_to_install("settings", key)):
+            raise document.problem(f"the key {key!r} belongs to a package that is not installed", (key,), hint)
     try:
-        return UserConfig.model_validate(document.value)
+        return model.model_validate(document.value)
     except ValidationError as error:
-        raise usage_problem(error, document, secret_sections=SECRET_SECTIONS) from None
+        secret = {key for part in model.__mro__ for key in getattr(part, "secret_keys", ())}
+        raise usage_problem(error, document, secret_sections=secret) from None
 
 
 def _absolute(text: str, spec: ModelSpec) -> ModelChoice:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from replan.cli import diagnosis
 from replan.cli.app import app
-from replan.cli.command_table import EXTRAS_OF_COMMANDS
+from replan.setup.extras import BROUGHT
 from runtime.core import entry_points
 from runtime.core.errors import UsageProblem
 from tests.support.distributions import install
@@ -134,7 +134,7 @@ def test_a_distribution_that_needs_this_version_or_a_range_is_used(tmp_path, mon
 
 
 def test_a_command_of_a_distribution_that_is_not_installed_names_what_to_install(monkeypatch, replan):
-    monkeypatch.setitem(EXTRAS_OF_COMMANDS, "paint", "server")
+    monkeypatch.setitem(BROUGHT, "server", {"commands": ("paint",)})
     done = replan("paint", "--blue")
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
