@@ -127,7 +127,7 @@ def study_point(fact: Mapping[str, float], x: float = 0.0) -> Point:
 
 
 PLOTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "experiments": {
+    "reference/measurements": {
         "all_worlds": all_worlds,
         "equal_calls": equal_calls,
         "findings": findings,
@@ -135,9 +135,9 @@ PLOTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "tools": tools,
         "unsettled": unsettled,
     },
-    "real-model": {"study_arms": study_arms, "study_prediction": study_prediction},
+    "explanation/real-models": {"study_arms": study_arms, "study_prediction": study_prediction},
 }
-"""The plots by the pages that show them, below `docs/explanation`, and by the names of their files."""
+"""The plots by the pages that show them, below `docs`, and by the names of their files."""
 
 
 def main(names: Iterable[str]) -> None:

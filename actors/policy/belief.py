@@ -4,9 +4,25 @@ A hypothesis has four parts: the cause (the step at which the problem is hard), 
 artifacts (or none), the problem's difficulty, and how often a rejection has named the mistake. One further hypothesis
 says that the problem has no solution. With four steps there are 241 numbers, with eight 865.
 
-A rejection multiplies each number by the probability of that rejection's row under the hypothesis. A move makes the
-redone steps, and those below a wrong step, right or wrong at random again. The code uses only + - * / on floats, in a
-fixed order, so every machine computes the same (docs/explanation/belief.md).
+A rejection multiplies each hypothesis by the likelihood of the row r that matches it. Rows about repeated failures do
+not count. w is the topmost wrong step, c the share of r in `codes`, p the number in `repeats`, both for the place of w:
+
+- c for the first rejection of the failed step (those by a row under `rules` do not count);
+- (1 - p) * c if the rejection differs from the step's last one;
+- p + 0.05 * (1 - p) * c if it is the same.
+
+If w is neither the failed step nor above it, the likelihood is that of `other` times 0.01. If w is the cause, the mistake
+has been named once more. Then the numbers are divided by their sum.
+
+A move makes the redone steps, and those below a wrong step, right or wrong at random again. The first comparison of a
+run splits each hypothesis by the kind of author. A compared step that was right with the chance q multiplies it by
+
+- a * q if it was right and is right now: a is `right` if the same came, else 1 - `right`;
+- a * (1 - q) if it was wrong and is wrong now, with `wrong` in place of `right`;
+- q or 1 - q otherwise, if another artifact came, and 0 if the same came.
+
+The code uses only + - * / on floats, in a fixed order, so every machine computes the same. docs/explanation/belief.md
+says what a user can change.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

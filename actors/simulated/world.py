@@ -2,7 +2,7 @@
 
 A level is a step of the pipeline, by its role. Every artifact contains a view for its level, a small number, and one
 view per level is right. Guards cannot tell which view is right, so they may accept a wrong artifact, and the mistake
-shows only in the plan. The formulas are in docs/explanation/simulated-author.md.
+shows only in the plan. The formulas are in docs/explanation/measuring.md.
 """
 
 import re

@@ -106,7 +106,7 @@ def test_the_page_states_how_many_cases_are_read():
     names = {case["name"] for case in CASES}
     assert names >= {*REFUSED, *ACCEPTED, *OTHER}
     count = Counter(expected(case)[0] for case in CASES)
-    page = " ".join((ROOT / "docs" / "explanation" / "measured-on-others.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8").split())
     same, invalid = count["read"] - len(OTHER), count["accepted"] + count["refused"] - len(REFUSED)
     total, mappings = len(CASES), count["read"] + len(REFUSED)
     assert f"{mappings} of the suite's {total} texts are one." in page

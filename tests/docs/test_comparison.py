@@ -1,14 +1,13 @@
 """The comparison with other tools: each report names its thread and tests that exist, and each test its report."""
 
 import ast
-import importlib
 import re
-import sys
 from datetime import date
 
 import pytest
 
 from tests.docs.blocks import ROOT
+from tests.support.yaml_files import read_yaml
 
 ISSUE = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 STATES = {"open", "closed", "merged"}
@@ -16,16 +15,8 @@ OWN = ROOT / "tests" / "long" / "peers"
 """The tests that were written for the comparison."""
 
 
-def load():
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        return importlib.import_module("page_parts.peers")
-    finally:
-        sys.path.pop(0)
-
-
-PEERS = load()
-REPORTS = [report for reports in PEERS.reports().values() for report in reports]
+CLASSES = read_yaml(ROOT / "docs" / "explanation" / "comparison.yaml")
+REPORTS = [report for reports in CLASSES.values() for report in reports]
 
 
 def sentences(file):
@@ -36,6 +27,10 @@ def sentences(file):
 
 
 def test_each_report_is_named_once():
+    """The page names how many there are, and their three classes: crashes, people, limits."""
+    assert [*CLASSES] == ["After a crash", "People", "Limits and size"]
+    page = (ROOT / "docs" / "explanation" / "comparison.md").read_text(encoding="utf-8")
+    assert f"has {len(REPORTS)} public reports" in page
     names = [report["issue"] for report in REPORTS]
     assert len(names) >= 25
     assert sorted(names) == sorted({*names})

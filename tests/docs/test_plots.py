@@ -8,9 +8,10 @@ import pytest
 
 from tests.docs.blocks import ROOT
 
-PAGES = ROOT / "docs" / "explanation"
+PAGES = ROOT / "docs"
+PICTURES = PAGES / "explanation" / "pictures"
 PICTURE_BYTES_MAX = 64 * 1024
-SHOWN = re.compile(r"^!\[.+\]\(pictures/(.*)\.svg\)$", re.MULTILINE)
+SHOWN = re.compile(r"^!\[.+\]\((?:\.\./explanation/)?pictures/(.*)\.svg\)$", re.MULTILINE)
 
 
 def load_plots():
@@ -36,12 +37,12 @@ def test_a_page_shows_its_plots_and_no_others(page):
 
 
 def test_every_picture_of_the_folder_is_drawn_from_tables():
-    assert {path.stem for path in (PAGES / "pictures").iterdir()} == set(DRAWN)
+    assert {path.stem for path in PICTURES.iterdir()} == set(DRAWN)
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_plot_is_small_and_has_the_names_and_scales_of_the_tables(name):
     """After a change of the tables: `make plots`."""
-    picture = PAGES / "pictures" / f"{name}.svg"
+    picture = PICTURES / f"{name}.svg"
     assert picture.stat().st_size <= PICTURE_BYTES_MAX
     assert texts(picture.read_text(encoding="utf-8")) == texts(DRAWN[name]())

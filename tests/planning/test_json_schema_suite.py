@@ -57,7 +57,7 @@ def test_a_schema_that_refers_to_another_one_is_no_schema_of_a_question():
 
 
 def test_the_page_states_how_many_tests_are_judged():
-    page = " ".join((ROOT / "docs" / "explanation" / "measured-on-others.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8").split())
     count = sum(len(list(judged(group))) for group in USABLE)
     assert f"Replan takes {len(USABLE)} of its {len(GROUPS)} schemas and refuses the others." in page
     assert f"it judges {count:,} values; {len(OTHER)} verdict differs from the suite's." in page

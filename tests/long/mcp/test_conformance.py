@@ -113,7 +113,7 @@ async def test_the_server_passes_the_scenarios_that_it_can_pass(run, tmp_path, c
 
 
 def test_the_page_states_how_many_scenarios_pass():
-    page = (ROOT / "docs" / "explanation" / "measured-on-others.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8")
     page, reasons = " ".join(page.split()), [*SERVER.values()]
     needs = reasons.count(OWN_TOOLS) + reasons.count(NOT_OFFERED)
     assert f"Of {len(reasons)} scenarios for servers {reasons.count('')} pass. The other {needs} need" in page

@@ -54,7 +54,7 @@ async def test_the_server_passes_the_scenarios_about_tasks_that_it_can_pass(scen
 
 
 def test_the_page_states_how_many_scenarios_about_tasks_pass():
-    page = (ROOT / "docs" / "explanation" / "measured-on-others.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8")
     reasons = [*SCENARIOS.values()]
     assert f"Of {len(reasons)} scenarios about tasks {reasons.count('')} pass" in " ".join(page.split())
     assert "mcp-task-scenarios@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12" in (ROOT / "Makefile").read_text()
