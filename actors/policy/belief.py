@@ -11,8 +11,8 @@ not count. w is the topmost wrong step, c the share of r in `codes`, p the numbe
 - (1 - p) * c if the rejection differs from the step's last one;
 - p + 0.05 * (1 - p) * c if it is the same.
 
-If w is neither the failed step nor above it, the likelihood is that of `other` times 0.01. If w is the cause, the mistake
-has been named once more. Then the numbers are divided by their sum.
+If w is neither the failed step nor above it, the likelihood is that of `other` times 0.01. If w is the cause, the
+mistake has been named once more. Then the numbers are divided by their sum.
 
 A move makes the redone steps, and those below a wrong step, right or wrong at random again. The first comparison of a
 run splits each hypothesis by the kind of author. A compared step that was right with the chance q multiplies it by
