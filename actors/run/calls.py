@@ -389,7 +389,8 @@ def accept_reply(
 
 def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFailed | Settled | None:
     """Return a fault of an open call, or the cost of a withdrawn call; None for a duplicate or an unknown cost."""
-    refunded = message.fault.kind.refunded or message.fault.status in UNPAID
+    fault = message.fault
+    refunded = fault.kind.refunded or fault.unpaid or fault.status in UNPAID
     if message.request_id not in calls.open or message.request_id not in ledger.reserved:
         # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.
         cost = ZERO if message.cost is None and refunded else message.cost
@@ -401,9 +402,9 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
         at=message.at,
         mono=message.mono,
         elapsed=message.elapsed,
-        fault=message.fault.model_copy(update={"message": make_storable(message.fault.message)}),
+        fault=fault.model_copy(update={"message": make_storable(fault.message), "unpaid": False}),
         used=message.cost,
-        unpaid=refunded and not message.fault.kind.refunded,
+        unpaid=refunded and not fault.kind.refunded,
     )
 
 

@@ -43,6 +43,7 @@ from runtime.journal.port import ORDINARY, Journal, Placement
 from runtime.logs import log
 from runtime.models.port import Fault
 from runtime.models.provider_state import Askable, CallLimiter, Probes
+from runtime.models.servers import Servers
 from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 
@@ -69,6 +70,8 @@ class Engine(RunPoster):
     """Whether slow guards run in threads; False in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
+    servers: Servers = field(default_factory=Servers)
+    """What the home knows about the servers of its models."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
     webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
@@ -213,6 +216,7 @@ class Engine(RunPoster):
             clock=self.clock,
             used=used,
             kinds=self.kinds,
+            servers=self.servers,
         )
         if self.models is not None and is_stateless(name):
             yield await self.models.get(name, opening)

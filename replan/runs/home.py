@@ -27,6 +27,7 @@ from runtime.host.wakeup import WakeSockets
 from runtime.journal.folder import explain, is_there
 from runtime.journal.sqlite.anchors import SUFFIX, check_not_lost
 from runtime.models.provider_state import CallLimiter
+from runtime.models.servers import Servers
 from runtime.open_journal import open_journal
 
 
@@ -76,6 +77,7 @@ async def open_home(
                 limiter=CallLimiter(
                     limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
                 ),
+                servers=Servers(charge_gateway_errors=config.charge_gateway_errors),
                 wakeup=listening or WakeSockets(home.hosts),
                 lease_seconds=LEASE_SECONDS if database else None,
                 webhooks=config.webhooks,

@@ -36,6 +36,7 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.provider_state import Askable
 from runtime.models.providers import PROVIDERS, check_base_url, prompt_cache_of
+from runtime.models.servers import Servers
 
 if TYPE_CHECKING:
     from actors.run.views import Views
@@ -54,11 +55,13 @@ async def open_model(
     clock: Clock,
     used: Mapping[str, int],
     kinds: Kinds | None = None,
+    servers: Servers | None = None,
 ) -> AsyncIterator[Model]:
     """Open the model that `text` names in the form of `--model`, and close it at the end of the block.
 
     `used` has the number of replies that the run has had, by purpose: a script continues after them. `kinds` are the
-    kinds of runs whose recorded answers can be replayed; None for those that are installed.
+    kinds of runs whose recorded answers can be replayed; None for those that are installed. `servers` is what the home
+    knows about servers; None for nothing.
 
     Raises:
         UsageProblem: the model cannot be opened.
@@ -82,12 +85,19 @@ async def open_model(
             yield RecordingModel(await recorded_answers(journal, run, kinds or Kinds()), mode, name=text)
         case RecordingSpec():
             opening = partial(
-                open_model, journal=journal, environment=environment, root=root, clock=clock, used=used, kinds=kinds
+                open_model,
+                journal=journal,
+                environment=environment,
+                root=root,
+                clock=clock,
+                used=used,
+                kinds=kinds,
+                servers=servers,
             )
             async with _open_recording(text, spec, environment, opening) as model:
                 yield model
         case Named():
-            async with open_named(spec, environment, clock) as model:
+            async with open_named(spec, environment, clock, servers) as model:
                 yield model
         case PlannerSpec(engine):
             from replan.runs.token_goals import PlannerModel  # noqa: PLC0415 - few runs need it
@@ -109,7 +119,7 @@ async def open_model(
 
 
 def open_named(
-    spec: Named, environment: Mapping[str, str], clock: Clock
+    spec: Named, environment: Mapping[str, str], clock: Clock, servers: Servers | None = None
 ) -> AbstractAsyncContextManager["OpenAIModel | AnthropicModel"]:
     """Return the context of a provider's model. Entering it raises `UsageProblem` for a wrong key, address or proxy."""
     provider, cache = PROVIDERS[spec.provider], prompt_cache_of(environment)
@@ -118,11 +128,11 @@ def open_named(
         case "openai":
             from runtime.models.open_models import open_openai  # noqa: PLC0415
 
-            return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
+            return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache, servers=servers)
         case "anthropic":
             from runtime.models.open_models import open_anthropic  # noqa: PLC0415
 
-            return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache)
+            return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache, servers=servers)
         case _:
             assert_never(provider.interface)
 

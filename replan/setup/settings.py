@@ -257,6 +257,8 @@ class UserConfig(Config):
     """Prices by model; they win over the shipped list."""
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict)
     """The settings of calls by model; those of workflows and of options win over them."""
+    charge_gateway_errors: bool = True
+    """Whether calls that a gateway answers with 502 or 504 stay charged; on this machine they never do."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
     """What all runs of the home together may use in a UTC day; without it there is no limit."""
     tenants: Mapping[str, HomeBudgetEntry] = Field(default_factory=dict)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from runtime.core.ledger import Usage
-from runtime.models.faults import PART_MIN, error_of, provider_text, stream_fault, without_key
+from runtime.models.faults import PART_MIN, error_fault, error_of, provider_text, status_named_by, without_key
 from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
 from runtime.models.replies import has_more_values
 
@@ -125,7 +125,7 @@ class AnswerReader(ABC):
         """Return the reply or the fault after the end of the body.
 
         A body that is no answer gives the fault `TOO_LARGE` if it has more than `VALUES_MAX` values, `NO_API` if it is
-        a web page, and else `BAD_REPLY`.
+        a web page, that of the status if it is an error that names one, and else `BAD_REPLY`.
         """
         if not self.streamed:
             return self._whole_answer(b"".join(self._whole))
@@ -135,7 +135,7 @@ class AnswerReader(ABC):
         if self._over:
             return Fault(kind=FaultKind.TOO_LARGE, message=f"the stream has {self._over}", status=200)
         if self._error is not None:
-            return stream_fault(self._error, begun=self.characters > 0, secret=self._secret)
+            return error_fault(self._error, begun=self.characters > 0, secret=self._secret)
         if self._broken:
             return Fault(kind=FaultKind.BAD_REPLY, message=self._broken, status=200)
         if self._size > self._bytes_max:
@@ -152,10 +152,6 @@ class AnswerReader(ABC):
             texts, reason=self._reason, usage=self._reported_usage(), model=join_pieces([self._model])
         )
 
-    def _stream_error(self, error: Any) -> Any:
-        """Return an error of the stream in the form that `stream_fault` reads."""
-        return error
-
     @property
     def _secret_in_text(self) -> str:
         """The key to remove from a reply's text; empty if it is shorter than `PART_MIN`."""
@@ -169,6 +165,9 @@ class AnswerReader(ABC):
         try:
             return self._read(body)
         except ValueError:
+            error = _error_in(body)
+            if status_named_by(error) is not None:
+                return error_fault(error, begun=False, secret=self._secret)
             text_of_body = provider_text(error_of(body)[0], self._secret) or "nothing"
             if body.lstrip()[:1] == b"<":  # A web page comes from something else than the API: no model was asked.
                 return Fault(kind=FaultKind.NO_API, message=f"a web page: {text_of_body}", status=200)
@@ -233,7 +232,7 @@ class AnswerReader(ABC):
         except (ValueError, RecursionError):
             return False
         if isinstance(event, dict) and event.get("error"):
-            self._error, self.done = self._stream_error(event["error"]), True
+            self._error, self.done = event["error"], True
         elif isinstance(event, dict):
             self._take(event)
         return True
@@ -241,6 +240,15 @@ class AnswerReader(ABC):
     def _end_at(self, limit: str) -> None:
         """Stop reading, because the stream has passed a limit."""
         self._over, self.done, self._rest, self._data = limit, True, [], []
+
+
+def _error_in(body: bytes) -> Any:
+    """Return the error in a JSON body, in the form of OpenAI, Anthropic and their gateways; None without one."""
+    try:
+        plain = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return plain.get("error") if isinstance(plain, dict) else None
 
 
 def escape_surrogates(text: str) -> str:

@@ -84,6 +84,22 @@ _FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_pr
 _TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 """The error codes of OpenAI and of llama.cpp for a prompt that does not fit the model's context window."""
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "service_unavailable": 503,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The HTTP statuses of the types and codes of errors, for an error in an answer with status 200."""
 
 
 def provider_text(text: str, secret: str = "") -> str:
@@ -127,15 +143,30 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
     )
 
 
-def stream_fault(error: Any, *, begun: bool, secret: str) -> Fault:
-    """Return the fault for an error in the event stream of a response with status 200.
+def status_named_by(error: Any) -> int | None:
+    """Return the HTTP status that an error in an answer with status 200 names; None for none.
+
+    Servers name it by a number, or by the word for a type of error, in the error's `code`, `status` or `type`.
+    """
+    if not isinstance(error, dict):
+        return None
+    for name in ("code", "status", "type"):
+        value = error.get(name)
+        value = int(value) if isinstance(value, str) and len(value) == 3 and value.isdecimal() else value
+        status = _STATUSES.get(value) if isinstance(value, str) else value
+        if type(status) is int and 400 <= status < 600:
+            return status
+    return None
+
+
+def error_fault(error: Any, *, begun: bool, secret: str) -> Fault:
+    """Return the fault for an error in an answer with status 200, or in its event stream.
 
     `begun` says that the model has already written something, which the provider may have charged: then the fault is a
-    server error. Otherwise a numeric code of the error is used like an HTTP status.
+    server error. Otherwise the error counts as an answer with the status that it names.
     """
     message, code = error_of(json.dumps({"error": error}).encode())
-    number = error.get("code") if isinstance(error, dict) else None
-    status = number if isinstance(number, int) and 400 <= number < 600 and not begun else None
+    status = None if begun else status_named_by(error)
     return Fault(
         kind=FaultKind.SERVER_ERROR if begun else _status_kind(status or 500, code),
         message=f"the reply broke off: {provider_text(message, secret) or 'no text'}",

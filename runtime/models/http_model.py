@@ -32,6 +32,7 @@ from runtime.models.faults import is_unresolved, provider_text, status_fault
 from runtime.models.http_client import RejectedAnswer
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.provider_state import PROBE_SECONDS, Listed
+from runtime.models.servers import Servers
 
 CONNECT_SECONDS_MAX = 10.0
 """The longest time to wait for a server to accept a connection. A timeout here counts as a refused connection."""
@@ -106,11 +107,12 @@ class HttpModel(ABC):
         reply_bytes_max: int,
         stall_seconds: float | None,
         cache: bool,
+        servers: Servers,
     ) -> None:
         """Take the model's name and connection. `cache` says whether requests have the prompt cache's fields."""
         self._name, self._sdk, self._secret, self._clock = name, sdk, secret, clock
         self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
-        self._address, self._cache = base_url, cache
+        self._address, self._cache, self._servers = base_url, cache, servers
         self._mode = self.modes[0]
         self._stream = True
         self._window: ContextWindow | None = None
@@ -217,6 +219,8 @@ class HttpModel(ABC):
             self._stream, self._cache = self._stream and stream, self._cache and cache
             if mode != first:
                 self._mode = max(self._mode, mode, key=self.modes.index)  # another call may have fallen back further
+        if isinstance(answer, Fault):
+            answer = self._servers.with_charge(answer, self._address)
         return self._name_refused_setting(answer, request)
 
     async def _send(self, request: ModelRequest, body: dict[str, Any], mode: str) -> Reply | Fault:

@@ -20,19 +20,6 @@ _REASONS = {
     "refusal": "content_filter",
 }
 """OpenAI's words for the stop reasons of Anthropic. Any other reason stays unchanged."""
-_STATUSES = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-"""The HTTP status of each type of error, for errors within a stream."""
 
 
 class _Block(BaseModel):
@@ -142,11 +129,6 @@ class MessageReader(AnswerReader):
             self._broken = f"the stream's {part} is not text"
         elif piece:
             self._grow(pieces, piece)
-
-    def _stream_error(self, error: Any) -> Any:
-        """Return an error of a stream, with the status that its type stands for as its code."""
-        status = _STATUSES.get(str(_fields(error).get("type")))
-        return error if status is None else {**error, "code": status}
 
 
 def _index(event: Mapping[str, Any]) -> int:

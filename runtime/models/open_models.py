@@ -16,6 +16,7 @@ from runtime.models.providers import (
     sends_cache_fields,
 )
 from runtime.models.replies import BYTES_MAX
+from runtime.models.servers import Servers
 
 if TYPE_CHECKING:
     from runtime.models.anthropic_client import AnthropicModel
@@ -32,12 +33,13 @@ async def open_openai(
     reply_bytes_max: int = BYTES_MAX,
     stall_seconds: float | None = None,
     prompt_cache: PromptCache = "auto",
+    servers: Servers | None = None,
 ) -> AsyncIterator["OpenAIModel"]:
     """Open a model of an OpenAI-compatible server, by default OpenAI itself, and close it at the end of the block.
 
     Proxies are taken from the environment, except for a server on this machine. `stall_seconds` is the longest silence
     in a reply that has begun; None for what fits the time limit of the call. `prompt_cache` says which servers are told
-    of prompts that repeat.
+    of prompts that repeat. `servers` is what the home knows about its servers; None for nothing.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.
@@ -55,6 +57,7 @@ async def open_openai(
         reply_bytes_max=reply_bytes_max,
         stall_seconds=stall_seconds,
         cache=sends_cache_fields(prompt_cache, url),
+        servers=servers or Servers(),
     )
     async with aclosing(model):
         yield model
@@ -70,6 +73,7 @@ async def open_anthropic(
     reply_bytes_max: int = BYTES_MAX,
     stall_seconds: float | None = None,
     prompt_cache: PromptCache = "auto",
+    servers: Servers | None = None,
 ) -> AsyncIterator["AnthropicModel"]:
     """Open a model of a server with the Messages API, by default Anthropic's, and close it at the end of the block.
 
@@ -93,6 +97,7 @@ async def open_anthropic(
         reply_bytes_max=reply_bytes_max,
         stall_seconds=stall_seconds,
         cache=sends_cache_fields(prompt_cache, url),
+        servers=servers or Servers(),
     )
     async with aclosing(model):
         yield model

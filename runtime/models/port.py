@@ -68,6 +68,8 @@ class Fault(Value):
     """The HTTP status, if there was an answer."""
     retry_after: float | None = None
     """The seconds that the server asks to wait."""
+    unpaid: bool = False
+    """Whether nothing was charged although the kind does not say so, such as for a gateway on this machine."""
 
 
 HEARD_MAX = 4_000
