@@ -132,7 +132,9 @@ def open_named(
         case "anthropic":
             from runtime.models.open_models import open_anthropic  # noqa: PLC0415
 
-            return open_anthropic(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache, servers=servers)
+            return open_anthropic(
+                spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache, servers=servers
+            )
         case _:
             assert_never(provider.interface)
 
