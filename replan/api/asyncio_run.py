@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
 
+from actors.run.kind import PreparedRun
 from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
-from replan.api.handle import Begin, RecordStream, Run, TrioRun, drive_in_trio
+from replan.api.handle import RecordStream, Run, TrioRun, drive_in_trio
 from replan.api.options import Ask, Driving
 from replan.api.trio_thread import ThreadCall, TrioThread, trio_thread
 from runtime.core.events import Record
@@ -126,7 +127,7 @@ R = TypeVar("R", bound=RunResult)
 class AsyncioRun(Run[R]):
     """A run that was started by an asyncio program."""
 
-    def __init__(self, run_id: str, thread: TrioThread, *, is_new: bool = False) -> None:
+    def __init__(self, run_id: str, thread: TrioThread, new: PreparedRun | None = None) -> None:
         """Store the run's id, and the thread that will drive it."""
         self.run_id = run_id
         self._thread = thread
@@ -134,7 +135,7 @@ class AsyncioRun(Run[R]):
         self._stream: RecordStream[R] = RecordStream(asyncio.Event)
         self._left = trio.Event()
         self._opened: asyncio.Future[None] = self._loop.create_future()
-        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._stream.append), is_new=is_new)
+        self._driven: TrioRun[R] = TrioRun(run_id, new, partial(self._soon, self._stream.append))
 
     async def result(self) -> R:
         """Return the result. Raises the errors of `Run.result`."""
@@ -151,10 +152,10 @@ class AsyncioRun(Run[R]):
         self._thread.soon(self._driven.park)
 
     @asynccontextmanager
-    async def driven(self, begin: Begin, options: Driving) -> AsyncIterator["AsyncioRun[R]"]:
+    async def driven(self, options: Driving) -> AsyncIterator["AsyncioRun[R]"]:
         """Drive the run for the length of a block."""
         caller = Caller(self._driven.leave)
-        call = ThreadCall(self._thread, partial(self._drive, begin, caller.wrap_options(options)))
+        call = ThreadCall(self._thread, partial(self._drive, caller.wrap_options(options)))
         try:
             await asyncio.wait((self._opened, call.ended), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -169,10 +170,10 @@ class AsyncioRun(Run[R]):
             await call.end()
         call.ended.result()
 
-    async def _drive(self, begin: Begin, options: Driving) -> None:
+    async def _drive(self, options: Driving) -> None:
         """Drive the run in the trio thread until it rests and the block was left."""
         try:
-            async with drive_in_trio(self._driven, begin, options) as run, trio.open_nursery() as nursery:
+            async with drive_in_trio(self._driven, options) as run, trio.open_nursery() as nursery:
                 self._soon(self._open)
                 nursery.start_soon(self._await_end, run)
                 await self._left.wait()
@@ -202,10 +203,8 @@ class AsyncioRun(Run[R]):
 
 
 @asynccontextmanager
-async def drive_in_asyncio(
-    run_id: str, begin: Begin, options: Driving, *, is_new: bool = False
-) -> AsyncIterator[Run[Any]]:
+async def drive_in_asyncio(run_id: str, options: Driving, new: PreparedRun | None = None) -> AsyncIterator[Run[Any]]:
     """Drive a run for the length of a block, from an asyncio program. Leaving the block early parks it within 2 s."""
-    run: AsyncioRun[Any] = AsyncioRun(run_id, await trio_thread(), is_new=is_new)
-    async with run.driven(begin, options):
+    run: AsyncioRun[Any] = AsyncioRun(run_id, await trio_thread(), new)
+    async with run.driven(options):
         yield run

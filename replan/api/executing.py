@@ -14,7 +14,6 @@ from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.plans.plan import Plan, plan_to_json
 from actors.plans.plan_text import ProvedPlan
-from actors.run.result import RunResult
 from actors.tools.workspace import check_workspace
 from replan.api.handle import Run
 from replan.api.loops import blocking_form, copy_parameters, name_keywords, run_in_any_loop
@@ -40,11 +39,9 @@ from replan.runs.executing import (
 )
 from replan.runs.home import open_home
 from replan.runs.run_ids import new_run_id, resolve_run
-from replan.runs.session import RunSession
 from replan.runs.token_goals import TokenGoal
 from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
-from runtime.drive.options import Stop
 
 AnyPlan = str | Path | Mapping[str, Any] | Plan | Result
 """A plan: the id of the planning run that made it, a file, a JSON object, a typed plan, or the result of a run."""
@@ -155,10 +152,7 @@ async def ado(
     request = await run_beside_loop(partial(_prepare_planning, prepared, executing, how, named))
     await _ensure_unused(executing, how)
 
-    async def begin(session: RunSession, stop: Stop) -> RunResult:
-        return await session.begin(request, stop)
-
-    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), how, new=request) as run:
         result: Result = await run.result()
     if result.plan is None:
         return Done(result)
@@ -174,11 +168,7 @@ async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> Asyn
     source = await _source(plan, how)
     prepared = await run_beside_loop(partial(how.prepare, prepare_to_execute, source, options))
     await _ensure_unused(options, how)
-
-    async def begin(session: RunSession, stop: Stop) -> RunResult:
-        return await session.begin(prepared.request, stop)
-
-    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), how, new=prepared.request) as run:
         yield run
 
 

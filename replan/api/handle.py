@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 import trio
 
+from actors.run.kind import PreparedRun
 from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
 from replan.api.options import Ask, Driving
@@ -94,8 +95,6 @@ LOOK_SECONDS = 0.25
 R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)
 
-Begin = Callable[[RunSession, Stop], Awaitable[RunResult]]
-"""A function that starts or resumes a run and returns its result."""
 OnRecord = Callable[[Record[Any]], None]
 """Called with each record when it is written."""
 
@@ -127,9 +126,12 @@ class Run(ABC, Generic[R_co]):
 class TrioRun(Run[R]):
     """A run that the trio program which started it drives."""
 
-    def __init__(self, run_id: str, on_record: OnRecord | None = None, *, is_new: bool = False) -> None:
-        """Store the run's id. `on_record` is called with each record; iterating yields the records too."""
-        self.run_id = run_id
+    def __init__(self, run_id: str, new: PreparedRun | None = None, on_record: OnRecord | None = None) -> None:
+        """Store the run's id. `new` is what a new run starts with; None resumes a run.
+
+        `on_record` is called with each record; iterating yields the records too.
+        """
+        self.run_id, self._new = run_id, new
         self.stop = Stop(grace=GRACE_SECONDS)
         """The request to stop."""
         self._on_record = on_record
@@ -137,7 +139,7 @@ class TrioRun(Run[R]):
         self._left = trio.Event()
         self.entered = trio.Event()
         """Set when the run is in the journal, or has ended without being there. Then its block may be entered."""
-        if not is_new:
+        if new is None:
             self.entered.set()
         self._asking = trio.CancelScope()
 
@@ -165,7 +167,7 @@ class TrioRun(Run[R]):
             self._on_record(record)
         self.entered.set()
 
-    async def drive(self, engine: Engine, begin: Begin, ask: Ask | None) -> None:
+    async def drive(self, engine: Engine, ask: Ask | None) -> None:
         """Drive the run until it comes to rest, and keep its result or error."""
         session = RunSession(engine, self.run_id, self.append)
         result: RunResult | None = None
@@ -174,7 +176,7 @@ class TrioRun(Run[R]):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._force)
                 try:
-                    result = await self._drive(engine, session, begin, ask)
+                    result = await self._drive(engine, session, ask)
                 except Exception as raised:  # noqa: BLE001 -- kept for `result`, which raises it where it is awaited
                     error = raised
                 nursery.cancel_scope.cancel()
@@ -182,8 +184,11 @@ class TrioRun(Run[R]):
             self._stream.end(result, error)
             self.entered.set()
 
-    async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:
-        result = await begin(session, self.stop)
+    async def _drive(self, engine: Engine, session: RunSession, ask: Ask | None) -> RunResult:
+        if self._new is None:
+            result = await session.drive(self.stop)
+        else:
+            result = await session.begin(self._new, self.stop)  # Here: a host lacks the passed functions.
         while ask is not None and result.status == "waiting" and result.question is not None:
             text = await self._ask(engine, ask, result.question)
             if text == "":
@@ -228,11 +233,11 @@ class TrioRun(Run[R]):
 
 
 @asynccontextmanager
-async def drive_in_trio(run: TrioRun[R], begin: Begin, options: Driving) -> AsyncIterator[TrioRun[R]]:
+async def drive_in_trio(run: TrioRun[R], options: Driving) -> AsyncIterator[TrioRun[R]]:
     """Drive a run for the length of a block, under trio; leaving the block early parks it within two seconds."""
     try:
         async with options.open_engine() as engine, trio.open_nursery() as nursery:
-            nursery.start_soon(run.drive, engine, begin, options.ask)
+            nursery.start_soon(run.drive, engine, options.ask)
             try:
                 await run.entered.wait()  # Else a message that the block posts at once would find no run.
                 yield run

@@ -12,10 +12,11 @@ from actors.acquisition.prepare import AcquisitionInput
 from actors.acquisition.result import AcquisitionResult
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
+from actors.run.kind import PreparedRun
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.given import Attachment, PddlTexts
-from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
+from replan.api.handle import Run, TrioRun, drive_in_trio
 from replan.api.loops import blocking_form, copy_parameters, name_keywords, run_in_any_loop, running_loop
 from replan.api.options import (
     DriveKeywords,
@@ -36,7 +37,6 @@ from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id, resolve_run
-from replan.runs.session import RunSession
 from replan.runs.token_goals import (
     MODEL,
     TokenGoal,
@@ -47,20 +47,19 @@ from replan.runs.token_goals import (
     workflow_for_pddl,
 )
 from runtime.core.errors import UsageProblem
-from runtime.drive.options import Stop
 
 T = TypeVar("T")
 
 
 @asynccontextmanager
-async def drive_run(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
-    """Drive a run for the length of a block, in the caller's kind of event loop."""
+async def drive_run(run: str, how: Driving, *, new: PreparedRun | None = None) -> AsyncIterator[Run[Any]]:
+    """Drive a run for the length of a block, in the caller's kind of loop. `new` is what a new run starts with."""
     if running_loop() == "asyncio":
         from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
 
-        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how, is_new=is_new)
+        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, how, new)
     else:
-        opened = drive_in_trio(TrioRun(run, is_new=is_new), begin, how)
+        opened = drive_in_trio(TrioRun(run, new), how)
     async with opened as handle:
         yield handle
 
@@ -238,11 +237,7 @@ fork = blocking_form(afork)
 @asynccontextmanager
 async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> AsyncIterator[Run[Result]]:
     request = await run_beside_loop(partial(prepared, how))
-
-    async def begin(session: RunSession, stop: Stop) -> RunResult:
-        return await session.begin(request, stop)  # Here: a host lacks the passed functions.
-
-    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), how, new=request) as run:
         yield run
 
 
@@ -255,10 +250,7 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
                 await post_changes(engine, name, changes, how.environment)
             return name
 
-    async def begin(session: RunSession, stop: Stop) -> RunResult:
-        return await session.drive(stop)
-
-    async with drive_run(await run_in_any_loop(named), begin, how) as resumed:
+    async with drive_run(await run_in_any_loop(named), how) as resumed:
         yield resumed
 
 
@@ -383,11 +375,7 @@ async def aacquire(
     wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)
     folder = None if docs is None else os.fspath(docs)
     prepared = await run_beside_loop(partial(how.prepare, prepare_to_acquire, wish, folder))
-
-    async def begin(session: RunSession, stop: Stop) -> RunResult:
-        return await session.begin(prepared.request, stop)  # Here: a host lacks the passed function.
-
-    async with drive_run(new_run_id(), begin, how, is_new=True) as run:
+    async with drive_run(new_run_id(), how, new=prepared.request) as run:
         result = await run.result()
         assert isinstance(result, AcquisitionResult)
         return result

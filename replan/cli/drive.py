@@ -1,13 +1,14 @@
 """Drives a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
 
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import trio
 
+from actors.run.kind import PreparedRun
 from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
 from actors.values.format import stamp
@@ -19,7 +20,7 @@ from replan.cli.terminal.progress import Progress, progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed, may_ask
 from replan.runs.engine import Engine
 from replan.runs.loaded import AnyKind
-from replan.runs.session import RunSession
+from replan.runs.session import Admit, RunSession
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -133,17 +134,26 @@ async def _ask(question: OpenQuestion, signals: Signals) -> str | None:
     return answer
 
 
-Start = Callable[[RunSession, Stop], Awaitable[RunResult]]
-"""A function that starts or resumes a run and returns its result."""
-
 TICK_SECONDS = 1.0
 """The seconds between two updates of the elapsed time."""
 
 
 async def drive_to_rest(
-    engine: Engine, run: str, start: Start, invocation: Invocation, *, kind: AnyKind, title: str
+    engine: Engine,
+    run: str,
+    invocation: Invocation,
+    *,
+    kind: AnyKind,
+    title: str,
+    new: PreparedRun | None = None,
+    admit: Admit | None = None,
+    compare: bool = False,
 ) -> tuple[RunResult, Signals]:
-    """Drive a run until it ends, asks or is stopped. Return its result, and the signals that came meanwhile."""
+    """Drive a run until it ends, asks or is stopped. Return its result, and the signals that came meanwhile.
+
+    `new` is what a new run starts with; None for a run that has begun. `admit` and `compare` are those of
+    `RunSession.begin` and `RunSession.drive`.
+    """
     signals = Signals(Stop(grace=invocation.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = invocation.json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
@@ -161,7 +171,10 @@ async def drive_to_rest(
             session = RunSession(engine, run, on_record, display.note)
             nursery.start_soon(signals.watch, display.note, lambda: session.following)
             nursery.start_soon(_tick, display)
-            result = await start(session, signals.stop)
+            if new is not None:
+                result = await session.begin(new, signals.stop, admit)
+            else:
+                result = await session.drive(signals.stop, compare=compare)
             if may_ask() and not invocation.no_input:
                 result = await converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
@@ -185,11 +198,7 @@ async def drive_further(
 
     With `compare`, a notice says if the files that the run was started with have changed since.
     """
-
-    async def start(session: RunSession, stop: Stop) -> RunResult:
-        return await session.drive(stop, compare=compare)
-
-    result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=title)
+    result, signals = await drive_to_rest(engine, run, invocation, kind=kind, title=title, compare=compare)
     return await show_result(engine, kind, result, signals, invocation)
 
 

@@ -3,10 +3,10 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import trio
 
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
@@ -22,33 +22,45 @@ from replan.cli.terminal.console import ignore_closed_stdout, notice, print_json
 from replan.runs.engine import Engine
 from replan.runs.executing import admit_alone, ensure_unused
 from replan.runs.run_ids import new_run_id
-from replan.runs.session import RunSession
 from replan.runs.shipped_examples import ShippedExample, example_named
 from replan.runs.worst_case import cost_of, cost_of_run, cost_texts
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import program, tune
 from runtime.core.errors import UsageProblem
-from runtime.drive.options import Stop, ignore
+from runtime.drive.options import ignore
 from runtime.process.identity import is_dead
 
 
-def start_run(
+async def start_run(
     invocation: Invocation,
     request: PreparedRun,
     *,
-    detach: bool,
+    engine: Engine | None = None,
+    detach: bool = False,
     make: bool = True,
     ended: Callable[[RunResult], None] = ignore,
 ) -> int:
     """Start a run and return the exit code. A host that serves the home drives the run; else it is driven here.
 
-    With `detach` a host must serve the home, and this returns at once. `make` creates a missing home. `ended` is called
-    with the result of a run that was not detached, after it is printed.
+    With `detach` a host must serve the home, and this returns at once. `engine` is the home, if it is open already;
+    `make` creates a missing home. `ended` is called with the result of a run that was not detached, after it is
+    printed. Raises `UsageProblem` if another execution works in the workspace of the run.
     """
+    run = new_run_id()
     if detach:
-        return trio.run(_detach, invocation, request, make)
+        return await _detach(invocation, request, run, make=make)
     tune()
-    return trio.run(_start, invocation, request, make, ended)
+    opened = open_engine(invocation, make=make, drives=True) if engine is None else nullcontext(engine)
+    async with opened as home:
+        if (folder := _workspace(request)) is not None:
+            await ensure_unused(home, folder, locate_home().folder)
+        kind, admit = home.kinds.named(request.kind), partial(_admit, home, request, run)
+        result, signals = await drive_to_rest(
+            home, run, invocation, kind=kind, title=request.title, new=request, admit=admit
+        )
+        code = await show_result(home, kind, result, signals, invocation)
+    ended(result)
+    return code
 
 
 def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> ShippedExample:
@@ -70,35 +82,8 @@ def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> Shipped
     return example
 
 
-async def start_in(engine: Engine, invocation: Invocation, request: PreparedRun) -> tuple[int, RunResult]:
-    """Drive a new run in the foreground, or follow the host that serves the home. Return the exit code and the result.
-
-    Raises `UsageProblem` if another execution works in the workspace of the new one.
-    """
-    run, kind = new_run_id(), engine.kinds.named(request.kind)
-    if (folder := _workspace(request)) is not None:
-        await ensure_unused(engine, folder, locate_home().folder)
-
-    async def start(session: RunSession, stop: Stop) -> RunResult:
-        if not await engine.has_host(kind.name, kind.format):
-            return await session.begin(request, stop)
-        await _admit(engine, request, run)
-        return await session.go_on(stop)
-
-    result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=request.title)
-    return await show_result(engine, kind, result, signals, invocation), result
-
-
-async def _start(invocation: Invocation, request: PreparedRun, make: bool, ended: Callable[[RunResult], None]) -> int:
-    async with open_engine(invocation, make=make, drives=True) as engine:
-        code, result = await start_in(engine, invocation, request)
-    ended(result)
-    return code
-
-
-async def _detach(invocation: Invocation, request: PreparedRun, make: bool) -> int:
+async def _detach(invocation: Invocation, request: PreparedRun, run: str, *, make: bool) -> int:
     """Record the start of a run for a host, and print its id. Raises `UsageProblem` if no host serves the home."""
-    run = new_run_id()
     async with open_engine(invocation) as engine:
         await require_host(engine, request.kind)  # Before a missing home is created.
     async with open_engine(invocation, make=make) as engine:

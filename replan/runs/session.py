@@ -1,5 +1,6 @@
 """A session of a user on one run, which this process drives, or follows while a host drives it."""
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -18,6 +19,8 @@ from runtime.process.identity import is_dead
 if TYPE_CHECKING:
     from replan.runs.loaded import AnyKind
 
+Admit = Callable[[], Awaitable[None]]
+"""Records the start of a new run for a host."""
 LOOK_SECONDS = 0.05
 """How often to check for new commits, in seconds."""
 LOOK_ANYWAY_SECONDS = 1.0
@@ -99,8 +102,15 @@ class RunSession:
         self.following = False
         """Whether a host drives the run. If so, a stop ends only the following."""
 
-    async def begin(self, prepared: PreparedRun, stop: Stop) -> RunResult:
-        """Drive a new run here."""
+    async def begin(self, prepared: PreparedRun, stop: Stop, admit: Admit | None = None) -> RunResult:
+        """Drive a new run here; or, if there is a host for it, record its start by `admit` and follow the host.
+
+        Without `admit`, the run is driven here even if there is a host.
+        """
+        kind = self._engine.kinds.named(prepared.kind)
+        if admit is not None and await self._engine.has_host(kind.name, kind.format):
+            await admit()
+            return await self.go_on(stop)
         options = DriveOptions(stop, self._report, self._note)
         return await self._engine.begin(prepared, options, run=self._run)
 

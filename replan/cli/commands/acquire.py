@@ -100,6 +100,8 @@ def acquire(
         return _explain(profile, as_json=invocation.json)
     if goal is None:
         raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is to be filled for")
+    import trio
+
     from actors.acquisition.prepare import AcquisitionInput
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
@@ -119,7 +121,7 @@ def acquire(
         notice(item)
     prepared.check_model()
     ended = ignore if output is None and earlier is None else partial(_show_end, invocation, output, earlier)
-    return start_run(invocation, prepared.request, detach=detach, ended=ended)
+    return trio.run(partial(start_run, invocation, prepared.request, detach=detach, ended=ended))
 
 
 def _propose(
@@ -133,6 +135,8 @@ def _propose(
     detach: bool,
 ) -> int:
     """Start a run that proposes a profile for a goal, and write the approved profile. Return the exit code."""
+    import trio
+
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
     from replan.cli.model_choice import model_to_use
@@ -156,7 +160,7 @@ def _propose(
         notice(item)
     prepared.check_model()
     ended = partial(_write_profile, goal=goal, path=path, docs=docs)
-    return start_run(invocation, prepared.request, detach=detach, ended=ended)
+    return trio.run(partial(start_run, invocation, prepared.request, detach=detach, ended=ended))
 
 
 def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None) -> None:

@@ -26,13 +26,10 @@ from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
     from actors.planning.prepare import RunRequest
-    from actors.run.result import RunResult
     from actors.values.lines import Line
     from replan.runs.engine import Engine
     from replan.runs.executing import ExecutionOptions
-    from replan.runs.session import RunSession
     from replan.runs.token_goals import TokenGoal
-    from runtime.drive.options import Stop
 
 _DO = examples(
     "replan do --example repair",
@@ -167,10 +164,8 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
         await ensure_unused(engine, check_workspace(options.workspace, home), home)
         kind = engine.kinds.named(request.kind)
 
-        async def start(session: RunSession, stop: Stop) -> RunResult:  # Here: the execution follows in this process.
-            return await session.begin(request, stop)
-
-        result, signals = await drive_to_rest(engine, run, start, invocation, kind=kind, title=request.title)
+        # Without `admit`: the execution follows in this process.
+        result, signals = await drive_to_rest(engine, run, invocation, kind=kind, title=request.title, new=request)
         if not result.succeeded or not isinstance(result, Result) or result.plan is None or signals.code is not None:
             code = await show_result(engine, kind, result, signals, invocation)
             if result.status != "finished" or result.succeeded:
@@ -185,7 +180,7 @@ async def _execute(
     engine: Engine, invocation: Invocation, run: str, options: ExecutionOptions, model: str | None
 ) -> int:
     """Execute the plan of a planning run. Raises `UsageProblem` with a hint that has the command to go on."""
-    from replan.cli.starting import start_in
+    from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.executing import plan_of_run, prepare_to_execute
 
@@ -199,8 +194,7 @@ async def _execute(
             raise UsageProblem(wrong.cause, place=wrong.place, hint=hint) from None
     for item in prepared.request.notices:
         notice(item)
-    code, _ = await start_in(engine, invocation, prepared.request)
-    return code
+    return await start_run(invocation, prepared.request, engine=engine)
 
 
 def _show(invocation: Invocation, lines: list[Line]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,6 +87,8 @@ def execute(
     check_one_named("plan", plan, example, "name a planning run, a file with a plan, or --example NAME")
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    import trio
+
     from actors.execution.outline import outline_lines, outline_of
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
@@ -119,7 +122,7 @@ def execute(
             show(list(outline_lines(outline)))
         return Exit.OK
     prepared.check_model()
-    return start_run(invocation, prepared.request, detach=detach)
+    return trio.run(partial(start_run, invocation, prepared.request, detach=detach))
 
 
 def _source_of(invocation: Invocation, name: str) -> PlanToExecute:

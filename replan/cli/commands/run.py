@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -88,6 +89,8 @@ def start_planning(
     """Plan a text with the values of the options of `run`; `source` names what the text was read from."""
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    import trio
+
     from actors.config.model_spec import ReplaySpec
     from actors.planning.prepare import RunOptions
     from actors.run.limits import split_limits
@@ -129,7 +132,15 @@ def start_planning(
         return Exit.OK
     prepared.check_model()
     # A replay reads a run of the home, so a missing home is not made.
-    return start_run(invocation, prepared.request, detach=detach, make=not isinstance(prepared.choice.spec, ReplaySpec))
+    return trio.run(
+        partial(
+            start_run,
+            invocation,
+            prepared.request,
+            detach=detach,
+            make=not isinstance(prepared.choice.spec, ReplaySpec),
+        )
+    )
 
 
 def read_goal(

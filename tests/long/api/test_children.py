@@ -14,7 +14,7 @@ from actors.planning.kind import CODEC, PLANNING
 from actors.planning.prepare import RunOptions
 from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.engine import Engine, drive_child
+from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
@@ -196,7 +196,7 @@ async def test_the_result_of_a_finished_child_is_used_without_a_new_request(jour
     brief = PLANNING.machine.brief(state, work)
     name = state.config.model
     async with parent.engine.model(name, {}) as model:
-        below = await drive_child(parent.engine, child_of(brief), (name, model), DriveOptions())
+        below = await parent.engine.drive_child(child_of(brief), (name, model), DriveOptions())
     assert below.run.finished.outcome == "success"
     result = await parent.engine.resume("top")
     assert (result.outcome, result.plan_json, result.calls) == ("success", plan(), 3)

@@ -11,7 +11,6 @@ from actors.run.kind import ChildRun
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.engine import drive_child
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import DriveOptions
@@ -215,7 +214,7 @@ async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(child
             if child_ended:  # As it may by itself: both runs end at the same moment, in either order.
                 [row] = [row for row in await engine.journal.runs(RunFilter()) if row.run != "run-1"]
                 child_run = ChildRun(row.run, row.kind, row.title, lambda _: None)
-                ended = await drive_child(engine, child_run, (None, None), DriveOptions())
+                ended = await engine.drive_child(child_run, (None, None), DriveOptions())
                 assert ended is not None
                 assert ended.run.finished is not None
             await engine.change("run-1", {"deadline": clock.time + 1000.0})
