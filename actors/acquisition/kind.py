@@ -70,5 +70,6 @@ ACQUISITION: Kind[State, AcquisitionEvent] = Kind(
     correction=_correction,
     diagram=_diagram,
     views=VIEWS,
+    faces="replan.runs.acquisition_faces:FACES",
 )
 """Acquisition: fills a schema by searching, asking and calculating."""

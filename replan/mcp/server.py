@@ -4,7 +4,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Union
 from urllib.parse import parse_qsl
 
 from mcp.server import Server
@@ -39,11 +39,10 @@ from replan.mcp.calls import Desk, ToolCall, call_result, caller_of, error_resul
 from replan.mcp.task_methods import add_task_methods
 from replan.mcp.tasks import created_task
 from replan.runs.families import read_shown
-from replan.runs.orders import offer_fields
-from replan.service.bodies import ResultBody, StartedBody
+from replan.service.bodies import StartedBody
 from replan.service.messages import hash_key
-from replan.service.operations import OPERATIONS, McpOperation, Operation
-from replan.service.read_operations import FIELDS, run_page, tree_of
+from replan.service.operations import McpOperation, Operation, operations, result_model
+from replan.service.read_operations import FIELDS, offer_of, run_page, tree_of
 from replan.service.requests import MCP, in_terms, wrong_value
 from replan.setup.installation import program, release
 from replan.views.errors import line_of_error
@@ -68,8 +67,8 @@ RESOURCES = (
         name="offer",
         uri="replan://offer",
         title="What may be chosen",
-        description="The names of workflows, policies, models, profiles, documents and tool sets, and the ceilings of "
-        "limits.",
+        description="The names of workflows, policies, models, tool sets and what else orders name, and the ceilings "
+        "of limits.",
         mime_type=JSON,
     ),
     Resource(
@@ -147,11 +146,6 @@ async def _runs(desk: Desk, query: str) -> Mapping[str, Any]:
     return {"runs": [row_to_json(row, word) for row, word in rows], "more": total > (int(page) + 1) * ROWS_MAX}
 
 
-def offer_of(desk: Desk) -> Mapping[str, Any]:
-    """Return the names that clients may use, and their ceilings."""
-    return offer_fields(desk.offer, allow_execute=desk.allow_execute)
-
-
 Answer = CallToolResult | InputRequiredResult | dict[str, Any]
 """The result of a call: the tool's answer, the forms of a round, or a task."""
 
@@ -201,7 +195,7 @@ def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOp
     """Return the tools of a server by name, each with its operation."""
     return {
         operation.mcp.name: (operation, operation.mcp)
-        for operation in OPERATIONS
+        for operation in operations()
         if operation.mcp is not None and (allow_execute or not operation.executes)
     }
 
@@ -212,7 +206,8 @@ def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
     assert not isinstance(gives, tuple), "a tool returns an object"
     schema = gives.model_json_schema(mode="serialization")
     if gives is StartedBody:  # As a task, a call that starts a run comes to the run's result.
-        schema = {"type": "object", **TypeAdapter(StartedBody | ResultBody).json_schema(mode="serialization")}
+        either: Any = Union[StartedBody, result_model()]  # noqa: UP007 -- its second part is known at run time only
+        schema = {"type": "object", **TypeAdapter(either).json_schema(mode="serialization")}
     annotations = ToolAnnotations(
         title=tool.title,
         read_only_hint=not operation.writes,

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
-from actors.acquisition.prepare import AcquisitionInput
-from actors.acquisition.profile_check import shipped_profiles
+from pydantic import BaseModel
+
 from actors.config.loader import shipped_policies, shipped_workflows
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.files.suggestions import nearest
@@ -23,14 +22,11 @@ from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.values.given import Attachment
 from actors.values.model_settings import EXTRAS
-from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.attaching import check_sizes, read_upload
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.forks import ForkRequest
 from replan.runs.prepare import Prepared, prepare
-from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
-from replan.runs.profile_proposals import kept_profiles, prepare_proposal
 from replan.setup.model_discovery import TEMPLATES
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
@@ -42,12 +38,6 @@ UPLOADS_MAX = 20
 """The largest number of files that one run can be started with."""
 
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
-_THINGS = {
-    "documents": ("folder of documents", "documents"),
-    "tools": ("tool set", "tool sets"),
-    "policy": ("policy", "policies"),
-}
-"""The words in messages, in the singular and the plural, for keys of the settings that are no such words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +61,11 @@ class Order(ModelAndLimits):
 
 
 @dataclass(frozen=True, slots=True)
-class AcquisitionOrder(ModelAndLimits):
-    """An order of a client to fill a schema."""
+class KindOrder(ModelAndLimits):
+    """An order of a client for a run of an installed kind (`replan.runs.faces.Faces`)."""
 
-    profile: str
-    goal: str
-    documents: str | None = None
-    """The name of a folder of documents; None for the server's search service, if it has one."""
-    given: Mapping[str, str] = field(default_factory=dict)
-    """Values that the client knows, by the path of the field."""
+    fields: BaseModel
+    """The other fields of the order, checked: an instance of `Faces.order`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,76 +118,24 @@ class Offer:
         """The model behind each name that clients use; None for the home's own."""
         return {DEFAULT: None, **{name: name for name in TEMPLATES}, **self.config.clients.models}
 
-    @property
-    def profiles(self) -> Mapping[str, str]:
-        """The path of each profile by the name that clients use: shipped, of the settings, or kept on the page."""
-        return kept_profiles(self.folder) | self.fixed_profiles
-
-    @property
-    def fixed_profiles(self) -> dict[str, str]:
-        """The profiles whose names a kept profile may not use: the shipped ones, and those of the settings."""
-        own = {name: str(self.folder / path) for name, path in self.config.clients.profiles.items()}
-        return {name: name for name in shipped_profiles(self.root)} | own
-
-    @property
-    def documents(self) -> Mapping[str, str]:
-        """The folder of documents behind each name that clients use."""
-        return {name: str(self.folder / path) for name, path in self.config.clients.documents.items()}
-
-    def prepare_acquisition(
-        self, order: AcquisitionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
-    ) -> PreparedRun:
-        """Return the acquisition that a client has ordered. Raises `UsageProblem`, whose place is the field."""
-        wish = AcquisitionInput(
-            profile=_choose(order.profile, self.profiles, "profile") or "",
-            goal=order.goal,
-            given=dict(order.given),
-            limits=self.limits_of(order, ACQUISITION_CALLS),
-        )
-        documents = None if order.documents is None else _choose(order.documents, self.documents, "documents")
-        model = _choose(order.model, self.models, "model")
-        prepared = prepare_to_acquire(
-            wish, documents, model, registry=registry, environment=environment, config=self.config, reads=False
-        )
-        prepared.check_model()
-        return prepared.request
-
-    def prepare_proposal(
-        self, order: AcquisitionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
-    ) -> PreparedRun:
-        """Return the run that proposes a profile for the goal of an order. The order's `profile` is ignored.
-
-        It reads the documents, which may take minutes. Raises `UsageProblem`, whose place is the field.
-        """
-        documents = None if order.documents is None else _choose(order.documents, self.documents, "documents")
-        prepared = prepare_proposal(
-            order.goal,
-            documents,
-            _choose(order.model, self.models, "model"),
-            self.limits_of(order, PROPOSAL_CALLS),
-            registry=registry,
-            environment=environment,
-            no_input=False,
-            config=self.config,
-        )
-        prepared.check_model()
-        return prepared.request
+    def model_of(self, order: ModelAndLimits) -> str | None:
+        """Return the model of an order in the form of `--model`; None for the home's own. Raises `UsageProblem`."""
+        return _choose(order.model, self.models, "model")
 
     def prepare_execution(
         self, order: ExecutionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
     ) -> PreparedRun:
         """Return the execution that a client has ordered. Raises `UsageProblem`, whose place is the field."""
         sets = self.config.clients.tools
-        chosen = sets[_choose(order.tools, {name: name for name in sets}, "tools") or ""]
+        chosen = sets[_choose(order.tools, {name: name for name in sets}, "tools", "tool set") or ""]
         options = ExecutionOptions(
             tools=str(self.folder / chosen.file),
             workspace=str(self.folder / chosen.workspace),
             approval=chosen.approve,
             limits=self.limits_of(order, EXECUTION_CALLS),
         )
-        model = _choose(order.model, self.models, "model")
         prepared = prepare_to_execute(
-            order.plan, options, model, registry=registry, environment=environment, config=self.config
+            order.plan, options, self.model_of(order), registry=registry, environment=environment, config=self.config
         )
         prepared.check_model()
         return prepared.request
@@ -210,7 +144,7 @@ class Offer:
         """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
         options = original = self._options(order)
         prepare_with = {
-            "model": _choose(order.model, self.models, "model"),
+            "model": self.model_of(order),
             "registry": registry,
             "environment": environment,
             "config": self.config,
@@ -234,7 +168,7 @@ class Offer:
         """
         limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)
-        policy = None if order.policy is None else _choose(order.policy, self.policies, "policy")
+        policy = None if order.policy is None else _choose(order.policy, self.policies, "policy", key="policies")
         model = None if order.model == DEFAULT else self.choice_of(order.model, environment).text
         return ForkRequest(order.at, workflow, policy, Changes(limits, model), order.given)
 
@@ -245,6 +179,13 @@ class Offer:
     def workflow_path(self, name: str) -> str:
         """Return the path of the workflow behind a name. Raises `UsageProblem`."""
         return _choose(name, self.workflows, "workflow") or ""
+
+    def choose(self, name: str, choices: Mapping[str, str], place: str, *, thing: str, key: str) -> str:
+        """Return the choice with a name. Raises `UsageProblem`, whose place is the field and which says `thing`.
+
+        `key` is the key of the settings that gives such names.
+        """
+        return _choose(name, choices, place, thing, key) or ""
 
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, if a client wants a limit beyond the server's."""
@@ -284,7 +225,7 @@ def _limited(options: RunOptions, **limits: Any) -> RunOptions:
 
 
 def offer_fields(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
-    """Return, as plain data, the names that clients may use in orders, and the ceilings of their runs.
+    """Return, as plain data, the names that clients may use in the orders of this module, and the ceilings of runs.
 
     Tool sets are included only with `allow_execute`.
     """
@@ -294,19 +235,22 @@ def offer_fields(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
         "workflows": list(offer.workflows),
         "policies": list(offer.policies),
         "models": list(offer.models),
-        "profiles": list(offer.profiles),
-        "documents": list(offer.documents),
         "tools": list(clients.tools) if allow_execute else [],
         "ceilings": {**clients.ceilings, **rates},
     }
 
 
-def _choose(name: str, choices: Mapping[str, str | None] | Mapping[str, str], place: str) -> str | None:
+def _choose(
+    name: str,
+    choices: Mapping[str, str | None] | Mapping[str, str],
+    place: str,
+    thing: str = "",
+    key: str = "",
+) -> str | None:
     if name not in choices:
-        thing, things = _THINGS.get(place, (place, f"{place}s"))
-        hint = (
-            nearest(name[:100], choices, kind=things) or f"clients.{place} in the server's config.yaml gives them names"
-        )
+        thing, key = thing or place, key or f"{place}s"
+        hint = nearest(name[:100], choices, kind=key)
+        hint = hint or f"clients.{key} in the server's config.yaml gives them names"
         raise UsageProblem(f"there is no {thing} {name[:100]!r} here", place=place, hint=hint)
     return choices[name]
 

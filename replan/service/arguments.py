@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from actors.acquisition.prepare import GOAL_BYTES_MAX
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.inbox import MESSAGE_MAX
 from actors.run.open_question import OpenQuestion
@@ -17,8 +16,6 @@ from replan.setup.limit_fields import with_limits
 
 WAIT_SECONDS_MAX = 50.0
 """The largest number of seconds that one `wait` may take. Clients give up a call after a minute."""
-GIVEN_MAX = 200
-"""The largest number of values that an acquisition is started with."""
 
 RunId = Annotated[str, Field(min_length=1, max_length=64, description="The id of a run.")]
 QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The id of a question, as RUN/QUESTION.")]
@@ -67,21 +64,6 @@ class PlanArguments(Ordered):
     def uploads(self) -> tuple[tuple[str, bytes], ...]:
         """The names and bytes of the attached files."""
         return tuple([(attachment.name, attachment.text.encode("utf-8", "replace")) for attachment in self.attachments])
-
-
-class Acquire(Ordered):
-    """A schema to fill."""
-
-    profile: Name
-    """The name of a profile; the resource replan://offer lists them."""
-    goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)]
-    """What the schema is to be filled for, in words."""
-    documents: Name | None = None
-    """The name of a folder of documents; without one, the search service of the settings is asked, if there is one."""
-    given: Annotated[Mapping[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=GIVEN_MAX)] = Field(
-        default_factory=dict
-    )
-    """Values that are known, by the path of the field."""
 
 
 class Execute(Ordered):

@@ -1,6 +1,7 @@
 """The JSON bodies of the HTTP API. Requests are checked strictly; a kind of runs may add keys to answers."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_type_hints
 
 from pydantic import (
@@ -15,8 +16,6 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from actors.acquisition.prepare import GOAL_BYTES_MAX
-from actors.acquisition.result import AcquisitionJson
 from actors.execution.result import ExecutionJson
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.planning.result import PlanningJson
@@ -127,21 +126,11 @@ class StartRun(SentBody):
 
 
 @with_limits()
-class StartAcquisition(SentBody):
-    """A schema to fill."""
+class StartOfKind(SentBody):
+    """The model and the limits of a run of an installed kind; its order has the other fields."""
 
-    profile: Name
-    """The name of a profile; `GET /api/offer` lists them."""
-    goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)]
-    """What the schema is to be filled for, in words."""
-    documents: Name | None = None
-    """The name of a folder of documents; without one, the search service of the settings is asked, if there is one."""
-    given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
-        default_factory=dict
-    )
-    """Values that are known, by the path of the field."""
     model: Name = DEFAULT
-    """The name of a model."""
+    """The name of a model; `GET /api/offer` lists them."""
 
 
 @with_limits()
@@ -227,14 +216,19 @@ def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
     return extend
 
 
-@_with_keys(ResultJson, PlanningJson, ExecutionJson, AcquisitionJson)
 class ResultBody(Got):
     """The result of a run, as `replan show --json` prints it, and whether the run goes on by itself.
 
-    The keys of a planning run, an execution and an acquisition are listed together. A run has those of its kind.
+    The keys of all kinds are listed together. A run has those of its kind.
     """
 
     driven: bool
+
+
+@cache
+def result_body(*keys: type) -> type[Got]:
+    """Return the body of a result. `keys` are the lists of keys of the installed kinds."""
+    return _with_keys(ResultJson, PlanningJson, ExecutionJson, *keys)(ResultBody)
 
 
 class StartedBody(Got):
@@ -306,13 +300,11 @@ class AttemptBody(Got):
 
 
 class OfferBody(Got):
-    """The names that a client may use, and its ceilings."""
+    """The names that a client may use, and its ceilings. The orders of installed kinds add lists of names."""
 
     workflows: list[str]
     policies: list[str]
     models: list[str]
-    profiles: list[str]
-    documents: list[str]
     tools: list[str]
     ceilings: dict[str, float | None]
 

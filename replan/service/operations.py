@@ -4,12 +4,14 @@ An operation has an HTTP address, an MCP tool, or both. Its `function` serves bo
 interface has the operation, such as a stream of records, and implements it by a function of its own.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
+from replan.runs.faces import Faces, installed_faces
 from replan.service import arguments, bodies, read_operations, write_operations
 from replan.service.ag_ui_input import AgUiInput
 from replan.service.read_operations import FIELDS, PAGE_MAX, QueryField
@@ -20,7 +22,7 @@ Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
 """A function that carries out a checked request and returns the answer as plain data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class HttpAddress:
     """The address of an operation in the HTTP API."""
 
@@ -38,7 +40,7 @@ class HttpAddress:
     """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class McpOperation:
     """The MCP tool of an operation."""
 
@@ -54,7 +56,7 @@ class McpOperation:
     """Whether a second call with the same arguments changes nothing more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
     """An operation that programs can call."""
 
@@ -86,7 +88,7 @@ AFTER = QueryField(
     schema={"type": "integer", "minimum": 0, "maximum": 10**12 - 1},
 )
 
-OPERATIONS: tuple[Operation, ...] = (
+_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="list_runs",
         scope="read",
@@ -112,22 +114,6 @@ OPERATIONS: tuple[Operation, ...] = (
             description="Start a run that writes a proved plan for a problem; returns its id at once. Then call "
             "`wait`. Reading replan://offer lists the workflows, the models and the ceilings of limits.",
             takes=arguments.PlanArguments,
-            idempotent=False,
-        ),
-    ),
-    Operation(
-        name="start_acquisition",
-        scope="control",
-        summary="Start an acquisition, which fills the schema of a profile.",
-        gives=bodies.StartedBody,
-        function=write_operations.start_acquisition,
-        http=HttpAddress(method="POST", path="/api/acquisitions", body=bodies.StartAcquisition),
-        mcp=McpOperation(
-            name="acquire",
-            title="Fill a schema",
-            description="Start a run that fills a profile's schema from documents and questions; returns its id at "
-            "once. Then `wait`.",
-            takes=arguments.Acquire,
             idempotent=False,
         ),
     ),
@@ -159,8 +145,7 @@ OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="result",
             title="Result",
-            description="The result of a run: of a planning run the plan, of an acquisition the values, of an "
-            "execution its steps.",
+            description="The result of a run, such as the plan of a planning run or the steps of an execution.",
             takes=arguments.RunArguments,
         ),
         writes=False,
@@ -244,7 +229,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="export",
         scope="read",
-        summary="Read the plan, or the report of an acquisition, in a format for other programs.",
+        summary="Read the plan, or the report of a run of another kind, in a format for other programs.",
         gives=(
             "application/json",
             "text/markdown",
@@ -415,4 +400,52 @@ OPERATIONS: tuple[Operation, ...] = (
         writes=False,
     ),
 )
-"""All operations."""
+"""The operations that need no plug-in."""
+
+
+def operations() -> Sequence[Operation]:
+    """Return all operations: those of the table, and for each installed kind with faces the one that starts a run."""
+    return _operations_with(*installed_faces())
+
+
+@cache
+def _operations_with(*kinds: Faces) -> Sequence[Operation]:
+    gives = bodies.result_body(*(faces.result for faces in kinds if faces.result is not None))
+    table = [replace(item, gives=gives) if item.gives is bodies.ResultBody else item for item in _OPERATIONS]
+    return (*table, *map(_start_of_kind, kinds))
+
+
+def result_model() -> type[BaseModel]:
+    """Return the model of the result of a run, with the keys of all installed kinds."""
+    [model] = [item.gives for item in operations() if item.name == "read_run"]
+    assert isinstance(model, type)
+    return model
+
+
+def _start_of_kind(faces: Faces) -> Operation:
+    """Return the operation that starts a run of an installed kind, with models made from the kind's order."""
+    name = "".join(map(str.capitalize, faces.kind.replace("-", "_").split("_")))
+    return Operation(
+        name=f"start_{faces.kind}",
+        scope="control",
+        summary=faces.summary,
+        gives=bodies.StartedBody,
+        function=partial(write_operations.start_of_kind, faces),
+        http=HttpAddress(
+            method="POST", path=f"/api/{faces.plural}", body=_extend(faces, f"Start{name}", bodies.StartOfKind)
+        ),
+        mcp=McpOperation(
+            name=faces.tool,
+            title=faces.title,
+            description=f"{faces.summary} Returns its id at once. Then `wait`.",
+            takes=_extend(faces, name, arguments.Ordered),
+            idempotent=False,
+        ),
+    )
+
+
+def _extend(faces: Faces, name: str, base: type[BaseModel]) -> type[BaseModel]:
+    """Return the model of a kind's order with the fields of another model, whose strictness it takes on."""
+    return create_model(
+        name, __base__=(faces.order, base), __module__=__name__, __doc__=faces.order.__doc__, __config__=None
+    )

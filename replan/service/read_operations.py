@@ -8,6 +8,7 @@ from typing import Any
 
 import trio
 
+from replan.runs.faces import offered_names
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.orders import offer_fields
@@ -15,6 +16,7 @@ from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
 from replan.service.checking import PlanToCheck, Standard, judge_plan
 from replan.service.requests import ProgramRequest
+from replan.service.service import Service
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.run_page import budget_bars
@@ -62,7 +64,13 @@ async def budget(request: ProgramRequest) -> Mapping[str, Any]:
 
 async def offer(request: ProgramRequest) -> Mapping[str, Any]:
     """Return the names that clients may use, and their ceilings."""
-    return offer_fields(request.service.offer, allow_execute=request.service.allow_execute)
+    return offer_of(request.service)
+
+
+def offer_of(service: Service) -> Mapping[str, Any]:
+    """Return the names that clients of a server may use, and their ceilings."""
+    fields = offer_fields(service.offer, allow_execute=service.allow_execute)
+    return {**fields, **offered_names(service.offer)}
 
 
 async def questions(request: ProgramRequest) -> Mapping[str, Any]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from actors.run.kind import PreparedRun
 from replan.runs.engine import Engine
 from replan.runs.executing import EXECUTION
+from replan.runs.faces import Faces, Ordering
 from replan.runs.forks import ForkRequest, fork_run
-from replan.runs.orders import AcquisitionOrder, ExecutionOrder, Order
+from replan.runs.orders import ExecutionOrder, KindOrder, Order
 from replan.runs.run_ids import new_run_id
 from replan.service.access import Principal
 from replan.service.limits import RequestRefused
@@ -94,17 +95,13 @@ async def start_once(
         return await start_prepared(service, who, prepare(), run=_run_of_key(key), mark=mark), True
 
 
-def prepare_acquisition(service: Service, order: AcquisitionOrder) -> PreparedRun:
-    """Return an ordered acquisition, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
-    return service.offer.prepare_acquisition(order, service.engine.registry, service.engine.environment)
+def prepare_of_kind(service: Service, faces: Faces, order: KindOrder, *, may_take_long: bool = False) -> PreparedRun:
+    """Return an ordered run of an installed kind, ready to begin. Raises `UsageProblem` if it cannot be carried out.
 
-
-def prepare_proposal(service: Service, order: AcquisitionOrder) -> PreparedRun:
-    """Return the run that proposes a profile for the goal of an order. It reads documents, so call it in a thread.
-
-    Raises `UsageProblem` if it cannot be carried out.
+    With `may_take_long` it may read many files, so call it in a thread.
     """
-    return service.offer.prepare_proposal(order, service.engine.registry, service.engine.environment)
+    engine = service.engine
+    return faces.prepare(order, Ordering(service.offer, engine.registry, engine.environment, may_take_long))
 
 
 def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:

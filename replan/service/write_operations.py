@@ -9,13 +9,14 @@ from typing import Any
 from actors.run.kind import PreparedRun
 from replan.runs.changes import Changes
 from replan.runs.executing import plan_of_run
-from replan.runs.orders import AcquisitionOrder, ExecutionOrder, ForkOrder, Order
+from replan.runs.faces import Faces
+from replan.runs.orders import ExecutionOrder, ForkOrder, KindOrder, Order
 from replan.service import messages
 from replan.service.requests import ProgramRequest
 from replan.service.starting import (
     mark_of,
-    prepare_acquisition,
     prepare_execution,
+    prepare_of_kind,
     prepare_planning,
     start_fork,
     start_once,
@@ -39,18 +40,12 @@ async def start_run(request: ProgramRequest) -> Mapping[str, Any]:
     return await _start(request, lambda: prepare_planning(request.service, order))
 
 
-async def start_acquisition(request: ProgramRequest) -> Mapping[str, Any]:
-    """Start an acquisition."""
+async def start_of_kind(faces: Faces, request: ProgramRequest) -> Mapping[str, Any]:
+    """Start a run of an installed kind."""
     body = request.body
-    order = AcquisitionOrder(
-        profile=body.profile,
-        goal=body.goal,
-        documents=body.documents,
-        given=dict(body.given),
-        model=body.model,
-        limits=limits_in(body),
-    )
-    return await _start(request, lambda: prepare_acquisition(request.service, order))
+    fields = faces.order.model_construct(**{name: getattr(body, name) for name in faces.order.model_fields})
+    order = KindOrder(fields=fields, model=body.model, limits=limits_in(body))
+    return await _start(request, lambda: prepare_of_kind(request.service, faces, order))
 
 
 async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:

@@ -48,9 +48,14 @@ class Kinds:
         """Return a kind by its name. Raises `UsageProblem`."""
         kind = self._load(name)
         if kind is None:
-            names = ", ".join(sorted({*self._loaded, *self._entries}))
-            raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known are {names}")
+            known = ", ".join(sorted(self.names))
+            raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known are {known}")
         return kind
+
+    @property
+    def names(self) -> "frozenset[str]":
+        """The names of all kinds, loaded or not."""
+        return frozenset({*self._loaded, *self._entries})
 
     def built_in(self) -> "Iterator[Kind[Any, Any]]":
         """Yield the kinds of this distribution, in the order of their names."""

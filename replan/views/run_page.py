@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from actors.acquisition.profile import outline_lines, read_profile_value
 from actors.demands.table import DemandStanding, DemandTable, standing_text
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
@@ -17,6 +16,7 @@ from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, describe_expected, options_of
 from actors.values.format import format_count, money
 from actors.values.lines import Line
+from replan.runs.faces import outline_of
 from runtime.core.ledger import MICRO, Amount
 from runtime.logs.terminal_text import clean
 
@@ -180,7 +180,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its texts in words, and with the keys that its form needs.
 
     These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (the
-    lines of a profile under review), `reminders` and `version`.
+    lines of an artifact under review that a kind knows), `reminders` and `version`.
     """
     schema = question["answer_schema"]
     any_text = question_form(question) == "text" and "description" not in schema
@@ -197,13 +197,12 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     return {**question, **worded, **form, "reminders": reminder_lines(question), "version": version_of(question)}
 
 
-def _outline(artifact: str) -> list[Line]:
-    """Return the outline of the profile in an artifact under review; no lines if the artifact is not a profile."""
+def _outline(artifact: str) -> Sequence[Line]:
+    """Return the outline of an artifact under review; no lines if no kind has one for it."""
     try:
-        profile = read_profile_value(json.loads(artifact))
+        return outline_of(json.loads(artifact))
     except (ValueError, RecursionError):
         return []
-    return [] if profile is None else list(outline_lines(profile))
 
 
 def version_of(question: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from replan.service import bodies
 from replan.service.access import Principal
 from replan.service.bodies import StartedBody
 from replan.service.messages import KEY_PATTERN, hash_key
-from replan.service.operations import OPERATIONS, HttpAddress, Operation
+from replan.service.operations import HttpAddress, Operation, operations
 from replan.service.requests import HTTP, ProgramRequest, wrong_value
 from replan.web.api_reads import OWN, json_answer, json_error
 from replan.web.site import Site
@@ -47,19 +47,21 @@ _WRITE_ERRORS = {
 
 def addressed_operations() -> list[tuple[Operation, HttpAddress]]:
     """Return the operations with an HTTP address, each with its address."""
-    return [(operation, operation.http) for operation in OPERATIONS if operation.http is not None]
+    return [(operation, operation.http) for operation in operations() if operation.http is not None]
+
+
+def openapi() -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    return _openapi(tuple(addressed_operations()))
 
 
 @cache
-def openapi() -> dict[str, Any]:
-    """Return the OpenAPI document."""
-    models = sorted(
-        {model for item in addressed_operations() for model in _models(*item)} | {bodies.ProblemBody}, key=_name
-    )
+def _openapi(addressed: tuple[tuple[Operation, HttpAddress], ...]) -> dict[str, Any]:
+    models = sorted({model for item in addressed for model in _models(*item)} | {bodies.ProblemBody}, key=_name)
     modes: list[tuple[type[BaseModel], Any]] = [(model, "validation") for model in models]
     _, schemas = models_json_schema(modes, ref_template=_REF)
     paths: dict[str, Any] = {}
-    for operation, address in addressed_operations():
+    for operation, address in addressed:
         paths.setdefault(address.path, {})[address.method.lower()] = _describe(operation, address)
     return {
         "openapi": "3.1.0",

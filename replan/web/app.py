@@ -1,6 +1,6 @@
 """The app: the routes of all addresses, behind the guard."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from starlette.applications import Starlette
@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from replan.runs.faces import Faces, installed_faces
 from replan.web import answer_pages, record_pages, run_actions, run_page, runs_page, start_costs, start_page, streams
 from replan.web.api_routes import api_routes
 from replan.web.guarding import RequestGuard
@@ -70,16 +71,13 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/new", get_endpoint(site, start_page.show_form)),
         Route("/new/cost", get_endpoint(site, start_costs.show_cost)),
         Route("/new/cost", post_endpoint(site, start_page.show_form_with_cost, counted=False), methods=["POST"]),
-        Route("/new/acquisition", get_endpoint(site, start_page.show_acquisition_form)),
         Route("/new/execution", get_endpoint(site, start_page.show_execution_form)),
-        Route("/acquisitions", post_endpoint(site, start_page.start_acquisition), methods=["POST"]),
         Route("/executions", post_endpoint(site, start_page.start_execution), methods=["POST"]),
         Route("/runs/{run}", get_endpoint(site, run_page.show_run)),
         Route("/runs/{run}/records", get_endpoint(site, record_pages.show_records)),
         Route("/runs/{run}/attempts/{node:path}", get_endpoint(site, record_pages.show_attempt)),
         Route("/runs/{run}/passages/{path}", get_endpoint(site, record_pages.show_passage)),
-        Route("/runs/{run}/profile", get_endpoint(site, start_page.show_profile)),
-        Route("/runs/{run}/profile", post_endpoint(site, start_page.keep_edited_profile), methods=["POST"]),
+        *(route for faces in installed_faces() for route in _pages_of_kind(site, faces)),
         Route("/runs/{run}/export/{form}", get_endpoint(site, record_pages.export)),
         Route("/runs/{run}/tell", post_endpoint(site, run_actions.tell, "answer"), methods=["POST"]),
         Route("/runs/{run}/limits", post_endpoint(site, run_actions.limits), methods=["POST"]),
@@ -92,6 +90,17 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/live", get_endpoint(site, streams.live)),
         Route("/static/{name}", _static),
     ]
+
+
+def _pages_of_kind(site: Site, faces: Faces) -> Iterator[BaseRoute]:
+    """Yield the routes of an installed kind: of its form, and of what its runs make for people to keep."""
+    form = f"/new/{faces.kind}"
+    yield Route(form, get_endpoint(site, partial(start_page.show_form_of_kind, faces)))
+    yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, faces)), methods=["POST"])
+    if faces.keeps is not None:
+        made = f"/runs/{{run}}/{faces.keeps.word}"
+        yield Route(made, get_endpoint(site, partial(start_page.show_made, faces)))
+        yield Route(made, post_endpoint(site, partial(start_page.keep_made, faces)), methods=["POST"])
 
 
 async def _static(request: Request) -> Response:

@@ -7,7 +7,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.acquisition.profile import outline_lines
 from actors.config.model_spec import describe_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
 from actors.run.views import AskedFor
@@ -15,8 +14,8 @@ from actors.run.waits import Started
 from actors.run.words import in_words
 from actors.values.format import format_count, money
 from actors.values.lines import reword_line, reword_tree
+from replan.runs.faces import installed_faces, made_to_keep
 from replan.runs.families import ShownRun, read_shown
-from replan.runs.profile_proposals import proposed_profile
 from replan.runs.status import goes_on, status_of
 from replan.service.access import Principal
 from replan.setup.installation import program
@@ -76,7 +75,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     final = common is not None and common.finished is not None and common.finished.final
     interrupted, over = shown.status == "parked", shown.status == "finished"
-    begun, profile = parts.flow is not None, proposed_profile(shown.result)
+    begun = parts.flow is not None
     has_plan = begun and "plan" in views.documents
     values = {
         "run": shown_row(shown.row, shown.status),
@@ -107,7 +106,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
-        "profile_lines": [] if profile is None else list(outline_lines(profile)),
+        "made": [(keeps.word, keeps.outline(text)) for keeps, text in made_to_keep(shown.result)],
         "sources": views.sources(shown.result)[:ROWS_MAX] if begun else (),
         "may_be_strict": common is not None and not common.never_strict,
         "takes_messages": not final and shown.moved_to is None,
@@ -208,9 +207,8 @@ def _limits_text(limits: Limits) -> str:
 
 def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
     """Return the address of the form that starts such a run again; empty if pages cannot start this kind."""
-    forms = {"planning": "/new", "acquisition": "/new/acquisition"} | (
-        {"execution": "/new/execution"} if executes else {}
-    )
+    forms = {"planning": "/new"} | {faces.kind: f"/new/{faces.kind}" for faces in installed_faces()}
+    forms |= {"execution": "/new/execution"} if executes else {}
     return f"{forms[kind]}?like={run}" if kind in forms else ""
 
 

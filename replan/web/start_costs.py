@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from actors.acquisition.prepare import CALLS as ACQUISITION_CALLS
 from actors.config.diagram import workflow_flow
 from actors.config.loader import read_workflow
 from actors.config.model_spec import describe_model
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import format_count, money
+from replan.runs.faces import installed_faces
 from replan.runs.orders import DEFAULT, ModelAndLimits, Order
 from replan.runs.prepare import price_for
-from replan.runs.profile_proposals import CALLS as PROPOSAL_CALLS
 from replan.runs.worst_case import cost_of_run, cost_texts
 from replan.service.access import Principal
 from replan.views.drawing import Drawing, draw
@@ -28,12 +27,8 @@ from replan.web.site import Site
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import FREE
 
-KINDS = ("planning", "acquisition", "execution")
-"""The kinds of runs that the form starts."""
 WORKFLOW = "search"
 """The default workflow of the form."""
-PROPOSES = "*"
-"""The value of the field `profile` that makes a model propose one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +57,28 @@ class StartCost:
 
 async def show_cost(site: Site, request: Request, who: Principal) -> Response:
     """Return the part of the form that shows the cost of a run, for the fields in the query."""
-    kind, form = request.query_params.get("kind", ""), FormFields(request.query_params)
-    cost = start_cost(site, kind if kind in KINDS else KINDS[0], form)
+    cost = start_cost(site, request.query_params.get("kind", ""), FormFields(request.query_params))
     return page(site, who, "start_cost.html", {"cost": cost})
 
 
 def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
-    """Return the cost of the run that a form describes. It does not depend on the form's text."""
+    """Return the cost of the run that a form describes, for an unknown kind that of a planning run.
+
+    It does not depend on the form's text.
+    """
     name = form.text("workflow") or WORKFLOW
     workflow = None
     try:
         wanted = ModelAndLimits(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
-        if kind == "planning":
-            workflow = explain_workflow(site, name)
-            return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
-        calls = ACQUISITION_CALLS if kind == "acquisition" else EXECUTION_CALLS
-        calls = PROPOSAL_CALLS if kind == "acquisition" and form.text("profile") == PROPOSES else calls
-        return StartCost(_rows(site, wanted, calls))
+        for faces in installed_faces():
+            if faces.kind == kind:
+                return StartCost(
+                    _rows(site, wanted, faces.calls({field: form.text(field) for field in faces.order.model_fields}))
+                )
+        if kind == "execution":
+            return StartCost(_rows(site, wanted, EXECUTION_CALLS))
+        workflow = explain_workflow(site, name)
+        return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
     except UsageProblem as error:
         return StartCost(trouble=line_of_error(error), workflow=workflow)
 

@@ -324,7 +324,7 @@ async def test_a_unit_that_no_number_holds_is_refused_in_an_acquisition(tmp_path
     ("path", "body", "message"),
     [
         ("/api/runs", {}, "problem: the key is missing (needed: problem)"),
-        ("/api/acquisitions", {"goal": "x"}, "profile: the key is missing (needed: profile, goal)"),
+        ("/api/acquisitions", {"goal": "x"}, "profile: the key is missing (needed: goal, profile)"),
         ("/api/runs", {"problem": "x", "wrkflow": "y"}, "wrkflow: there is no such key (did you mean 'workflow'?)"),
         ("/api/runs", {"problem": ""}, "problem: should not be empty"),
         ("/api/runs", {"problem": 5}, "problem: should be text, not 5"),

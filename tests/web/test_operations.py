@@ -1,7 +1,7 @@
 """The table of operations: what one face of the server can do, the other can, or it is said here why not."""
 
 from replan.mcp.server import offered_tools
-from replan.service.operations import OPERATIONS
+from replan.service.operations import operations
 from replan.web.api_reads import OWN
 
 HTTP_ALONE = {
@@ -26,7 +26,7 @@ MCP_ALONE = {
 
 
 def test_what_changes_a_run_can_be_done_over_http_and_over_mcp():
-    for operation in OPERATIONS:
+    for operation in operations():
         assert (operation.mcp is None) == (operation.name in HTTP_ALONE), operation.name
         assert (operation.http is None) == (operation.name in MCP_ALONE), operation.name
         if operation.http is not None:
@@ -37,7 +37,7 @@ def test_what_changes_a_run_can_be_done_over_http_and_over_mcp():
 def test_both_faces_take_the_same_of_a_request():
     """MCP has the id of a run among the arguments, where HTTP has it in the address, and the key, there a header."""
     ids = {"id", "question", "idempotency_key"}
-    for operation in OPERATIONS:
+    for operation in operations():
         if operation.http is not None and operation.http.body is not None and operation.mcp is not None:
             sent = set(operation.http.body.model_fields) - {"plan_of"}
             assert sent == set(operation.mcp.takes.model_fields) - ids, operation.name
@@ -45,7 +45,7 @@ def test_both_faces_take_the_same_of_a_request():
 
 def test_each_operation_has_one_function():
     """Where the table has none, it belongs to the only face that has the operation."""
-    own = {each.name for each in OPERATIONS if each.function is None}
+    own = {each.name for each in operations() if each.function is None}
     assert own == {*OWN, "wait"}
-    assert len({each.name for each in OPERATIONS}) == len(OPERATIONS)
-    assert len({each.mcp.name for each in OPERATIONS if each.mcp is not None}) == len(offered_tools(allow_execute=True))
+    assert len({each.name for each in operations()}) == len(operations())
+    assert len({each.mcp.name for each in operations() if each.mcp is not None}) == len(offered_tools(allow_execute=True))

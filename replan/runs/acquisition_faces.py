@@ -1,0 +1,156 @@
+"""Acquisitions in the interfaces: the order of a client, the proposed profile, and the profiles that people keep."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from actors.acquisition.prepare import CALLS, GOAL_BYTES_MAX, AcquisitionInput
+from actors.acquisition.profile import outline_lines, read_profile_value
+from actors.acquisition.profile_check import shipped_profiles
+from actors.acquisition.result import AcquisitionJson
+from actors.run.kind import PreparedRun
+from actors.run.result import RunResult
+from actors.values.answers import ANSWER_MAX
+from actors.values.lines import Line
+from replan.runs import profile_proposals
+from replan.runs.acquiring import prepare_to_acquire
+from replan.runs.faces import Faces, Keeps, Names, Ordering
+from replan.runs.loaded import Loaded
+from replan.runs.orders import KindOrder, Offer
+from replan.runs.profile_proposals import (
+    keep_profile,
+    kept_profiles,
+    parse_profile,
+    prepare_proposal,
+    profile_text,
+    proposed_profile,
+    proposes_profile,
+)
+
+PROPOSES = "*"
+"""The value of the field `profile` that makes a model propose one. It is offered on the web page only."""
+GIVEN_MAX = 200
+"""The largest number of values that an acquisition is started with."""
+_Name = Annotated[str, Field(max_length=100)]
+
+
+class AcquisitionOrder(BaseModel):
+    """A schema to fill."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)] = Field(
+        description="What the schema is to be filled for, in a sentence."
+    )
+    profile: _Name = Field(description="The name of a profile; the offer lists them.")
+    documents: _Name | None = Field(
+        default=None,
+        description="The name of a folder of documents; without one, the search service of the settings is asked, if "
+        "there is one.",
+    )
+    given: Annotated[Mapping[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=GIVEN_MAX)] = Field(
+        default_factory=dict,
+        title="Values that are known",
+        description="Values that are known, by the path of the field.",
+        examples=["core.region = Portugal"],
+    )
+
+
+def profiles_of(offer: Offer) -> Mapping[str, str]:
+    """Return the path of each profile by the name that clients use: shipped, of the settings, or kept on the page."""
+    return kept_profiles(offer.folder) | _fixed_profiles(offer)
+
+
+def _fixed_profiles(offer: Offer) -> dict[str, str]:
+    """Return the profiles whose names a kept profile may not use: the shipped ones, and those of the settings."""
+    own = {name: str(offer.folder / path) for name, path in offer.config.clients.profiles.items()}
+    return {name: name for name in shipped_profiles(offer.root)} | own
+
+
+def _documents_of(offer: Offer) -> Mapping[str, str]:
+    return {name: str(offer.folder / path) for name, path in offer.config.clients.documents.items()}
+
+
+def _prepare(order: KindOrder, ordering: Ordering) -> PreparedRun:
+    """Return the ordered acquisition, or the run that proposes its profile."""
+    offer, wanted = ordering.offer, order.fields
+    assert isinstance(wanted, AcquisitionOrder)
+    documents = None if wanted.documents is None else FACES.choose(offer, "documents", wanted.documents)
+    resources: dict[str, Any] = {
+        "registry": ordering.registry,
+        "environment": ordering.environment,
+        "config": offer.config,
+    }
+    if wanted.profile == PROPOSES and ordering.may_take_long:
+        limits = offer.limits_of(order, profile_proposals.CALLS)
+        proposal = prepare_proposal(wanted.goal, documents, offer.model_of(order), limits, no_input=False, **resources)
+        proposal.check_model()
+        return proposal.request
+    wish = AcquisitionInput(
+        profile=FACES.choose(offer, "profile", wanted.profile),
+        goal=wanted.goal,
+        given=dict(wanted.given),
+        limits=offer.limits_of(order, CALLS),
+    )
+    prepared = prepare_to_acquire(wish, documents, offer.model_of(order), reads=False, **resources)
+    prepared.check_model()
+    return prepared.request
+
+
+def _calls(texts: Mapping[str, str]) -> int:
+    return profile_proposals.CALLS if texts.get("profile") == PROPOSES else CALLS
+
+
+def _like(loaded: Loaded) -> Mapping[str, str] | None:
+    if proposes_profile(loaded):
+        return {"goal": loaded.kind.views.asked(loaded.state).text, "profile": PROPOSES}
+    if loaded.kind.name != FACES.kind:
+        return None
+    asked = loaded.kind.views.asked(loaded.state)
+    return {"goal": asked.text, "profile": dict(asked.facts).get("profile", "")}
+
+
+def _outline(value: Any) -> tuple[Line, ...]:
+    profile = read_profile_value(value)
+    return () if profile is None else tuple(outline_lines(profile))
+
+
+def _text_of(result: RunResult) -> str | None:
+    return None if proposed_profile(result) is None else profile_text(result)
+
+
+def _outline_of_text(text: str) -> tuple[Line, ...]:
+    return tuple(outline_lines(parse_profile(text)))
+
+
+def _keep(offer: Offer, text: str, replace: bool) -> str:
+    return keep_profile(offer.folder, text, frozenset(_fixed_profiles(offer)), replace=replace)
+
+
+FACES = Faces(
+    kind="acquisition",
+    order=AcquisitionOrder,
+    prepare=_prepare,
+    title="Fill a schema",
+    summary="Start an acquisition, which fills the schema of a profile.",
+    tool="acquire",
+    calls=_calls,
+    names={
+        "profile": Names("profiles", "profile", profiles_of, {PROPOSES: "one that a model proposes"}),
+        "documents": Names("documents", "folder of documents", _documents_of),
+    },
+    without={"stop_below"},
+    like=_like,
+    outline=_outline,
+    result=AcquisitionJson,
+    keeps=Keeps(
+        word="profile",
+        about="Fields with their units and words, then the formulas of the results. It is checked before it is kept.",
+        text=_text_of,
+        outline=_outline_of_text,
+        is_kept=lambda offer, text: parse_profile(text).name in kept_profiles(offer.folder),
+        keep=_keep,
+    ),
+)
+"""Acquisitions in the interfaces."""
