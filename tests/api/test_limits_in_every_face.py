@@ -92,7 +92,7 @@ def form(kind):
     names = (*LIMITS, "model", "problem", "workflow", "strict", "plan_of", "tools")
     typed = dict.fromkeys(names, "")
     values = {"kind": kind, "limits": LIMITS, "typed": typed, "offer": {**offer, "ceilings": ceilings}}
-    explained = {"like": "", "models": {}, "workflows": (), "cost": StartCost()}
+    explained = {"like": "", "models": {}, "workflows": (), "cost": StartCost(), "kinds": (), "inputs": ()}
     return bytes(render("new.html", {**frame, **rights, **values, **explained}).body).decode()
 
 
