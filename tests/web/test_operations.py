@@ -48,4 +48,5 @@ def test_each_operation_has_one_function():
     own = {each.name for each in operations() if each.function is None}
     assert own == {*OWN, "wait"}
     assert len({each.name for each in operations()}) == len(operations())
-    assert len({each.mcp.name for each in operations() if each.mcp is not None}) == len(offered_tools(allow_execute=True))
+    tools = {each.mcp.name for each in operations() if each.mcp is not None}
+    assert len(tools) == len(offered_tools(allow_execute=True))
