@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import trio
 
 from runtime.core.errors import Fenced, JournalError
-from runtime.core.events import Record
 from runtime.core.hooks import LEASE_LOST, mark_point, report_measure
-from runtime.core.machine import Machine, Refused, Summary, settle
+from runtime.core.machine import Machine, Refused, settle
 from runtime.core.messages import Mailed, Resumed
-from runtime.drive.options import Admission, LeaseTerms
-from runtime.journal.port import Fact, Journal
+from runtime.drive.options import LeaseTerms
+from runtime.journal.port import Journal
 from runtime.logs import log
 
 RENEWALS = 4
@@ -25,7 +24,9 @@ class LeaseKeeper:
     """One driver's lease of one run, under an epoch. A journal that fails for a while does not end it."""
 
     def __init__(self, journal: Journal[Any], run: str, terms: LeaseTerms) -> None:
-        self._journal, self._run, self._terms = journal, run, terms
+        self._journal, self._run = journal, run
+        self.terms = terms
+        """The owner and the length of the lease."""
         self.epoch = 0
         """The epoch that the run is held under; 0 while it is not."""
         self._end = (0.0, 0.0)
@@ -33,8 +34,8 @@ class LeaseKeeper:
 
     async def claim(self) -> None:
         """Take the run. Raises `RunNotFound`, `KindUnknown`, `Held`."""
-        end = self._end_from_now()
-        self.epoch = await claim(self._journal, self._run, self._terms)
+        end = self.end_from_now()
+        self.epoch = await claim(self._journal, self._run, self.terms)
         self._end, self._claimed = end, trio.current_time()
 
     def begin(self) -> None:
@@ -48,28 +49,17 @@ class LeaseKeeper:
         """
         return trio.current_time() - self._claimed
 
-    async def admit(
-        self, admission: Admission, facts: Sequence[Fact[Any]], summary: Summary, *, overdraw: bool
-    ) -> list[Record[Any]]:
-        """Admit a new run with its first records, and take it, in one transaction.
+    def end_from_now(self) -> tuple[float, float]:
+        """Return when a lease that begins now ends: by trio's clock and by the journal's.
 
-        Raises the errors of `Journal.create`.
+        Trio's clock goes on while the process is stopped, and cannot be set. The journal's goes on while the machine is
+        suspended, and decides for other drivers.
         """
-        end, terms, new = self._end_from_now(), self._terms, admission
-        records = await self._journal.create(
-            self._run,
-            new.title,
-            new.kind,
-            new.format,
-            facts=facts,
-            summary=summary,
-            owner=terms.owner,
-            ttl=terms.ttl,
-            overdraw=overdraw,
-            placement=new.placement,
-        )
-        self.epoch, self._end = records[0].epoch, end
-        return records
+        return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
+
+    def hold(self, epoch: int, end: tuple[float, float]) -> None:
+        """Note that a new run is held, whose first records admitted and claimed it. `end` is that of the lease."""
+        self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
         """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over.
@@ -77,7 +67,7 @@ class LeaseKeeper:
         The lease of a new run begins with its first records.
         """
         while True:
-            await trio.sleep(self._terms.ttl / RENEWALS)
+            await trio.sleep(self.terms.ttl / RENEWALS)
             if self.epoch > 0:
                 mark_point("renew.before")
                 await self._renew()  # If that fails, it is tried again; until then others may take the run.
@@ -103,9 +93,9 @@ class LeaseKeeper:
             report_measure(LEASE_LOST, 1)
 
     async def _renew(self) -> bool:
-        end = self._end_from_now()
+        end = self.end_from_now()
         try:
-            await self._journal.renew(self._run, self.epoch, self._terms.ttl)
+            await self._journal.renew(self._run, self.epoch, self.terms.ttl)
         except Fenced:
             self.note_loss()
             raise
@@ -115,14 +105,6 @@ class LeaseKeeper:
             return False
         self._end = end
         return True
-
-    def _end_from_now(self) -> tuple[float, float]:
-        """Return when a lease that begins now ends: by trio's clock and by the journal's.
-
-        Trio's clock goes on while the process is stopped, and cannot be set. The journal's goes on while the machine is
-        suspended, and decides for other drivers.
-        """
-        return trio.current_time() + self._terms.ttl, self._journal.now() + self._terms.ttl
 
     def _may_be_over(self) -> bool:
         return trio.current_time() > self._end[0] or self._journal.now() > self._end[1]

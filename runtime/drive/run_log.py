@@ -133,7 +133,7 @@ class RunLog(Generic[S, E]):
     ) -> None:
         """Take the arguments of `runtime.drive.supervisor.Supervisor`; nothing is read yet."""
         self._run, self._machine, self._journal, self._lease = run, machine, journal, lease
-        self._stop, self._admission = stop, admission
+        self._stop, self._new = stop, admission
         self._on_record, self._trace, self._notice = on_record, trace, notice
         start = snapshot or Snapshot(machine.initial(), 0, 0)
         self.state, self.seq, self._consumed = start.state, start.seq, start.inbox
@@ -162,7 +162,7 @@ class RunLog(Generic[S, E]):
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
         events = [*accepted, *following]
         try:
-            await self._append_when_possible(state, events, inbox)
+            await self.append(state, events, inbox, waits=True)
         except HomeBudgetSpent as spent:
             shorter = prefixes(self._machine, self.state, events, len(accepted))
             await self._write_prefix(shorter, spent, inbox, goes_on)
@@ -183,38 +183,18 @@ class RunLog(Generic[S, E]):
         *reserving, free = shorter
         for prefix in reserving:
             try:
-                await self._append_when_possible(prefix.state, prefix.events, inbox)
+                await self.append(prefix.state, prefix.events, inbox, waits=True)
             except HomeBudgetSpent as error:
                 spent = error
             else:
                 return
         if free.next_reservation == ZERO or goes_on(free.state):
             # It reserves nothing, and only says what was used.
-            await self._append_when_possible(free.state, free.events, inbox, overdraw=True)
+            await self.append(free.state, free.events, inbox, overdraw=True, waits=True)
             return
         paused = pause(self._machine, free, spent, self._journal.now(), self._lease.seconds())
         self._notice(paused.notice)
-        await self._append_when_possible(paused.state, paused.events, inbox, overdraw=True)
-
-    async def _append_when_possible(
-        self, state: S, events: Sequence[E], inbox: Sequence[int | None], *, overdraw: bool = False
-    ) -> None:
-        """Append, or wait while the disk is full or the journal is busy or out of reach.
-
-        At a requested stop, and for a new run, which has nothing to lose, the error is raised instead.
-        """
-        noticed_cause: type[JournalError] | None = None
-        while True:
-            try:
-                return await self.append(state, events, inbox, overdraw=overdraw)
-            except (StorageFull, JournalBusy, JournalUnreachable) as held_up:
-                if self._stop.requested.is_set() or self._admission is not None:
-                    raise
-                if noticed_cause is not type(held_up):
-                    noticed_cause = type(held_up)
-                    self._note_holdup(held_up)
-            with trio.move_on_after(RETRY_SECONDS):
-                await self._stop.requested.wait()
+        await self.append(paused.state, paused.events, inbox, overdraw=True, waits=True)
 
     def _note_holdup(self, held_up: StorageFull | JournalBusy | JournalUnreachable) -> None:
         match held_up:
@@ -230,9 +210,18 @@ class RunLog(Generic[S, E]):
         self._notice(f"{held_up.where}: {text}")
 
     async def append(
-        self, state: S, events: Sequence[E], inbox: Sequence[int | None] = (), *, overdraw: bool = False
+        self,
+        state: S,
+        events: Sequence[E],
+        inbox: Sequence[int | None] = (),
+        *,
+        overdraw: bool = False,
+        waits: bool = False,
     ) -> None:
         """Append events, after which the run has this state. The first ones consume the posted messages in `inbox`.
+
+        With `waits`, this waits while the disk is full or the journal is busy or out of reach. At a requested stop, and
+        for a new run, which has nothing to lose, the error is raised instead.
 
         The first append of a new run admits the run. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
         `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
@@ -240,7 +229,7 @@ class RunLog(Generic[S, E]):
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)
         mark_point("append.before")
-        records = await self._append_facts(facts, summary, overdraw=overdraw)
+        records = await self._commit(facts, summary, overdraw=overdraw, waits=waits)
         mark_point("append.after")
         self.state, self.summary, self.seq = state, summary, records[-1].seq
         for record in records:
@@ -250,22 +239,53 @@ class RunLog(Generic[S, E]):
         if summary.status == "finished":
             mark_point("finish.after")
 
-    async def _append_facts(self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool) -> list[Record[E]]:
-        """Write facts, and report the time that it takes. Raises the errors of `append`."""
-        started_at = trio.current_time()
-        if self._admission is not None:
-            records = await self._lease.admit(self._admission, facts, summary, overdraw=overdraw)
-            self._admission = None
-        else:
+    async def _commit(
+        self, facts: Sequence[Fact[E]], summary: Summary, *, overdraw: bool, waits: bool
+    ) -> list[Record[E]]:
+        """Write facts, and report the time that it takes. The first ones of a new run also admit and claim the run."""
+        noticed_cause: type[JournalError] | None = None
+        while True:
+            started_at, lease, new = trio.current_time(), self._lease, self._new
             try:
-                records = await self._journal.append(
-                    self._run, after=self.seq, epoch=self._lease.epoch, facts=facts, summary=summary, overdraw=overdraw
-                )
+                if new is None:
+                    records = await self._journal.append(
+                        self._run,
+                        after=self.seq,
+                        epoch=lease.epoch,
+                        facts=facts,
+                        summary=summary,
+                        overdraw=overdraw,
+                    )
+                else:
+                    end, terms = lease.end_from_now(), lease.terms
+                    records = await self._journal.create(
+                        self._run,
+                        new.title,
+                        new.kind,
+                        new.format,
+                        facts=facts,
+                        summary=summary,
+                        owner=terms.owner,
+                        ttl=terms.ttl,
+                        overdraw=overdraw,
+                        placement=new.placement,
+                    )
+                    lease.hold(records[0].epoch, end)
+                    self._new = None
             except Fenced:
-                self._lease.note_loss()
+                lease.note_loss()
                 raise
-        report_measure(APPEND_SECONDS, trio.current_time() - started_at)
-        return records
+            except (StorageFull, JournalBusy, JournalUnreachable) as held_up:
+                if not waits or self._stop.requested.is_set() or new is not None:
+                    raise
+                if noticed_cause is not type(held_up):
+                    noticed_cause = type(held_up)
+                    self._note_holdup(held_up)
+                with trio.move_on_after(RETRY_SECONDS):
+                    await self._stop.requested.wait()
+            else:
+                report_measure(APPEND_SECONDS, trio.current_time() - started_at)
+                return records
 
 
 M = TypeVar("M")

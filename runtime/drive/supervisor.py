@@ -205,7 +205,8 @@ class Supervisor(Generic[S, E, M]):
         """Append the facts of a takeover, and the decisions that follow if the run goes on."""
         state = fold(self._machine, [event for event, _ in facts], self.state)
         if self._machine.summary(state).status != "finished":
-            await self._write(facts)
+            await self._log.write(facts, self._goes_on)
+            await self._end_write()
         else:
             await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
 
@@ -295,12 +296,12 @@ class Supervisor(Generic[S, E, M]):
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            await self._write([(accepted, inbox)])
+            await self._log.write([(accepted, inbox)], self._goes_on)
+            await self._end_write()
         self._reconcile()
 
-    async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
-        """Append facts and the decisions that follow. Stop the work if the run was parked by a decision."""
-        await self._log.write(facts, self._goes_on)
+    async def _end_write(self) -> None:
+        """Stop the work if a decision has parked the run."""
         if self._log.summary.parked and not self._parked:
             self._stop_work()
         # If this was cancelled meanwhile, no actor runs any more to take the work.
