@@ -36,7 +36,7 @@ settings.load_profile("test")
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
-PROVIDERS_VARIABLES = tuple(f"{name.upper()}_" for name in PROVIDERS)
+PROVIDERS_VARIABLES = ("AWS_", *(f"{name.upper()}_" for name in PROVIDERS))
 FOREIGN = {"REPLAN_MODEL", "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT", "FORCE_COLOR"}
 SECONDS: dict[str, float] = defaultdict(float)
 COUNTS: dict[str, int] = defaultdict(int)

@@ -113,7 +113,7 @@ NAME_MAX = 200
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
-_FREQUENT = ("anthropic", "template", "planner", "simulated", "scripted", "replay", "recorded")
+_FREQUENT = ("anthropic", "openai-responses", "template", "planner", "simulated", "scripted", "replay", "recorded")
 """The prefixes that an error may suggest for a misspelt one. The others resemble names of models such as
 `llama3:8b`."""
 _PLUGIN = "plugin"

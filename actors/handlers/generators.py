@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.handlers.briefs import GenerationBrief
 from actors.prompting.book import SCHEMAS
+from actors.run.ids import visit_of
 from actors.values.artifacts import Context
 from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Model, ModelRequest, Reply
@@ -68,6 +69,7 @@ def model_request(brief: GenerationBrief) -> ModelRequest:
         system=brief.prompt.system,
         user=brief.prompt.user,
         repeated=brief.prompt.repeated,
+        visit=visit_of(request.request_id),
         fields={} if request.settings is None else request.settings.body,
         headers={} if request.settings is None else request.settings.extra_headers,
         context_window=None if request.settings is None else request.settings.context_window,

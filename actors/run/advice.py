@@ -8,15 +8,16 @@ from runtime.models.port import Fault, FaultKind
 from runtime.models.providers import PROVIDERS, Provider, ProviderName
 
 _SERVERS = {
-    "openai": "an OpenAI-compatible server",
-    "anthropic": "a server with Anthropic's Messages API",
+    "chat": "an OpenAI-compatible server",
+    "responses": "a server with OpenAI's Responses API",
+    "messages": "a server with Anthropic's Messages API",
 }
 
 
 def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = "openai") -> str:
     """Return the next step after a provider's fault that holds a run, as a clause without a full stop."""
     provider = PROVIDERS[name]
-    base = "https://HOST" if provider.interface == "anthropic" else "up to its version, such as https://HOST/v1"
+    base = "https://HOST" if provider.interface == "messages" else "up to its version, such as https://HOST/v1"
     match fault.kind:
         case FaultKind.AUTH:
             return _account_advice(fault.status, provider)
@@ -68,7 +69,7 @@ def _missing_advice(status: int | None, provider: Provider) -> str:
     if status is None:  # A script or a recording, not a server.
         return "give the script the reply that it lacks, or use another model"
     if status == 404:
-        version = "" if provider.name == "anthropic" else ", up to its version, such as /v1"
+        version = "" if provider.interface == "messages" else ", up to its version, such as /v1"
         return f"correct the model's name (-m or REPLAN_MODEL), or {provider.address}{version}"
     return f"set {provider.address} to where the server redirects"
 

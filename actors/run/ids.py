@@ -5,8 +5,11 @@ name; a second call has `/c` after it. Further tries of a call have `.tTRY` afte
 names its nodes; the part of a name before a slash is the step.
 """
 
+import re
+
 from runtime.core.events import text_hash
 
+_ATTEMPT = re.compile(r"\.a\d+")
 SECOND_CALL = "/c"
 """The suffix that a node's second call has in its name. That call classifies the result of the first."""
 
@@ -24,6 +27,11 @@ def call_of(request_id: str) -> str:
 def node_of(request_id: str) -> str:
     """Return the node that a request for a call is about."""
     return call_of(request_id).removesuffix(SECOND_CALL)
+
+
+def visit_of(request_id: str) -> str:
+    """Return a name that the calls of all attempts of a node's visit have in common, and no other call has."""
+    return _ATTEMPT.sub("", call_of(request_id))
 
 
 def step_of(node: str) -> str:

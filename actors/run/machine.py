@@ -30,6 +30,7 @@ from actors.run.calls import (
 from actors.run.ending import Outcome, RunFinished, end_exhausted_run
 from actors.run.evolve import TIMED, CommonEvent, evolve_run, record_time
 from actors.run.fork_rules import OF_ORIGIN
+from actors.run.ids import visit_of
 from actors.run.inbox import InboxEvent
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
@@ -453,6 +454,7 @@ class RunMachine(ABC, Generic[S, E]):
             system=prompt.text.system,
             user=prompt.text.user,
             repeated=prompt.text.repeated,
+            visit=visit_of(request.request_id),
             timeout_seconds=request.timeout_seconds or prompt.timeout_seconds,
             output_tokens_max=prompt.output_tokens_max,
             schema=prompt.schema,

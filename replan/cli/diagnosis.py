@@ -88,7 +88,9 @@ def describe_server(environment: Mapping[str, str], model: str | None, *, online
     chosen = _needed_model(environment, model)
     provider = PROVIDERS[chosen.provider]
     configured = environment.get(provider.address)
-    url = check_base_url(provider.url_in(environment), place=provider.address) if configured else provider.url
+    url = provider.url_in(environment)
+    if configured:
+        url = check_base_url(url, place=provider.address)
     parts = urlsplit(url)
     place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
     source = provider.address if configured else "the default"
@@ -116,7 +118,7 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
     model, key = chosen.name, environment.get(PROVIDERS[chosen.provider].key, "")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     path = "/models"
-    if PROVIDERS[chosen.provider].interface == "anthropic":
+    if PROVIDERS[chosen.provider].interface == "messages":
         url = url.removesuffix("/v1")
         path, headers = "/v1/models?limit=1000", {**headers, "anthropic-version": ANTHROPIC_VERSION}
     try:

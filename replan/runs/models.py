@@ -124,19 +124,28 @@ def open_named(
     """Return the context of a provider's model. Entering it raises `UsageProblem` for a wrong key, address or proxy."""
     provider, cache = PROVIDERS[spec.provider], prompt_cache_of(environment)
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
-    match provider.interface:
-        case "openai":
+    interface = provider.interface_of(spec.name, environment)
+    match interface:
+        case "chat" | "responses":
             from runtime.models.open_models import open_openai  # noqa: PLC0415
 
-            return open_openai(spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache, servers=servers)
-        case "anthropic":
+            return open_openai(
+                spec.name,
+                api_key=key,
+                base_url=url,
+                clock=clock,
+                prompt_cache=cache,
+                servers=servers,
+                responses=interface == "responses",
+            )
+        case "messages":
             from runtime.models.open_models import open_anthropic  # noqa: PLC0415
 
             return open_anthropic(
                 spec.name, api_key=key, base_url=url, clock=clock, prompt_cache=cache, servers=servers
             )
         case _:
-            assert_never(provider.interface)
+            assert_never(interface)
 
 
 def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
@@ -211,7 +220,8 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
     """Return the error about a model for which the environment has neither its provider's key nor an address."""
     provider, near = PROVIDERS[spec.provider], suggest_built_in(spec.name)
-    hint = f"set {provider.key}, or {provider.address} for a server of your own"
+    names = " and ".join(filter(None, (provider.key, provider.region)))
+    hint = f"set {names}, or {provider.address} for a server of your own"
     if (
         spec.provider == "openai"
         and spec.name.startswith("claude")
@@ -228,7 +238,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
     prompt_cache_of(environment)
     if environment.get(provider.address):
         check_base_url(provider.url_in(environment), place=provider.address)
-    if provider.interface == "anthropic":
+    if provider.interface == "messages":
         from runtime.models.open_models import check_extra  # noqa: PLC0415
 
         check_extra()

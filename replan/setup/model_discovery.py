@@ -97,7 +97,7 @@ def _is_set(provider: Provider, environment: Mapping[str, str]) -> bool:
     """Tell whether the environment configures a provider, by key or address; a local server only by an address."""
     if provider.port:
         return bool(environment.get(provider.address))
-    return provider.is_configured(environment)
+    return provider.interface != "responses" and provider.is_configured(environment)  # Its models are OpenAI's.
 
 
 def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:

@@ -6,6 +6,7 @@ that are used stand only here: those of open-telemetry/semantic-conventions-gena
 
 from actors.config.model_spec import Named, parse_model_spec, unpin_model
 from runtime.core.errors import UsageProblem
+from runtime.models.providers import PROVIDERS
 
 AGENT_NAME = "gen_ai.agent.name"
 CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
@@ -80,7 +81,7 @@ def model_label(model: str) -> str:
 def provider_label(model: str) -> str:
     """Return the provider whose interface a server has, as the conventions ask; `replan` for our own models."""
     named = _find_model(model)
-    return "replan" if named is None else named.provider
+    return "replan" if named is None else PROVIDERS[named.provider].traced_as or named.provider
 
 
 def _find_model(model: str) -> Named | None:

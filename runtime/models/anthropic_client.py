@@ -14,8 +14,8 @@ from runtime.models.context_window import ContextWindow, window_in_price_list
 from runtime.models.http_client import open_client
 from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.messages import MessageReader
-from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
-from runtime.models.providers import ANTHROPIC_URL, PROVIDERS
+from runtime.models.port import ModelRequest
+from runtime.models.providers import ANTHROPIC_URL
 
 _MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
 _MARKS_MAX = 4
@@ -41,6 +41,7 @@ class AnthropicModel(HttpModel):
     modes = ("tool", "tool_offered", "text")
     refusals_of_mode = ("tool_choice", "tools", "input_schema", "tool use")
     refusal_of_cache = "cache_control"
+    provider = "anthropic"
     path = "/v1/messages"
     reader = MessageReader
     path_of_models = "/v1/models?limit=1000"
@@ -49,14 +50,6 @@ class AnthropicModel(HttpModel):
     async def context_window(self) -> ContextWindow | None:
         """Return the context window of a model of Anthropic's own server, as the price list has it; else None."""
         return window_in_price_list(self._name, ANTHROPIC_URL) if self._address == ANTHROPIC_URL else None
-
-    async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one try; a request with a setting that the API does not have is not sent."""
-        refused = PROVIDERS["anthropic"].refused_settings(request.fields)
-        if refused:
-            text = f"the Messages API does not take the setting {' and '.join(refused)} (leave it out)"
-            return Fault(kind=FaultKind.BAD_REQUEST, message=text)
-        return await super().complete(request)
 
     def _first_mode(self, request: ModelRequest) -> str:
         mode = super()._first_mode(request)

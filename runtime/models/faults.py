@@ -79,15 +79,24 @@ MESSAGE_MAX = 300
 _VALUES_MAX = 10_000
 _SECRETS = Redactor()
 _RETRY_LATER = frozenset({408, 409, 425, 429})
-_FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+_FILTERED = frozenset(
+    {"content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "misalignment_policy_violation"}
+)
 """The error codes of OpenAI, Azure and compatible servers for a prompt that a filter rejects."""
 _TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 """The error codes of OpenAI and of llama.cpp for a prompt that does not fit the model's context window."""
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _STATUSES = {
     "invalid_request_error": 400,
+    "invalid_prompt": 400,
+    "bio_policy": 400,
+    "misalignment_policy_violation": 400,
+    "data_residency_mismatch": 400,
+    "context_length_exceeded": 400,
     "authentication_error": 401,
+    "invalid_api_key": 401,
     "billing_error": 402,
+    "insufficient_quota": 402,
     "permission_error": 403,
     "not_found_error": 404,
     "request_too_large": 413,
@@ -97,6 +106,7 @@ _STATUSES = {
     "server_error": 500,
     "service_unavailable": 503,
     "timeout_error": 504,
+    "vector_store_timeout": 504,
     "overloaded_error": 529,
 }
 """The HTTP statuses of the types and codes of errors, for an error in an answer with status 200."""

@@ -32,6 +32,7 @@ from runtime.models.faults import is_unresolved, provider_text, status_fault
 from runtime.models.http_client import RejectedAnswer
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.provider_state import PROBE_SECONDS, Listed
+from runtime.models.providers import PROVIDERS, ProviderName
 from runtime.models.servers import Servers
 
 CONNECT_SECONDS_MAX = 10.0
@@ -95,6 +96,8 @@ class HttpModel(ABC):
     """The path of the list of models."""
     sent_names: ClassVar[Mapping[str, str]] = {}
     """The names of settings in a request that differ from the setting's own name."""
+    provider: ClassVar[ProviderName]
+    """The provider whose interface it is: its row says which settings the interface does not take."""
 
     def __init__(
         self,
@@ -136,7 +139,14 @@ class HttpModel(ABC):
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one try, unless it cannot fit; return its reply or its fault within `request.timeout_seconds`."""
+        """Send one try; return its reply or its fault within `request.timeout_seconds`.
+
+        A request is not sent if it cannot fit, or has a setting that the interface does not have.
+        """
+        provider = PROVIDERS[self.provider]
+        if refused := provider.refused_settings(request.fields):
+            text = f"{provider.title} does not take the setting {' and '.join(refused)} (leave it out)"
+            return Fault(kind=FaultKind.BAD_REQUEST, message=text)
         answer: Reply | Fault | None = None
         with trio.move_on_after(request.timeout_seconds):
             answer = await self._too_long(request) or await self._complete(request)
@@ -207,11 +217,11 @@ class HttpModel(ABC):
         stream, cache = self._stream, self._cache
         while True:
             answer = await self._send(request, self._body(request, mode, stream=stream, cache=cache), mode)
-            if cache and _refuses(answer, _REFUSALS, (self.refusal_of_cache,)):
+            if cache and refuses(answer, _REFUSALS, (self.refusal_of_cache,)):
                 cache = False
-            elif stream and _refuses(answer, _REFUSALS_OF_STREAM, ("stream",)):
+            elif stream and refuses(answer, _REFUSALS_OF_STREAM, ("stream",)):
                 stream = False
-            elif mode != "text" and _refuses(answer, _REFUSALS, self.refusals_of_mode):
+            elif mode != "text" and refuses(answer, _REFUSALS, self.refusals_of_mode):
                 mode = self.modes[self.modes.index(mode) + 1]
             else:
                 break
@@ -299,7 +309,12 @@ class HttpModel(ABC):
             return self._with_address(answer, response.headers.get("content-type", ""))
         if reader.streamed and answer.usage is None:
             self._stream = False
+        self._keep(request, reader, answer)
         return answer
+
+    def _keep(self, _request: ModelRequest, _reader: AnswerReader, _reply: Reply) -> None:
+        """Keep what later requests need of a reply; here nothing."""
+        return
 
     def _with_address(self, fault: Fault, content_type: str) -> Fault:
         """Return a fault; for an answer of another interface, with its address and content type."""
@@ -322,7 +337,7 @@ class HttpModel(ABC):
         return answer.model_copy(update={"message": text})
 
 
-def _refuses(answer: Reply | Fault, statuses: Collection[int], words: Collection[str]) -> bool:
+def refuses(answer: Reply | Fault, statuses: Collection[int], words: Collection[str]) -> bool:
     """Tell whether a server refuses one way to ask: with one of these statuses, in one of these words."""
     if not isinstance(answer, Fault) or answer.status not in statuses:
         return False

@@ -34,8 +34,11 @@ async def open_openai(
     stall_seconds: float | None = None,
     prompt_cache: PromptCache = "auto",
     servers: Servers | None = None,
+    responses: bool = False,
 ) -> AsyncIterator["OpenAIModel"]:
     """Open a model of an OpenAI-compatible server, by default OpenAI itself, and close it at the end of the block.
+
+    It is asked by chat completions, with `responses` by the Responses API.
 
     Proxies are taken from the environment, except for a server on this machine. `stall_seconds` is the longest silence
     in a reply that has begun; None for what fits the time limit of the call. `prompt_cache` says which servers are told
@@ -46,9 +49,9 @@ async def open_openai(
     """
     url = check_base_url(base_url) if base_url else OPENAI_URL
     secret = check_key(api_key, place="OPENAI_API_KEY")
-    from runtime.models.openai_client import OpenAIModel, open_sdk  # noqa: PLC0415 - takes 0.4 s
+    from runtime.models.openai_client import OpenAIModel, ResponsesModel, open_sdk  # noqa: PLC0415 - takes 0.4 s
 
-    model = OpenAIModel(
+    model = (ResponsesModel if responses else OpenAIModel)(
         name,
         open_sdk(secret, url, reply_bytes_max),
         base_url=url,

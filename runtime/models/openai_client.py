@@ -1,18 +1,23 @@
-"""The OpenAI client: chat completions of an OpenAI-compatible server, with the official client.
+"""The clients of OpenAI's two interfaces, chat completions and responses, with the official client.
 
 Importing this module loads the client (0.4 s); use `runtime.models.open_models.open_openai`.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import openai
 
+from runtime.models.answer_reader import AnswerReader
 from runtime.models.completion import CompletionReader
 from runtime.models.context_window import ContextWindow, ask_window
 from runtime.models.http_client import open_client
-from runtime.models.http_model import HttpModel, Sdk
-from runtime.models.port import ModelRequest
-from runtime.models.providers import OPENAI_URL, matches_marks_only, with_cache_fields
+from runtime.models.http_model import HttpModel, Sdk, refuses
+from runtime.models.port import Fault, ModelRequest, Reply
+from runtime.models.providers import OPENAI_URL, ProviderName, matches_marks_only, with_cache_fields
+from runtime.models.responses import KeptReasoning, ResponseReader, split_prompt
+
+_REFUSALS = frozenset({400, 404, 422})
 
 
 class OpenAIModel(HttpModel):
@@ -22,10 +27,11 @@ class OpenAIModel(HttpModel):
     """
 
     modes = ("json_schema", "json_object", "text")
-    refusals_of_mode = ("response_format", "json_schema", "json_object", "structured output", "grammar")
+    refusals_of_mode = ("response_format", "text.format", "json_schema", "json_object", "structured output", "grammar")
     refusal_of_cache = "prompt_cache"
+    provider: ClassVar[ProviderName] = "openai"
     path = "/chat/completions"
-    reader = CompletionReader
+    reader: ClassVar[type[AnswerReader]] = CompletionReader
     path_of_models = "/models"
 
     async def context_window(self) -> ContextWindow | None:
@@ -47,12 +53,84 @@ class OpenAIModel(HttpModel):
         if stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         if mode == "json_schema":
-            # Not strict: that refuses schemas with optional fields, and every reply is validated anyway.
-            schema = {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
-            body["response_format"] = {"type": mode, "json_schema": schema}
+            body["response_format"] = {"type": mode, "json_schema": _named_schema(request)}
         elif mode == "json_object":
             body["response_format"] = {"type": mode}
         return with_cache_fields(body, request, marked=matches_marks_only(self._name)) if cache else body
+
+
+class ResponsesModel(OpenAIModel):
+    """A model behind OpenAI's Responses API. Use `open_openai` with `responses`.
+
+    The server stores nothing. So it is asked for the reasoning in encrypted form, which the next attempt of the same
+    visit sends back. A server that refuses to give it is asked without from then on; one that refuses to take it back
+    is asked again at once without it. Both refusals cost nothing.
+    """
+
+    provider = "openai-responses"
+    path = "/responses"
+    reader = ResponseReader
+    sent_names = {"reasoning_effort": "effort"}  # noqa: RUF012 - as declared in the base class
+
+    def __init__(self, name: str, sdk: Sdk, **more: Any) -> None:
+        """Take the arguments of `HttpModel`."""
+        super().__init__(name, sdk, **more)
+        self._kept, self._encrypted = KeptReasoning(), True
+
+    def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
+        fields = dict(request.fields)
+        effort, verbosity = fields.pop("reasoning_effort", None), fields.pop("verbosity", None)
+        text = {**_fields(fields.pop("text", None)), **({"verbosity": verbosity} if verbosity else {})}
+        if mode == "json_schema":
+            text["format"] = {"type": mode, **_named_schema(request)}
+        elif mode == "json_object":
+            text["format"] = {"type": mode}
+        kept = self._kept.items_for(request)
+        (system, common), feedback = split_prompt(request)
+        messages = [{"role": "system", "content": system}] if system else []
+        asked = [common, feedback] if kept else [request.user]
+        users = [{"role": "user", "content": content} for content in asked]
+        body: dict[str, Any] = {
+            "store": False,
+            **fields,
+            "model": self._name,
+            "input": [*messages, users[0], *kept, *users[1:]],
+            "max_output_tokens": request.output_tokens_max,
+        }
+        if self._encrypted:
+            body["include"] = ["reasoning.encrypted_content"]
+        if effort:
+            body["reasoning"] = {**_fields(fields.get("reasoning")), "effort": effort}
+        if text:
+            body["text"] = text
+        if self._address == OPENAI_URL:
+            body["service_tier"] = "default"
+        if stream:
+            body["stream"] = True
+        return with_cache_fields(body, request, marked=matches_marks_only(self._name)) if cache else body
+
+    async def _complete(self, request: ModelRequest) -> Reply | Fault:
+        answer = await super()._complete(request)
+        if refuses(answer, _REFUSALS, ("",)) and self._kept.items_for(request):
+            self._kept.forget(request)
+            answer = await super()._complete(request)
+        if self._encrypted and refuses(answer, _REFUSALS, ("encrypted", "include")):
+            self._encrypted = False
+            answer = await super()._complete(request)
+        return answer
+
+    def _keep(self, _request: ModelRequest, _reader: AnswerReader, _reply: Reply) -> None:
+        assert isinstance(_reader, ResponseReader)
+        self._kept.add(_request, _reader.output_to_keep(), _reply.usage)
+
+
+def _named_schema(request: ModelRequest) -> dict[str, Any]:
+    """Return the schema of a reply. It is not strict, since that refuses schemas with optional fields."""
+    return {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:

@@ -117,6 +117,8 @@ class ModelRequest:
     """The name of the model, where a run has several; empty for the run's own."""
     repeated: tuple[int, ...] = ()
     """The lengths of the starts of the user message that later requests for the same purpose may repeat, in order."""
+    visit: str = ""
+    """A name that only the attempts of one visit of a step share in a run; empty where nothing is kept for them."""
     heard: Heard | None = field(default=None, compare=False)
     """Called with each piece of a reply that is streamed; None for nobody."""
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
@@ -24,6 +25,7 @@ LOCAL_CALL_SECONDS = 600.0
 """The same for a server on this machine or in a private network: it loads the model first, and may write slowly."""
 
 _HOST_MAX = 253
+_REGION = re.compile("[a-z0-9-]{1,40}")
 _PRIVATE = tuple(
     map(
         ip_network,
@@ -136,8 +138,23 @@ def _url_without_last_slash(parts: SplitResult) -> str:
     return parts._replace(path=parts.path.rstrip("/")).geturl()
 
 
-ProviderName = Literal["openai", "anthropic", "azure", "gemini", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm"]
+ProviderName = Literal[
+    "openai",
+    "openai-responses",
+    "anthropic",
+    "openrouter",
+    "gemini",
+    "azure",
+    "bedrock",
+    "litellm",
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+]
 """`openai` also stands for every server with OpenAI's chat completions that has no name here."""
+Interface = Literal["chat", "responses", "messages"]
+"""OpenAI's chat completions, OpenAI's Responses API, or Anthropic's Messages API."""
 
 
 ANTHROPIC_VERSION = "2026-10-21"
@@ -155,30 +172,45 @@ class Provider:
     address: str
     """The environment variable of the address of another server."""
     url: str
-    """The base URL where that is not set; empty where it must be set."""
+    """The base URL where that is not set; empty where it must be set. `{}` stands for the value of `region`."""
     title: str
-    interface: Literal["openai", "anthropic"] = "openai"
-    """Whether its models are called by OpenAI's chat completions or by Anthropic's Messages API."""
+    interface: Interface = "chat"
+    """The interface by which its models are asked."""
+    responses: tuple[str, ...] = ()
+    """Patterns of the models that are asked by the Responses API where the base URL is the provider's own."""
     model: str = ""
     """A model to offer to a person; empty if only the server knows its models."""
     port: int = 0
     """The usual port on this machine of a server of one's own, which needs no key; 0 for a service."""
     path: str = ""
     """What is added to the address."""
+    region: str = ""
+    """The environment variable of the region in the base URL."""
     not_taken: tuple[str, ...] = ()
     """The settings of calls that its interface does not have."""
     efforts: tuple[str, ...] = ()
     """The values of `reasoning_effort` that its interface has; none where the server decides."""
+    traced_as: str = ""
+    """Its name in telemetry, where OpenTelemetry's conventions have another."""
 
     def is_configured(self, environment: Mapping[str, str]) -> bool:
         """Tell whether a key or an address is set; a server on this machine needs neither."""
         has_key = bool(environment.get(self.key) or self.port)
-        return bool(environment.get(self.address)) or (bool(self.url) and has_key)
+        return bool(environment.get(self.address)) or (bool(self.url_in(environment)) and has_key)
 
     def url_in(self, environment: Mapping[str, str]) -> str:
-        """Return the base URL, as the environment says."""
+        """Return the base URL, as the environment says; empty where it does not say the region."""
         address = environment.get(self.address)
-        return address.rstrip("/") + self.path if address else self.url
+        if address:
+            return address.rstrip("/").removesuffix(self.path) + self.path
+        region = environment.get(self.region, "").strip()
+        return self.url.replace("{}", region) if _REGION.fullmatch(region) or "{}" not in self.url else ""
+
+    def interface_of(self, model: str, environment: Mapping[str, str]) -> Interface:
+        """Return the interface by which a model is asked."""
+        if self.url and self.url_in(environment) == self.url:
+            return "responses" if any(fnmatchcase(model, form) for form in self.responses) else self.interface
+        return self.interface
 
     def refused_settings(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the settings among fields that are not taken, with the value where that is the cause."""
@@ -195,14 +227,34 @@ def _own_server(name: ProviderName, title: str, port: int) -> Provider:
 
 
 PROVIDERS: Mapping[ProviderName, Provider] = {
-    "openai": Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", OPENAI_URL, "OpenAI", model="gpt-5-mini"),
+    "openai": Provider(
+        "openai",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        OPENAI_URL,
+        "OpenAI",
+        model="gpt-5-mini",
+        # These have no chat completions, or reason worse there.
+        responses=("gpt-5.[6-9]*", "gpt-[6-9]*", "*-pro", "*-pro-20*", "*codex*", "*deep-research*"),
+    ),
+    "openai-responses": Provider(
+        "openai-responses",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        OPENAI_URL,
+        "OpenAI's Responses API",
+        interface="responses",
+        model="gpt-5-mini",
+        not_taken=("stop", "seed"),
+        traced_as="openai",
+    ),
     "anthropic": Provider(
         "anthropic",
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_BASE_URL",
         ANTHROPIC_URL,
         "Anthropic",
-        interface="anthropic",
+        interface="messages",
         model="claude-sonnet-5",
         # The first two ended with the version of the Messages API of October 2026.
         not_taken=("temperature", "top_p", "seed", "verbosity"),
@@ -223,8 +275,28 @@ PROVIDERS: Mapping[ProviderName, Provider] = {
         "https://generativelanguage.googleapis.com/v1beta/openai",
         "Gemini",
         model="gemini-flash-latest",
+        not_taken=("seed", "verbosity"),
+        traced_as="gcp.gemini",
     ),
-    "azure": Provider("azure", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "", "Azure OpenAI", path="/openai/v1"),
+    "azure": Provider(
+        "azure",
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_OPENAI_ENDPOINT",
+        "",
+        "Azure OpenAI",
+        path="/openai/v1",
+        traced_as="azure.ai.openai",
+    ),
+    "bedrock": Provider(
+        "bedrock",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "BEDROCK_BASE_URL",
+        "https://bedrock-runtime.{}.amazonaws.com/openai/v1",
+        "Amazon Bedrock",
+        region="AWS_REGION",
+        traced_as="aws.bedrock",
+    ),
+    "litellm": _own_server("litellm", "LiteLLM", 4000),
     "ollama": _own_server("ollama", "Ollama", 11434),
     "lmstudio": _own_server("lmstudio", "LM Studio", 1234),
     "llamacpp": _own_server("llamacpp", "llama.cpp", 8080),
@@ -263,7 +335,7 @@ def matches_marks_only(model: str) -> bool:
 
 
 def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marked: bool) -> dict[str, Any]:
-    """Return a body of chat completions with the run's key, and with `marked` with marks in its messages.
+    """Return a body of one of OpenAI's interfaces with the run's key, and with `marked` with marks in its messages.
 
     One mark ends the system message, and one ends each prefix of the user message that later requests may repeat; the
     provider takes four. Its own mark at the end of the prompt is declined, since no other prompt begins with all of
@@ -274,15 +346,19 @@ def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marke
         fields["prompt_cache_key"] = request.run  # At most 64 characters, as OpenAI demands and `RUN_ID` says.
     if marked and request.repeated:
         ends = {"system": (len(request.system),), "user": request.repeated}
+        name, kind = ("messages", "text") if "messages" in body else ("input", "input_text")
         fields["prompt_cache_options"] = {"mode": "explicit"}
-        fields["messages"] = [
-            {**message, "content": _parts(message["content"], ends[message["role"]])} for message in body["messages"]
+        fields[name] = [
+            {**item, "content": _parts(kind, item["content"], ends.pop(item["role"]))}
+            if item.get("role") in ends
+            else item
+            for item in body[name]
         ]
     return fields
 
 
-def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
+def _parts(kind: str, text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
     """Return a message's text in parts that end at `ends`, each with a mark; the text after the last one has none."""
-    marked = [{"type": "text", "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
+    marked = [{"type": kind, "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
     rest = text[ends[-1] :]
-    return [*marked, {"type": "text", "text": rest}] if rest else marked
+    return [*marked, {"type": kind, "text": rest}] if rest else marked

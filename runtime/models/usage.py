@@ -28,6 +28,20 @@ def read_usage(reported: Any) -> Usage | None:
     return _usage_of(usage.prompt_tokens, usage.completion_tokens, reported)
 
 
+_NAMES = {
+    "input_tokens": "prompt_tokens",
+    "output_tokens": "completion_tokens",
+    "input_tokens_details": "prompt_tokens_details",
+    "output_tokens_details": "completion_tokens_details",
+}
+"""The fields of chat completions for those of the Responses API, which counts in the same way."""
+
+
+def read_response_usage(reported: Any) -> Usage | None:
+    """Return the usage of a response of the Responses API; None if it is missing or invalid."""
+    return read_usage({_NAMES.get(name, name): count for name, count in _fields(reported).items()})
+
+
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
     """Return the usage of an Anthropic message; None if it is missing or invalid.
 

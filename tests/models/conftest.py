@@ -1,4 +1,4 @@
-"""The clients of both providers, for the tests that hold for each."""
+"""The clients of all interfaces, for the tests that hold for each."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ import pytest
 from tests.models import wired as wires
 
 
-@pytest.fixture(params=[wires.OPENAI, wires.ANTHROPIC], ids=lambda provider: provider.name)
+@pytest.fixture(params=[wires.OPENAI, wires.RESPONSES, wires.ANTHROPIC], ids=lambda provider: provider.name)
 def provider(request):
     return request.param
 

@@ -150,7 +150,7 @@ async def test_a_setting_that_the_api_does_not_have_is_refused_by_name_and_not_s
         fault = await model.complete(request(fields=fields))
         assert server.seen == []
     assert (fault.kind, fault.kind.final, fault.kind.refunded) == (FaultKind.BAD_REQUEST, True, True)
-    assert fault.message == f"the Messages API does not take the setting {named} (leave it out)"
+    assert fault.message == f"Anthropic does not take the setting {named} (leave it out)"
     assert PROVIDERS["anthropic"].refused_settings({"stop": ["x"], "reasoning_effort": "max"}) == []
 
 

@@ -49,6 +49,23 @@ class TestOpenAI(ModelContract):
                 yield model
 
 
+class TestResponses(ModelContract):
+    """The client of the Responses API against a real server on the loopback, which demands what the API demands."""
+
+    @asynccontextmanager
+    async def open_model(self):
+        with serve(lambda *_: Answer.say(TEXT)) as server:
+            opening = open_openai("test-model", api_key="sk-test", base_url=server.base_url, responses=True)
+            async with opening as model:
+                yield model
+
+    @asynccontextmanager
+    async def open_failing(self):
+        with serve(lambda *_: Answer.fault(503, "two\nlines")) as server:
+            async with open_openai("test-model", base_url=server.base_url, responses=True) as model:
+                yield model
+
+
 class TestAnthropic(ModelContract):
     """The real client against a real server on the loopback, which demands what the API demands."""
 

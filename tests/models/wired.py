@@ -50,6 +50,7 @@ class Provider:
 
 
 OPENAI = Provider("openai", open_openai, "json_schema", "/v1/chat/completions", "OPENAI", "")
+RESPONSES = Provider("responses", partial(open_openai, responses=True), "json_schema", "/v1/responses", "OPENAI", "")
 ANTHROPIC = Provider("anthropic", open_anthropic, "tool", "/v1/messages", "ANTHROPIC", "/v1")
 
 
@@ -79,3 +80,4 @@ async def fault_of(answer, *, provider=OPENAI, **more):
 
 
 claude = partial(wired, provider=ANTHROPIC)
+responding = partial(wired, provider=RESPONSES)

@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback interface that speaks OpenAI's interface and Anthropic's, with scripted answers.
+"""An HTTP server on the loopback interface that speaks OpenAI's two interfaces and Anthropic's, with scripted answers.
 
 In a test::
 
@@ -44,7 +44,7 @@ from typing import Any, Literal, Self
 
 import yaml
 
-from tests.support import messages_api
+from tests.support import messages_api, responses_api
 from tests.support.answers import Answer, Handler, as_answer, by_step, request_parts
 
 __all__ = ["Answer", "Handler", "OpenAIServer", "Seen", "as_answer", "by_step", "main", "request_parts", "serve"]
@@ -248,6 +248,9 @@ class _Exchange(BaseHTTPRequestHandler):
             case messages_api.PATH:
                 refusal = messages_api.refused(seen.body, seen.headers)
                 return refusal or messages_api.as_message(self.server.owner.answer(seen), seen.body)
+            case responses_api.PATH:
+                refusal = responses_api.refused(seen.body)
+                return refusal or responses_api.as_response(self.server.owner.answer(seen))
             case _:
                 return Answer.fault(404, f"no such path: {self.path}")
 

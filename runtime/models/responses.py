@@ -1,0 +1,217 @@
+"""The responses of OpenAI's Responses API: one in JSON, or a stream of its events; and the reasoning in them."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.core.ledger import Usage
+from runtime.models.answer_reader import AnswerReader, join_pieces
+from runtime.models.faults import error_fault
+from runtime.models.port import Fault, ModelRequest, Reply
+from runtime.models.usage import read_response_usage
+
+_REASONS = {"max_output_tokens": "length"}
+"""OpenAI's words of chat completions for the reasons of incomplete responses. Any other reason stays unchanged."""
+_FAILED = frozenset({"incomplete", "failed", "cancelled"})
+
+
+class ResponseReader(AnswerReader):
+    """Reads a response.
+
+    Its final messages are the reply; messages with comments on the work are not. Without text, the arguments of its
+    only function call are the reply, then a refusal in words. Reasoning is counted and is no part of the reply.
+    A stream ends only with an event that has the whole response. Invalid usage counts as not reported.
+    """
+
+    called = "response"
+
+    def __init__(self, **limits: Any) -> None:
+        """Take the arguments of `AnswerReader`."""
+        super().__init__(**limits)
+        self._text: list[str] = []
+        self._arguments: list[str] = []
+        self._refusal: list[str] = []
+        self._items: list[Any] = []
+        self._usage: Any = None
+
+    def output_to_keep(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the items of the output that the next request can repeat; none without encrypted reasoning."""
+        items = [_fields(item) for item in self._items]
+        types = {item.get("type") for item in items}
+        encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in items)
+        if not encrypted or types != {"reasoning", "message"} or self._error is not None:
+            return ()  # Reasoning must come before a message, and a call of a function needs its result.
+        return tuple({name: value for name, value in item.items() if value is not None} for item in items)
+
+    def _texts(self) -> Sequence[list[str]]:
+        return self._text, self._arguments, self._refusal
+
+    def _reported_usage(self) -> Usage | None:
+        return read_response_usage(self._usage)
+
+    def _read(self, body: bytes) -> Reply | Fault:
+        try:
+            response = _fields(json.loads(body))
+        except RecursionError:
+            raise ValueError("nested too deep") from None
+        if not isinstance(response.get("output"), list):
+            raise ValueError("no output")  # noqa: TRY004 - what `_read` raises for another interface
+        self._end(response, "completed" if response.get("status") is None else str(response["status"]))
+        if self._broken:
+            raise ValueError(self._broken)
+        if self._error is not None:
+            return error_fault(self._error, begun=self.characters > 0, secret=self._secret)
+        return self._build_reply(
+            [join_pieces(pieces) if pieces else None for pieces in self._texts()],
+            reason=self._reason,
+            usage=self._reported_usage(),
+            model=join_pieces([self._model]),
+        )
+
+    def _event(self, data: bytes) -> bool:
+        """Process the data of an event. The mark `[DONE]` of some gateways is ignored: it ends no response."""
+        return data == b"[DONE]" or super()._event(data)
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        name = str(event.get("type"))
+        match name:
+            case "response.created" | "response.in_progress":
+                self._begun = True
+                self._name(_fields(event.get("response")))
+            case "response.output_text.delta":
+                self._grow_if_text(self._text, event.get("delta"))
+            case "response.refusal.delta":
+                self._grow_if_text(self._refusal, event.get("delta"))
+            case "response.reasoning_text.delta" | "response.reasoning_summary_text.delta":
+                thought = event.get("delta")
+                self.characters += len(thought) if isinstance(thought, str) else 0
+            case "response.output_item.done":
+                self._items.append(event.get("item"))
+            case "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled":
+                response = _fields(event.get("response"))
+                status = str(response.get("status"))
+                self._begun = self.done = True
+                self._end(response, status if status in _FAILED else name.partition(".")[2])
+            case "error":
+                self._error, self.done = event, True
+            case _:  # Parts of items, and events that the API may add.
+                pass
+
+    def _end(self, response: Mapping[str, Any], status: str) -> None:
+        """Process the last state of a response. Its output takes the place of the pieces before it."""
+        self._name(response)
+        self._usage = response.get("usage")
+        output = response.get("output")
+        if isinstance(output, list) and len(output) > len(self._items):
+            self._items = output
+        if self._items:
+            written, self.characters, self._size = self.characters, 0, 0
+            for pieces, texts in zip(self._texts(), _texts_of(self._items), strict=True):
+                pieces.clear()
+                for text in texts:
+                    self._grow_if_text(pieces, text)
+            self.characters = max(written, self.characters)
+        match status:
+            case "completed":
+                self._reason = "stop"
+            case "incomplete":
+                reason = _fields(response.get("incomplete_details")).get("reason")
+                self._reason = _REASONS.get(str(reason), str(reason or status))
+            case _:
+                self._error = response.get("error") or {"message": f"the response is {status}"}
+                usage = self._reported_usage()
+                if usage is not None and usage.output_tokens:
+                    self.characters = max(1, self.characters)  # What was written is charged, whatever the error says.
+
+    def _name(self, response: Mapping[str, Any]) -> None:
+        model = response.get("model")
+        self._model = model if isinstance(model, str) else self._model
+
+    def _grow_if_text(self, pieces: list[str], piece: Any) -> None:
+        if not isinstance(piece, str):
+            self._broken = "a text of the response is not text"
+        elif piece:
+            self._grow(pieces, piece)
+
+
+def _texts_of(items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the texts, the arguments of the only function call, and the refusals in the items of an output."""
+    plain = [_fields(item) for item in items]
+    messages = [item for item in plain if item.get("type") == "message"]
+    final = [item for item in messages if item.get("phase") != "commentary"] or messages
+    contents = [item.get("content") for item in final]
+    parts = [_fields(part) for content in contents if isinstance(content, list) for part in content]
+    calls = [item.get("arguments") for item in plain if item.get("type") == "function_call"]
+    return (
+        [part.get("text") for part in parts if part.get("type") == "output_text"],
+        calls if len(calls) == 1 else [],
+        [part.get("refusal") for part in parts if part.get("type") == "refusal"],
+    )
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+KEPT_BYTES_MAX = 64 * 1024 * 1024
+"""The largest number of bytes of reasoning that are kept for all runs. The oldest is dropped first."""
+_FRAMING_TOKENS = 64
+"""How many tokens a server may put around the repeated items; as much as is reserved for those around a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    prompt: tuple[str, str]
+    feedback: str
+    items: tuple[Mapping[str, Any], ...]
+    tokens: int
+    size: int
+
+
+class KeptReasoning:
+    """The output of the earlier attempts of each visit, whose encrypted reasoning the next attempt gets back.
+
+    It is only in memory: after the end of the process, the next attempt is asked without it. No call costs more than
+    was reserved for it: what may not fit into the bytes of the prompt is dropped.
+    """
+
+    def __init__(self) -> None:
+        self._visits: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._size = 0
+
+    def items_for(self, request: ModelRequest) -> tuple[Mapping[str, Any], ...]:
+        """Return the items that belong between the prompt and the feedback of a request; none for another prompt."""
+        kept = self._visits.get((request.run, request.visit))
+        if kept is None or not request.repeated:
+            return ()
+        prompt, feedback = split_prompt(request)
+        added = kept.tokens + len(feedback.encode(errors="replace")) + _FRAMING_TOKENS
+        fits = added <= len(f"{request.system}{request.user}".encode(errors="replace"))
+        return kept.items if fits and feedback and kept.prompt == prompt and kept.feedback != feedback else ()
+
+    def add(self, request: ModelRequest, output: tuple[Mapping[str, Any], ...], usage: Usage | None) -> None:
+        """Keep the output of a reply to a request, after the items that the request had; nothing without its usage."""
+        earlier = self.items_for(request)
+        self.forget(request)
+        if not (output and usage and request.run and request.visit and request.repeated) or usage.contradictory:
+            return
+        items = (*earlier, *output)
+        prompt, feedback = split_prompt(request)
+        kept = _Kept(prompt, feedback, items, usage.tokens, len(json.dumps(items)))
+        self._visits[request.run, request.visit] = kept
+        self._size += kept.size
+        while self._size > KEPT_BYTES_MAX:
+            self._size -= self._visits.popitem(last=False)[1].size
+
+    def forget(self, request: ModelRequest) -> None:
+        """Drop what is kept for the visit of a request."""
+        kept = self._visits.pop((request.run, request.visit), None)
+        self._size -= 0 if kept is None else kept.size
+
+
+def split_prompt(request: ModelRequest) -> tuple[tuple[str, str], str]:
+    """Return the system and user message that the attempts of a visit have in common, and the feedback after them."""
+    common = request.repeated[-1] if request.repeated else len(request.user)
+    return (request.system, request.user[:common]), request.user[common:]
