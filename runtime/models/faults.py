@@ -96,7 +96,7 @@ _STATUSES = {
     "authentication_error": 401,
     "invalid_api_key": 401,
     "billing_error": 402,
-    "insufficient_quota": 402,
+    "insufficient_quota": 429,
     "permission_error": 403,
     "not_found_error": 404,
     "request_too_large": 413,

@@ -233,7 +233,7 @@ async def test_how_a_stream_ends(events, expected):
         ("misalignment_policy_violation", FaultKind.CONTENT_REFUSED, 400),
         ("data_residency_mismatch", FaultKind.BAD_REQUEST, 400),
         ("context_length_exceeded", FaultKind.PROMPT_TOO_LONG, 400),
-        ("insufficient_quota", FaultKind.AUTH, 402),
+        ("insufficient_quota", FaultKind.AUTH, 429),
         ("vector_store_timeout", FaultKind.SERVER_ERROR, 504),
         ("a_code_to_come", FaultKind.SERVER_ERROR, 200),
     ],
