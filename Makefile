@@ -140,7 +140,7 @@ mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the s
 	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT) --tier $(TIER)
 
 whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made, and those that `mutants` has published, and count how many `whatif` names with the exact record (SEED=1 COUNT=100)
-	@$(BIN)/python -m tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json
+	@$(BIN)/python -m packages.lab.tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones (6 min on 2 cores)
 	@set -e; for file in docs/experiments/*.yaml docs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
@@ -168,7 +168,7 @@ benchmarks/.venv/.ready: benchmarks/requirements-peers.txt
 docs: $(READY) ## regenerate the generated pages, and the schemas of files
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python -m replan.setup.config_schemas configs/schemas
-	@$(BIN)/python docs/experiment_schemas.py
+	@$(BIN)/python -m replan_lab.schemas packages/lab/configs/schemas
 
 pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chromium)
 	@$(BIN)/python docs/pictures.py

@@ -21,13 +21,13 @@ from actors.config.model_spec import parse_model_spec
 from actors.planning import rules as decisions
 from actors.planning.prepare import RunOptions
 from actors.policy.decision import decide
-from actors.simulated.profile import load_profile
-from replan.experiments.preparation import Installation, prepare
-from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.prepare import prepare_run
 from replan.setup.installation import data_root, tune
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
+from replan_lab.experiments.preparation import Installation, prepare
+from replan_lab.experiments.simulation import LabSetup, simulate_run
+from replan_lab.simulated.profile import load_profile
 
 GOAL_CALL, GOAL_DECISION = 0.30, 0.20
 """Milliseconds of a simulated call, and of a decision by the belief, at most."""
@@ -50,7 +50,7 @@ def make_setup(search):
         environment={},
         now=0.0,
     )
-    return LabSetup(job.pinned, job.limits, load_profile("base", data_root()), known)
+    return LabSetup(job.pinned, job.limits, load_profile("base"), known)
 
 
 def of_search(search, trials):

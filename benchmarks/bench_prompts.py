@@ -28,7 +28,7 @@ from common import commit, machine, table, today, versions, write
 
 from actors.prompting import render
 from actors.run.calls import CallReissued, CallRequested
-from replan.experiments.simulation import simulate_run
+from replan_lab.experiments.simulation import simulate_run
 from tests.histories.interpreter import Interpreter
 from tests.histories.test_histories import HISTORIES, RULE, commands
 

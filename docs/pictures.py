@@ -146,11 +146,11 @@ async def fill(folder: Path) -> dict[str, RunResult]:
         goal = "EV charging stations for apartment buildings in Portugal"
         wish = AcquisitionInput(goal=goal, profile="market_size")
         documents = str(ROOT / "docs" / "examples" / "market")
-        prepared = prepare_to_acquire(wish, documents, "simulated:exact", registry=registry(), environment=os.environ)
+        prepared = prepare_to_acquire(wish, documents, "quoting:", registry=registry(), environment=os.environ)
         await engine.begin(prepared.request, run=MARKET)
         given = {"core.region": "Portugal", "core.currency": "EUR", "segment.win_rate": "4 %"}
         wish = AcquisitionInput(goal=goal, profile="market_size", given=given)
-        prepared = prepare_to_acquire(wish, documents, "simulated:exact", registry=registry(), environment=os.environ)
+        prepared = prepare_to_acquire(wish, documents, "quoting:", registry=registry(), environment=os.environ)
         acquired = await engine.begin(prepared.request, run=FILLED)
     return {"result": result, "acquired": acquired}
 

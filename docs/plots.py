@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), str(DOCS)]
 
 from page_parts.experiments import results, unsettled_of  # noqa: E402
 
-from replan.experiments.plots import Point, curves, groups  # noqa: E402
+from replan_lab.experiments.plots import Point, curves, groups  # noqa: E402
 
 OUT = DOCS / "explanation" / "pictures"
 MEASURED = ("shipped", "no_agreement")

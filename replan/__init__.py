@@ -4,8 +4,7 @@
 continues one, with higher `limits` if need be; `fork` starts a new one from the middle of it. `runs`, `show`, `cancel`
 and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute`
 executes one with your tools, and `do` plans and executes; `acquire` fills a schema from documents; `admit` records a
-run of another kind; `whatif` folds recorded runs under edited rules. The public names are loaded when they are first
-used, so that `import replan` costs nothing.
+run of another kind. The public names are loaded when they are first used, so that `import replan` costs nothing.
 """
 
 import sys
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
         aruns,
         ashow,
         atell,
-        awhatif,
         cancel,
         decline,
         delete,
@@ -65,10 +63,8 @@ if TYPE_CHECKING:
         runs,
         show,
         tell,
-        whatif,
     )
     from replan.runs.inbox import AnswerReceipt
-    from replan.whatif.differences import FoldOutcome, RunComparison
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
 
     __version__: str
@@ -84,7 +80,6 @@ __all__ = [
     "Done",
     "ExecutionResult",
     "Finding",
-    "FoldOutcome",
     "Held",
     "OpenQuestion",
     "Plan",
@@ -93,7 +88,6 @@ __all__ = [
     "ReplanError",
     "Result",
     "Run",
-    "RunComparison",
     "RunNotFound",
     "RunResult",
     "RunSummary",
@@ -120,7 +114,6 @@ __all__ = [
     "asolve",
     "atell",
     "aundo",
-    "awhatif",
     "cancel",
     "check",
     "decline",
@@ -140,7 +133,6 @@ __all__ = [
     "start_execution",
     "tell",
     "undo",
-    "whatif",
 ]
 
 _HOMES = {
@@ -154,7 +146,6 @@ _HOMES = {
     "Done": "replan.api.executing",
     "ExecutionResult": "actors.execution.result",
     "Finding": "actors.values.findings",
-    "FoldOutcome": "replan.whatif.differences",
     "Held": "runtime.core.errors",
     "OpenQuestion": "actors.run.open_question",
     "Plan": "actors.plans.plan",
@@ -163,7 +154,6 @@ _HOMES = {
     "ReplanError": "runtime.core.errors",
     "Result": "actors.planning.result",
     "Run": "replan.api.handle",
-    "RunComparison": "replan.whatif.differences",
     "RunNotFound": "runtime.core.errors",
     "RunResult": "actors.run.result",
     "RunSummary": "replan.api.stored",
@@ -190,7 +180,6 @@ _HOMES = {
     "asolve": "replan.api.runs",
     "atell": "replan.api.stored",
     "aundo": "replan.api.runs",
-    "awhatif": "replan.api.stored",
     "cancel": "replan.api.stored",
     "check": "replan.api.check",
     "decline": "replan.api.stored",
@@ -210,7 +199,6 @@ _HOMES = {
     "start_execution": "replan.api.executing",
     "tell": "replan.api.stored",
     "undo": "replan.api.runs",
-    "whatif": "replan.api.stored",
 }
 """The module that defines each public name."""
 
@@ -231,19 +219,18 @@ def __dir__() -> list[str]:
 
 
 class _Called(ModuleType):
-    """The package `replan.runs` or `replan.whatif`. It can be called as the API's function of that name."""
+    """The package `replan.runs`. It can be called as the API's function of that name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function: `replan.api.stored.runs` or `replan.api.stored.whatif`."""
-        name = self.__name__.rpartition(".")[2]
-        return getattr(import_module(_HOMES[name]), name)(*arguments, **options)
+        """Call `replan.api.stored.runs`."""
+        return import_module(_HOMES["runs"]).runs(*arguments, **options)
 
 
 class _Replan(ModuleType):
-    """The type of this package, which makes the subpackages `runs` and `whatif` callable."""
+    """The type of this package, which makes the subpackage `runs` callable."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("runs", "whatif") and isinstance(value, ModuleType):
+        if name == "runs" and isinstance(value, ModuleType):
             value.__class__ = _Called
         super().__setattr__(name, value)
 

@@ -54,7 +54,7 @@ SUITES = {
     "fences": (["tests/long/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["tests/long/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
-    "laboratory": ([f"tests/experiments/test_{name}.py" for name in LABORATORY], {"REPLAN_TRIALS": 1_000}),
+    "laboratory": ([f"packages/lab/tests/experiments/test_{name}.py" for name in LABORATORY], {"REPLAN_TRIALS": 1_000}),
     "prices": (["tests/models/test_prices.py"], {"REPLAN_PRICES": 1_000_000}),
     "api": (["tests/long/web/test_schemathesis.py"], {"REPLAN_API_EXAMPLES": 200}),
     "web": (["tests/long/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),

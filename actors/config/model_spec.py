@@ -37,15 +37,6 @@ class TemplateSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedSpec:
-    """A seeded stochastic model with known error rates, for experiments."""
-
-    profile: str
-    seed: int = 0
-    reads_text: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
 class Scripted:
     """A model whose replies are in a YAML or JSON file."""
 
@@ -99,11 +90,11 @@ class PluginSpec:
         return f"{self.prefix}:{self.rest}"
 
 
-ModelSpec = Named | TemplateSpec | SimulatedSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec | PluginSpec
+ModelSpec = Named | TemplateSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec | PluginSpec
 
 GRAMMAR = (
-    "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, planner:[ENGINE], simulated:PROFILE[?seed=N], "
-    "scripted:FILE, replay:RUN[?lenient] or recorded:FILE[?lenient|?record=MODEL]"
+    "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, planner:[ENGINE], scripted:FILE, "
+    " replay:RUN[?lenient] or recorded:FILE[?lenient|?record=MODEL]"
 )
 """The accepted forms, for help texts."""
 
@@ -113,12 +104,17 @@ NAME_MAX = 200
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
-_FREQUENT = ("anthropic", "openai-responses", "template", "planner", "simulated", "scripted", "replay", "recorded")
+OURS = ("quoting", "simulated")
+"""The prefixes of the models that the other distributions of Replan bring (`replan.setup.extras`).
+
+They begin no server's name for a model, so that runs store these models as they are written.
+"""
+_FREQUENT = ("anthropic", "openai-responses", "template", "planner", "scripted", "replay", "recorded", *OURS)
 """The prefixes that an error may suggest for a misspelt one. The others resemble names of models such as
 `llama3:8b`."""
 _PLUGIN = "plugin"
 """The prefix that a run puts before a plug-in's own. Without it, `PREFIX:TEXT` may be a server's name for a model."""
-_PREFIXES = frozenset((*_FREQUENT, *PROVIDERS, _PLUGIN)) - {"openai"}
+_PREFIXES = frozenset((*_FREQUENT, *PROVIDERS, _PLUGIN)) - {"openai", *OURS}
 MODEL_PLUGINS = PluginGroup(
     "replan.models", "a function make(text, environment)", function_of(2), dict.fromkeys((*_PREFIXES, "openai"), "")
 )
@@ -127,10 +123,9 @@ MODEL_PLUGINS = PluginGroup(
 `make(text, environment)` returns a `runtime.models.port.Model` for the text after the prefix, or raises `UsageProblem`.
 The model opens nothing before its first call, since `make` is also called only to check the text.
 """
-_FORMS = ("template:NAME", "simulated:PROFILE", "scripted:FILE", "replay:RUN", "recorded:FILE")
+_FORMS = ("template:NAME", "scripted:FILE", "replay:RUN", "recorded:FILE")
 _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS}
 _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
-_SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 
 
 def pin_model(text: str) -> str:
@@ -141,7 +136,7 @@ def pin_model(text: str) -> str:
     text = text.strip()
     recording, record, model = text.partition("?record=") if text.startswith("recorded:") else ("", "", text)
     prefix, colon, _ = model.partition(":")
-    if colon and MODEL_PLUGINS.find(prefix) is not None:
+    if colon and prefix not in OURS and MODEL_PLUGINS.find(prefix) is not None:
         return f"{recording}{record}{_PLUGIN}:{model}"
     return text
 
@@ -167,6 +162,8 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     if gone := describe_retired(text.partition(":")[0], "model"):
         raise UsageProblem(f"there is no model {text!r}", place=place, hint=gone)
     prefix, colon, rest = text.partition(":")
+    if colon and prefix in OURS:
+        return _read_plugin(text, place)
     if prefix in _PREFIXES:
         return _read_prefixed(prefix, rest, place)
     if prefix == "openai" and rest:
@@ -219,7 +216,9 @@ def describe_model(model: str) -> str:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
         spec = None
-    named = isinstance(spec, Named | SimulatedSpec | PlannerSpec | TemplateSpec)
+    named = isinstance(spec, Named | PlannerSpec | TemplateSpec) or (
+        isinstance(spec, PluginSpec) and spec.prefix in OURS
+    )
     return model if named else unpin_model(model).partition(":")[0]
 
 
@@ -253,16 +252,9 @@ def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
         return _read_recording(rest, place)
     if prefix == _PLUGIN:
         return _read_plugin(rest, place)
-    if prefix == "planner":
-        if _ENGINE.fullmatch(rest) is None:
-            raise UsageProblem("`planner:` takes the name of an engine", place=place, hint="such as planner:pyperplan")
-        return PlannerSpec(rest)
-    matched = _SIMULATED.fullmatch(rest)
-    if matched is None:
-        raise UsageProblem(
-            "`simulated:` takes a profile and perhaps a seed", place=place, hint="such as simulated:base?seed=7"
-        )
-    return SimulatedSpec(matched["profile"], int(matched["seed"] or 0))
+    if _ENGINE.fullmatch(rest) is None:
+        raise UsageProblem("`planner:` takes the name of an engine", place=place, hint="such as planner:pyperplan")
+    return PlannerSpec(rest)
 
 
 def _read_plugin(rest: str, place: str) -> PluginSpec:

@@ -27,13 +27,13 @@ from common import write
 from replay import recorded, replay
 from tasks import read_choice, read_pair
 
-from replan.experiments.definition import ExperimentProblem
-from replan.experiments.equal_calls import curves_of, interpolate
-from replan.experiments.preparation import Installation, PreparedExperiment, prepare
-from replan.experiments.results import trial_from
-from replan.experiments.runner import run_all
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
+from replan_lab.experiments.definition import ExperimentProblem
+from replan_lab.experiments.equal_calls import curves_of, interpolate
+from replan_lab.experiments.preparation import Installation, PreparedExperiment, prepare
+from replan_lab.experiments.results import trial_from
+from replan_lab.experiments.runner import run_all
 
 REPLIES, ARMS, FITTED = HERE / "replies.jsonl", HERE / "arms.yaml", HERE / "profiles" / "fitted.yaml"
 DRAWS = 2000
@@ -318,7 +318,7 @@ def rounded(value):
 
 
 def yaml_text(profile):
-    lines = ["# yaml-language-server: $schema=../../../configs/schemas/profile.schema.json"]
+    lines = ["# yaml-language-server: $schema=../../../packages/lab/configs/schemas/profile.schema.json"]
     lines += ["# Written by analysis.py from the replies to half of the tasks."]
     return "\n".join([*lines, *(f"{key}: {json.dumps(value)}" for key, value in profile.items())]) + "\n"
 

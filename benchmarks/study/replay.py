@@ -17,7 +17,7 @@ from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import context_for
 from actors.run.calls import Generated, Judged
 from actors.run.waits import WaitRequested
-from replan.experiments.simulation import START, simulate
+from replan_lab.experiments.simulation import START, simulate
 from runtime.core.ledger import Usage
 from runtime.core.messages import Woken
 from runtime.models.port import Reply

@@ -1,18 +1,14 @@
-"""The runs of a home from Python: admits, lists, shows, tells, answers, cancels, deletes and folds them.
+"""The runs of a home from Python: admits, lists, shows, tells, answers, cancels and deletes them.
 
 Each function has a form for trio and asyncio programs, whose name begins with `a`. A run is named by its id, or by at
 least six characters of it.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
-from pathlib import Path
 from typing import Any, Literal, Unpack
-
-import trio
 
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
@@ -34,8 +30,6 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import choose_model, read_user_config
 from replan.views.rows import row_to_json
-from replan.whatif import LIMIT_SECONDS
-from replan.whatif.differences import FoldOutcome, RunComparison
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter, RunRow
@@ -254,47 +248,3 @@ async def alimits(
 
 
 limits = blocking_form(alimits)
-
-
-__all__ = ["FoldOutcome", "RunComparison", "awhatif", "whatif"]
-
-
-async def awhatif(
-    *runs: str,
-    workflow: Path | str | None = None,
-    guards: Sequence[str] = (),
-    policy: Path | str | None = None,
-    release: Path | str | None = None,
-    plugins: Sequence[Path | str] = (),
-    time_limit: float = LIMIT_SECONDS,
-    home: Home = None,
-) -> tuple[RunComparison, ...]:
-    """Fold recorded runs under an edited workflow, guard, policy or program; return a comparison for each run.
-
-    Waiting runs come first.
-
-    `runs` are ids, none for all; `workflow` and `policy` are shipped names or files. `guards` have the form `NAME` or
-    `STEP=NAME`. `release` is the folder of another checkout. `plugins` are files beside those of the home's settings.
-    `time_limit` is in seconds for one run. A guard that raises or does not end is the outcome `failed` of its run.
-    Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
-    """
-    from replan.whatif.query import WhatIfQuery, findings_of  # noqa: PLC0415 -- only where runs are folded
-
-    if isinstance(guards, str) or isinstance(plugins, str):
-        raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")
-    if not 0.1 <= time_limit < float("inf"):
-        raise UsageProblem("should be at least 0.1 seconds, and finite", place="time_limit")
-    environment = environment_of(home)
-    place = locate_home(environment)
-    config = read_user_config(place.config)
-    files = (*(str(place.config.parent / name) for name in config.plugins), *map(str, plugins))
-    asked = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
-    work = partial(trio.to_thread.run_sync, partial(findings_of, asked, config, environment))
-    return tuple(await run_in_any_loop(work))
-
-
-whatif = blocking_form(awhatif)
-
-
-def _text(value: Path | str | None) -> str | None:
-    return None if value is None else str(value)

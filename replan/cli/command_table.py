@@ -61,12 +61,6 @@ _ROWS = (
     ("doctor", "Operate", "Show what this installation uses, and what is wrong with it.", "setup:doctor"),
     ("workflow", "Develop", "Look at workflows and what they can cost.", "workflow:workflow"),
     ("policy", "Develop", "Look at policies: how far back a failure goes.", "workflow:policy"),
-    ("lab", "Develop", "Measure models and ways to plan: experiments, races, planners.", "lab:lab"),
-    ("lab experiment", "", "Compare ways to plan, with their uncertainty.", "lab.experiment:experiment"),
-    ("lab race", "", "Race workflows, policies and budgets on your problems.", "lab.race:race"),
-    ("lab profile", "", "Measure a model, and find the settings that suit it.", "lab.profile:profile"),
-    ("lab whatif", "", "Fold recorded runs under edited rules.", "lab.whatif:whatif"),
-    ("lab pddl", "", "Plan problems in PDDL, and check plans for them.", "lab.pddl:pddl"),
     ("explain", "Develop", "Explain a term that this program prints; `exit` for exit codes.", "explain:explain"),
     ("completion", "Develop", "Print the script that makes your shell complete commands.", "setup:completion"),
     ("version", "Develop", "Print the version.", "setup:version"),
@@ -100,18 +94,19 @@ def plugged_in_rows() -> dict[str, CommandRow]:
 
 
 class CommandGroup(click.Group):
-    """A group with the commands of the table that begin with one noun. A command is imported when it is used."""
+    """A group of commands, each of which is imported when it is used."""
 
-    noun = ""
-    """The words before the names of its commands; empty for the program itself."""
+    def rows(self) -> dict[str, CommandRow]:
+        """Return the rows of its commands by their last word: here those of the table that are in no group."""
+        return rows_below()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        """Return the names in the order of the table."""
-        return list(rows_below(self.noun))
+        """Return the names in the order of the rows."""
+        return list(self.rows())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the module of a command and return the command; None if the table has no such name."""
-        row = rows_below(self.noun).get(cmd_name)
+        """Import the module of a command and return the command; None if no row has this name."""
+        row = self.rows().get(cmd_name)
         if row is None:
             return None
         command: click.Command = resolve_name(row.function)
@@ -119,19 +114,15 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without importing them."""
-        write_commands(formatter, "Commands", rows_below(self.noun))
+        write_commands(formatter, "Commands", self.rows())
 
 
 class HomeGroup(CommandGroup):
     """The commands below `replan home`."""
 
-    noun = "home"
-
-
-class LabGroup(CommandGroup):
-    """The commands below `replan lab`."""
-
-    noun = "lab"
+    def rows(self) -> dict[str, CommandRow]:
+        """Return the rows below `home`."""
+        return rows_below("home")
 
 
 def write_commands(formatter: click.HelpFormatter, heading: str, rows: Mapping[str, CommandRow]) -> None:

@@ -18,7 +18,6 @@ from actors.config.model_spec import (
     RecordingSpec,
     ReplaySpec,
     Scripted,
-    SimulatedSpec,
     TemplateSpec,
     parse_model_spec,
     suggest_built_in,
@@ -26,11 +25,12 @@ from actors.config.model_spec import (
 from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
-from replan.setup.installation import data_root
+from replan.setup.extras import how_to_install
 from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
+from runtime.core.ledger import Price
 from runtime.journal.port import Journal
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.port import Fault, Model, ModelRequest, Reply
@@ -109,11 +109,6 @@ async def open_model(
                 yield plugged_in
             finally:
                 await plugged_in.aclose()
-        case SimulatedSpec(profile, seed):
-            from actors.simulated.author import SimulatedModel  # noqa: PLC0415
-            from actors.simulated.profile import load_profile  # noqa: PLC0415
-
-            yield SimulatedModel(load_profile(profile, root), seed, clock)
         case _:
             assert_never(spec)
 
@@ -209,10 +204,6 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
             check_planner(engine)
         case PluginSpec():
             make_plugin_model(spec, environment)
-        case SimulatedSpec(profile):
-            from actors.simulated.profile import load_profile  # noqa: PLC0415
-
-            load_profile(profile, data_root())
         case _:
             pass
 
@@ -334,7 +325,7 @@ def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "Plug
     """Return the model of an installed distribution. Raises `UsageProblem` if it cannot be made."""
     installed = MODEL_PLUGINS.find(spec.prefix)
     if installed is None:
-        hint = "install what provides it, or name another model"
+        hint = how_to_install("models", spec.prefix) or "install what provides it, or name another model"
         raise UsageProblem(f"no plug-in makes the model {spec.text!r}", place="--model", hint=hint)
     place, make = installed.place, MODEL_PLUGINS.load(installed)
     try:
@@ -360,6 +351,11 @@ class PluggedInModel:
     def name(self) -> str:
         """The name of the model in records."""
         return self._model.name
+
+    @property
+    def price(self) -> Price | None:
+        """The price that the plug-in states in its optional attribute `price`; None if it states none."""
+        return getattr(self._model, "price", None)
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the reply or the fault. Raises `PlugInFailed` if the plug-in raises, or returns anything else."""

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.config.model_spec import Named, SimulatedSpec, parse_model_spec, unpin_model
+from actors.config.model_spec import Named, PluginSpec, parse_model_spec, unpin_model
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
 from actors.values.given import Attachment, PddlTexts
 from actors.values.model_settings import ModelSettings
-from replan.runs.models import check_model, check_server
+from replan.runs.models import check_model, check_server, make_plugin_model
 from replan.setup.home_folder import database_url, locate_home
 from replan.setup.installation import data_root
 from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_of, read_user_config
@@ -108,7 +108,7 @@ def setup_for(
     """Return the `Setup` with which a run of any kind is prepared."""
     return Setup(
         model=choice.text,
-        price=_price(choice, config, environment, now, root),
+        price=price_for(choice, config, environment, now),
         registry=registry,
         root=root,
         environment=environment,
@@ -116,7 +116,7 @@ def setup_for(
         daily_usd=config.home_budget.usd,
         call_seconds=call_seconds_of(choice, environment),
         call_seconds_of=lambda name: call_seconds_of(ModelChoice(name, parse_model_spec(name)), environment),
-        price_of=lambda name: _price(ModelChoice(name, parse_model_spec(name)), config, environment, now, root),
+        price_of=lambda name: price_for(ModelChoice(name, parse_model_spec(name)), config, environment, now),
         settings_of=lambda name: config.model_settings.get(unpin_model(name)) or ModelSettings(),
     )
 
@@ -133,15 +133,7 @@ def _url_of(choice: ModelChoice, environment: Mapping[str, str]) -> str | None:
 
 def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
     """Return the price of a model; None if it is unknown."""
-    return _price(choice, config, environment, now, data_root())
-
-
-def _price(
-    choice: ModelChoice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path
-) -> Price | None:
     own = {name: entry.price("config.yaml") for name, entry in config.prices.items()}
-    if isinstance(choice.spec, SimulatedSpec):
-        from actors.simulated.profile import load_profile  # noqa: PLC0415 - few runs need it
-
-        return load_profile(choice.spec.profile, root).price
+    if isinstance(choice.spec, PluginSpec):
+        return own.get(choice.spec.text) or make_plugin_model(choice.spec, environment).price
     return price_of(choice.spec, base_url=_url_of(choice, environment), own=own, at=now)

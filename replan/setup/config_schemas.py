@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas with which editors complete workflow, prompts, policy, profile, tools and config files.
+"""Writes the JSON Schemas with which editors complete workflow, prompts, policy, tools and config files.
 
 `python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
 """
@@ -20,7 +20,6 @@ from actors.config.workflow import Workflow
 from actors.files.validation_errors import Config
 from actors.policy.table import Policy
 from actors.prompting.prompts_file import PromptsFile
-from actors.simulated.profile import AuthorProfile
 from actors.tools.tools_file import ToolsFile
 from replan.setup.settings import SETTINGS, UserConfig, config_model
 from runtime.core.events import Value
@@ -29,7 +28,6 @@ SCHEMAS: Mapping[str, type[BaseModel]] = {
     "acquisition": AcquisitionProfile,
     "config": UserConfig,
     "policy": Policy,
-    "profile": AuthorProfile,
     "prompts": PromptsFile,
     "tools": ToolsFile,
     "workflow": Workflow,

@@ -10,8 +10,13 @@ BROUGHT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "journals": ("postgres", "postgresql"),
         "settings": ("answer_links", "people", "proxies", "reminders", "senders", "webhooks"),
     },
-    "acquire": {"commands": ("acquire",), "kinds": ("acquisition",), "settings": ("search",)},
-    "lab": {"commands": ("lab",)},
+    "acquire": {
+        "commands": ("acquire",),
+        "kinds": ("acquisition",),
+        "models": ("quoting",),
+        "settings": ("search",),
+    },
+    "lab": {"commands": ("lab",), "models": ("simulated",)},
 }
 """The names that each extra of `replan` brings, by their entry point group without `replan.`."""
 

@@ -17,19 +17,19 @@ def release() -> str:
         return "of a checkout that is not installed"
 
 
-def data_root() -> Path:
-    """Return the folder that holds `prompts/` and `configs/`.
-
-    In a wheel it is `replan/_data`; in a checkout it is the folder of the package `replan`. The package must be
-    installed as files, as pip and uv do.
-    """
-    package = Path(str(files("replan")))
-    bundled = package / "_data"
-    return bundled if bundled.is_dir() else package.parent
-
-
 NAME = "replan"
 """The name of the command and of the package."""
+
+
+def data_root(package: str = NAME) -> Path:
+    """Return the folder that holds `prompts/` and `configs/` of a distribution, by its package.
+
+    In a wheel it is `_data` in the package; in a checkout it is the folder of the package. The package must be
+    installed as files, as pip and uv do.
+    """
+    folder = Path(str(files(package)))
+    bundled = folder / "_data"
+    return bundled if bundled.is_dir() else folder.parent
 
 
 def program() -> str:

@@ -23,7 +23,6 @@ from actors.config.model_spec import (
     RecordingSpec,
     ReplaySpec,
     Scripted,
-    SimulatedSpec,
     TemplateSpec,
     parse_model_spec,
     pin_model,
@@ -444,7 +443,7 @@ def price_of(
     match spec:
         case RecordingSpec() if spec.missing:
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)
-        case TemplateSpec() | PlannerSpec() | SimulatedSpec() | Scripted() | ReplaySpec() | RecordingSpec():
+        case TemplateSpec() | PlannerSpec() | Scripted() | ReplaySpec() | RecordingSpec():
             return FREE
         case PluginSpec():
             return (own or {}).get(spec.text)

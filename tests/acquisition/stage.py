@@ -23,7 +23,7 @@ GOAL = "EV charging stations for apartment buildings in Portugal"
 def setup(**fields):
     """Return what a run is prepared with."""
     values = {
-        "model": "simulated:exact",
+        "model": "quoting:",
         "price": None,
         "registry": None,
         "root": data_root(),

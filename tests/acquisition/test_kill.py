@@ -51,7 +51,7 @@ class Case:
         given = {"core.region": "Portugal", "core.currency": "EUR"}
         profile = str(profile_file(folder, json.dumps(value)))
         task = AcquisitionInput(profile, "Shops.", {"folder": str(documents)}, given)
-        replan.admit("acquisition", task, model="simulated:exact", home=folder / "home")
+        replan.admit("acquisition", task, model="quoting:", home=folder / "home")
 
     def replan(self, *argv, **more):
         """Run a command line; return its exit code and its output, decoded from JSON where there is some."""

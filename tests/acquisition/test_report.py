@@ -30,7 +30,7 @@ def filled(folder, files):
     for name, text in files.items():
         (docs / name).write_text(text, encoding="utf-8")
     path = profile_file(folder, PROFILE)
-    return replan.acquire(path, "the fleet", docs=docs, model="simulated:exact", home=replan.MEMORY)
+    return replan.acquire(path, "the fleet", docs=docs, model="quoting:", home=replan.MEMORY)
 
 
 @pytest.fixture(scope="module")

@@ -352,9 +352,7 @@ def test_an_incomplete_run_goes_on_after_another_requirement():
 
 
 def test_calls_have_the_settings_of_the_model_the_persons_and_a_change_of_them():
-    setting = setup(
-        settings_of=lambda name: ModelSettings(seed=1, verbosity="low") if name == "simulated:exact" else None
-    )
+    setting = setup(settings_of=lambda name: ModelSettings(seed=1, verbosity="low") if name == "quoting:" else None)
     wanted = AcquisitionInput("market_size", GOAL, given=GIVEN, limits={"model_settings": {"seed": 2}})
     stage = Stage(prepare_acquisition(wanted, setting))
     assert stage.request.fields == {"seed": 2, "verbosity": "low"}
@@ -407,13 +405,13 @@ def test_nothing_but_its_registration_and_what_starts_its_runs_imports_the_kind(
     importers = {
         module.name
         for module in SOURCES
-        if not module.name.startswith(("actors/acquisition/", "actors/simulated/"))
+        if not module.name.startswith(("actors/acquisition/", "packages/lab/replan_lab/simulated/"))
         for _, name in module.imports()
         if name.startswith("actors.acquisition")
     }
     named = {name for name in importers if name.startswith("replan/") and ("acqui" in name or "profile" in name)}
     assert importers - allowed - named == set()
-    for name in ("actors/simulated/acquisition.py", "actors/simulated/author.py"):
+    for name in ("packages/lab/replan_lab/simulated/acquisition.py", "packages/lab/replan_lab/simulated/author.py"):
         assert "actors.acquisition" not in {
             getattr(node, "module", "") for node in ast.walk(ast.parse((ROOT / name).read_text()))
         }

@@ -157,7 +157,7 @@ def test_do_without_a_plan_executes_nothing(options, tmp_path):
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "examples" / "market"
 GIVEN = {"core.region": "Portugal", "core.currency": "EUR"}
-OPTIONS = {"docs": DOCS, "given": GIVEN, "model": "simulated:exact", "home": replan.MEMORY}
+OPTIONS = {"docs": DOCS, "given": GIVEN, "model": "quoting:", "home": replan.MEMORY}
 
 
 def answer(question):

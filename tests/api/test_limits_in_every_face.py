@@ -147,7 +147,7 @@ def prepared(kind, folder, limits):
             return prepare(PROBLEM, RunOptions(limits=limits), "template:bug", **how).request
         case "acquisition":
             return prepare_to_acquire(
-                AcquisitionInput("market_size", "Shops.", limits=limits), None, "simulated:exact", **how
+                AcquisitionInput("market_size", "Shops.", limits=limits), None, "quoting:", **how
             ).request
         case "execution":
             example = example_named("repair")

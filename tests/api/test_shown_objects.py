@@ -53,7 +53,7 @@ def results(tmp_path_factory):
             model=example.model,
             home=folder / "home",
         ),
-        "acquisition": replan.acquire("market_size", HOSTILE, model="simulated:exact", home=folder / "home"),
+        "acquisition": replan.acquire("market_size", HOSTILE, model="quoting:", home=folder / "home"),
     }
 
 

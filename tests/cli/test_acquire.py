@@ -16,7 +16,7 @@ KNOWN = ["--set", "core.region=Portugal", "--set", "core.currency=EUR"]
 
 
 def acquired(replan, *arguments, exit_code=0):
-    done = replan("acquire", *arguments, "--no-input", "--json", "-m", "simulated:exact")
+    done = replan("acquire", *arguments, "--no-input", "--json", "-m", "quoting:")
     assert done.exit_code == exit_code, done.stderr
     return json.loads(done.stdout)
 
@@ -186,7 +186,7 @@ def heat(tmp_path):
         "--docs",
         docs,
         "-m",
-        "simulated:exact",
+        "quoting:",
         "--no-input",
     ]
 
@@ -219,7 +219,7 @@ def test_the_report_is_written_and_can_be_exported_again(replan, heat, tmp_path)
 
 def test_a_run_that_waits_says_how_the_report_is_written_later(replan, heat, tmp_path):
     (tmp_path / "none").mkdir()
-    done = replan(*heat[:4], tmp_path / "none", "-m", "simulated:exact", "--no-input", "-o", tmp_path / "report.md")
+    done = replan(*heat[:4], tmp_path / "none", "-m", "quoting:", "--no-input", "-o", tmp_path / "report.md")
     assert done.exit_code == 6
     assert "the report is not written, since the run has not ended" in done.stderr
     assert not (tmp_path / "report.md").exists()
@@ -256,7 +256,7 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "problem"), BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_before_anything_is_written(replan, home, arguments, problem):
-    done = replan("acquire", *arguments, "--no-input", "-m", "simulated:exact")
+    done = replan("acquire", *arguments, "--no-input", "-m", "quoting:")
     assert done.exit_code == 2
     assert problem in done.stderr
     assert done.stderr.count("\n") <= 2
@@ -275,7 +275,7 @@ def test_a_search_service_of_the_config_is_asked_and_its_fault_is_survived(repla
 def test_an_address_of_a_search_service_that_is_not_allowed_is_refused_with_its_line(replan, home):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("search:\n  endpoint: http://search.example.org/search\n")
-    done = replan("acquire", "market_size", "x", "-m", "simulated:exact")
+    done = replan("acquire", "market_size", "x", "-m", "quoting:")
     assert done.exit_code == 2
     assert "config.yaml:2 search.endpoint: plain http" in done.stderr
 
@@ -319,6 +319,6 @@ def test_without_documents_an_mcp_server_of_the_config_is_asked(replan, home, tm
     (home / "config.yaml").write_text(
         f"search:\n  mcp: {{command: {words}, tool: find, arguments: {{q: '{{query}}', most: '{{limit}}'}}}}\n"
     )
-    done = replan("acquire", tmp_path / "fleet.yaml", "x", "-m", "simulated:exact", "--json", "--no-input")
+    done = replan("acquire", tmp_path / "fleet.yaml", "x", "-m", "quoting:", "--json", "--no-input")
     [field] = json.loads(done.stdout)["fields"]
     assert (field["value"], field["source"], field["place"]) == (150.0, "doc://1", "page 1")

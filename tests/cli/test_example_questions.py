@@ -12,10 +12,10 @@ COMMANDS = {
     **{f"problem {path.stem}": (("run", path, "-m", "template:bug", "--no-input"), 0) for path in PROBLEMS},
     **{f"example {name}": (("execute", "--example", name, "--workspace", "work"), 0) for name in ("detour", "repair")},
     "market": (
-        ("acquire", "market_size", "EV charging in Portugal", "--docs", DOCUMENTS / "market", "-m", "simulated:exact"),
+        ("acquire", "market_size", "EV charging in Portugal", "--docs", DOCUMENTS / "market", "-m", "quoting:"),
         1,
     ),
-    "cloud": (("acquire", "cloud_cost", "A shop", "--docs", DOCUMENTS / "cloud", "-m", "simulated:exact"), 1),
+    "cloud": (("acquire", "cloud_cost", "A shop", "--docs", DOCUMENTS / "cloud", "-m", "quoting:"), 1),
 }
 ANSWERS = 12
 """The largest number of answers that one run is given."""

@@ -33,7 +33,7 @@ def test_a_proposal_is_mended_approved_written_and_used(replan, tmp_path, docs):
     assert replan("resume", "--last").exit_code == 0
     replan("export", "--last", "-o", path)
     assert yaml.safe_load(path.read_text()) == GOOD
-    done = replan("acquire", path, GOAL, "--docs", docs, "-m", "simulated:exact", "--json")
+    done = replan("acquire", path, GOAL, "--docs", docs, "-m", "quoting:", "--json")
     [step] = json.loads(done.stdout)["calculation"]["steps"]
     assert step["value"] == pytest.approx(1250.5 / 28_500)
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.simulated.author import SimulatedModel, answer
+from replan_lab.simulated.author import SimulatedModel, answer
 from tests.cli.test_belief import WORKFLOW
 
 MODEL = "simulated:base?seed=3"

@@ -15,10 +15,6 @@ FILES = {
     "config": [ROOT / "configs" / "starter" / "config.yaml"],
     "tools": sorted((ROOT / "configs" / "examples").glob("*/tools.yaml")),
     "policy": sorted((ROOT / "configs" / "policies").glob("*.yaml")),
-    "profile": [
-        *sorted((ROOT / "configs" / "profiles").glob("*.yaml")),
-        *sorted((ROOT / "docs" / "experiments" / "full" / "profiles").glob("*.yaml")),
-    ],
     "workflow": sorted((ROOT / "configs" / "workflows").glob("*.yaml")),
     "prompts": sorted((ROOT / "prompts").glob("*.yaml")),
 }

@@ -41,7 +41,7 @@ class House:
     def __init__(self, folder, *, commands=None, scripts=None, **clients):
         self.folder, self.home, self.commands = folder, folder / "home", commands
         self.home.mkdir(mode=0o700)
-        models = {"exact": "simulated:exact"} | {
+        models = {"exact": "quoting:"} | {
             name: str(write_script(folder, script, f"{name}.yaml"))
             for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
         }

@@ -14,8 +14,6 @@ from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan, replan_brief
 from actors.plans.mending import set_given_facts
 from actors.run.kind import Setup
-from actors.simulated.plans import simulate_plan
-from actors.simulated.profile import Defect
 from actors.templates.plan import plan_from_given_state
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding
@@ -23,6 +21,8 @@ from actors.values.given import Given, GivenAnswer, ReadableResult
 from replan.runs.engine import Engine
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
+from replan_lab.simulated.plans import simulate_plan
+from replan_lab.simulated.profile import Defect
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits
 from runtime.journal.memory import open_memory

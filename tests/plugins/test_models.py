@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 
 import pytest
 
@@ -16,19 +17,25 @@ from actors.config.model_spec import (
     reads_text,
 )
 from replan.runs.models import check_model, is_stateless, provider_of
-from replan.setup.settings import UserConfig, price_of
+from replan.runs.prepare import price_for
+from replan.setup.settings import UserConfig, choose_model, price_of
 from runtime.core import entry_points
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import FREE
 from tests.cli.samples import PLAN, PROBLEM
 from tests.support.distributions import install
 
 MODULE = """
 import replan
+from runtime.core.ledger import FREE
 from runtime.models.port import Fault, FaultKind, Reply
 
 class Echo:
     closed = 0
 
     def __init__(self, text, environment):
+        if text == "dear":
+            self.price = FREE
         self.name, self.text, self.key = text, text, environment.get("ECHO_KEY", "")
 
     async def complete(self, request):
@@ -94,6 +101,29 @@ def test_a_model_of_a_plug_in_reads_the_text_has_no_known_price_and_shows_only_i
     ).prices
     own = {name: entry.price("config.yaml") for name, entry in prices.items()}
     assert price_of(spec, own=own, at=0) == own[spec.text]
+
+
+def test_the_price_that_a_plug_in_states_holds_unless_the_settings_have_another(site):
+    choice = choose_model("echo:dear", {}, UserConfig())
+    assert price_for(choice, UserConfig(), {}, 0) == FREE
+    price = {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2}
+    config = UserConfig.model_validate({"prices": {"echo:dear": price}})
+    assert price_for(choice, config, {}, 0) == config.prices["echo:dear"].price("config.yaml")
+    assert price_for(choose_model("echo:valley", {}, config), config, {}, 0) is None
+
+
+@pytest.mark.parametrize(("model", "extra"), [("simulated:base?seed=3", "lab"), ("quoting:", "acquire")])
+def test_a_model_of_a_package_that_is_not_installed_names_what_to_install(monkeypatch, tmp_path, model, extra):
+    """Its prefix is no part of a server's name, so that no server is asked for it."""
+    monkeypatch.setattr(entry_points, "_points", lambda *_: ())
+    with pytest.raises(UsageProblem, match=f"no plug-in makes the model '{re.escape(model)}'") as problem:
+        replan.solve(PROBLEM, model=model, home=replan.MEMORY)
+    assert problem.value.hint.startswith("pip install ")
+    assert extra in problem.value.hint
+
+
+def test_a_model_of_our_packages_is_stored_and_shown_as_it_is_written():
+    assert pin_model("simulated:base?seed=3") == describe_model("simulated:base?seed=3") == "simulated:base?seed=3"
 
 
 @pytest.mark.parametrize(

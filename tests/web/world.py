@@ -100,7 +100,7 @@ async def served(
     **clients,
 ):
     """Serve a home for the length of a block, with models by the names of their scripts."""
-    models = {"exact": "simulated:exact"} | {
+    models = {"exact": "quoting:"} | {
         name: write_script(folder, script, f"{name}.yaml")
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }

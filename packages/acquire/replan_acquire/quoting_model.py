@@ -1,4 +1,4 @@
-"""The replies of the simulated author in an acquisition run, and its search for numbers in texts. Pure.
+"""The model `quoting:`, which fills a schema without a language model: it quotes sentences that state a number.
 
 It works on the plain data that `actors.acquisition.rules` makes as the material of a request, and invents no value. A
 text states a number in a sentence that has the words of the field, in a fitting unit.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
+import trio
 
 from actors.quantities.numerals import DecimalMark
 from actors.quantities.quantity import Refusal
@@ -18,6 +19,9 @@ from actors.quantities.unit_forms import find_form, with_words
 from actors.quantities.units import UnitTable
 from actors.quantities.whole import Whole, whole_quantity
 from actors.quantities.written import WrittenNumber, find_numbers
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import FREE, Price, Usage
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 SENTENCES_MAX = 400
 """The largest number of sentences of one text that are looked at."""
@@ -171,11 +175,6 @@ CAVEATS_MAX = 5
 """The largest number of caveats in one review."""
 
 
-def acquisition_reply(role: str, material: Mapping[str, Any]) -> str:
-    """Return the JSON text of a role's reply. Raises `KeyError` for an unknown role."""
-    return orjson.dumps(AUTHORS[role](material), option=orjson.OPT_INDENT_2).decode()
-
-
 def decision(material: Mapping[str, Any]) -> dict[str, Any]:
     """Return a search for the first required field without a value; else a question about it; else the end."""
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
@@ -238,7 +237,7 @@ def _make_observation(
 
 
 def decomposition(_: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an empty decomposition: the simulated author does not know the parts of a quantity."""
+    """Return an empty decomposition: it does not know the parts of a quantity."""
     return {"formula": "", "fields": []}
 
 
@@ -263,3 +262,37 @@ AUTHORS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "acquisition_decompose": decomposition,
     "acquisition_reflect": review,
 }
+
+
+BYTES_PER_TOKEN = 4
+"""How many bytes a token has: a common rule of thumb for English text and JSON."""
+
+
+class QuotingModel:
+    """A model that answers the requests of acquisition runs, at once and without cost."""
+
+    name = "quoting:"
+    """Its name in the form of `--model`."""
+    price: Price = FREE
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the reply; the fault `BAD_REQUEST` for a request of another kind of run."""
+        await trio.lowlevel.checkpoint()
+        role = str(request.material.get("role", ""))
+        if role not in AUTHORS:
+            message = f"the model `{self.name}` has no role {role!r}; it fills schemas only"
+            return Fault(kind=FaultKind.BAD_REQUEST, message=message)
+        text = orjson.dumps(AUTHORS[role](request.material), option=orjson.OPT_INDENT_2).decode()
+        prompt = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
+        usage = Usage(input_tokens=prompt // BYTES_PER_TOKEN, output_tokens=len(text) // BYTES_PER_TOKEN)
+        return Reply(text=text, usage=usage, model=self.name)
+
+    async def aclose(self) -> None:
+        """Do nothing: the model holds no resources."""
+
+
+def make(text: str, _: Mapping[str, str]) -> QuotingModel:
+    """Return the model that `quoting:` names. Raises `UsageProblem` for a text after the prefix."""
+    if text:
+        raise UsageProblem("`quoting:` has nothing after it", place="--model", hint="such as -m quoting:")
+    return QuotingModel()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.simulated.acquisition import Sought, find_stated_number
+from replan_acquire.quoting_model import Sought, find_stated_number
 
 WORDS = ("price", "cost", *(f"word{number}" for number in range(2, 12)))
 """What names the number, the most specific word first."""

@@ -87,7 +87,7 @@ def test_problems_and_documents_that_have_what_a_terminal_obeys(call, tmp_path):
     (docs / f"n{EVIL}.md").write_text(f"The market has 5000 customers {EVIL}.")
     (docs / f"l{EVIL}.html").symlink_to("/etc/passwd")
     known = ("--set", f"core.region=Chile {EVIL}", "--set", "core.currency=EUR")
-    call("acquire", "market_size", f"Sheds {EVIL}", "--docs", docs, *known, "-m", "simulated:exact", "--no-input")
+    call("acquire", "market_size", f"Sheds {EVIL}", "--docs", docs, *known, "-m", "quoting:", "--no-input")
     shown(call)
 
 

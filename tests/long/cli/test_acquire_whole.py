@@ -13,9 +13,7 @@ KNOWN = ["--set", "core.city=Hamburg", "--set", "core.currency=EUR", "--set", "f
 REST = ["--set", "van.mileage=28500", "--set", "insurance.cost=1180"]
 
 
-def acquired(
-    replan, tmp_path, *more, model="simulated:exact", documents=(), profile=DATA / "van_fleet.yaml", exit_code=0
-):
+def acquired(replan, tmp_path, *more, model="quoting:", documents=(), profile=DATA / "van_fleet.yaml", exit_code=0):
     """Return the result on some of the documents, all of them where none is named."""
     folder = tmp_path / "docs"
     folder.mkdir(exist_ok=True)
@@ -58,9 +56,7 @@ def test_a1_a_denominator_with_a_number_is_taken_into_account(replan, tmp_path):
 def test_a1_a_price_per_tb_month_is_no_price_per_gb(replan, tmp_path):
     (tmp_path / "prices.md").write_text("# Prices\n\nThe storage price is $23 per TB-month, says the list.\n")
     given = ["--set", "core.provider_region=x", "--set", "storage.volume=2 TB", "--set", "traffic.requests.users=5"]
-    done = replan(
-        "acquire", "cloud_cost", "Cost", "--docs", tmp_path, *given, "-m", "simulated:exact", "--no-input", "--json"
-    )
+    done = replan("acquire", "cloud_cost", "Cost", "--docs", tmp_path, *given, "-m", "quoting:", "--no-input", "--json")
     assert fields(json.loads(done.stdout))["storage.price"]["value"] == pytest.approx(0.023)
 
 
@@ -133,7 +129,7 @@ def test_what_was_refused_without_need_is_taken(replan, tmp_path, text, wanted):
         "--docs",
         tmp_path / "docs",
         "-m",
-        "simulated:exact",
+        "quoting:",
         "--no-input",
         "--json",
     )
@@ -142,7 +138,7 @@ def test_what_was_refused_without_need_is_taken(replan, tmp_path, text, wanted):
 
 HUGE = "5 quettaparsec^12"
 """A quantity whose unit is well formed, and too large for any number."""
-MARKET = ["market_size", "Sheds", "-m", "simulated:exact", "--set", "core.region=Chile", "--set", "core.currency=EUR"]
+MARKET = ["market_size", "Sheds", "-m", "quoting:", "--set", "core.region=Chile", "--set", "core.currency=EUR"]
 
 
 def test_a_unit_that_no_number_holds_ends_no_run_whoever_writes_it(replan, tmp_path):

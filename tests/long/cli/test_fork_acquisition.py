@@ -33,15 +33,13 @@ def test_a_run_of_a_step_is_refused_with_the_run_that_is_to_be_forked(replan, pl
 def sized(replan):
     """The id of an acquisition that has ended, and its result."""
     more = (*KNOWN, "--set", "segment.win_rate=4 %")
-    done = replan(
-        "acquire", "market_size", GOAL, "--docs", MARKET, *more, "--no-input", "--json", "-m", "simulated:exact"
-    )
+    done = replan("acquire", "market_size", GOAL, "--docs", MARKET, *more, "--no-input", "--json", "-m", "quoting:")
     assert done.exit_code == 0, done.stderr
     return run_id(replan), json.loads(done.stdout)
 
 
 def test_a_fork_of_an_acquisition_that_waits_takes_an_answer_of_its_own(replan):
-    asked = replan("acquire", "market_size", GOAL, "--docs", MARKET, "--no-input", "--json", "-m", "simulated:exact")
+    asked = replan("acquire", "market_size", GOAL, "--docs", MARKET, "--no-input", "--json", "-m", "quoting:")
     assert asked.exit_code == 6, asked.output
     run = run_id(replan)
     fork = forked(replan, run, code=6)

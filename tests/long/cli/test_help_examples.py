@@ -55,7 +55,7 @@ def examples():
 
 def call(words, home, text=""):
     """Call `replan` with a model that needs no server."""
-    model = "simulated:exact" if words[0] == "acquire" else "template:bug"
+    model = "quoting:" if words[0] == "acquire" else "template:bug"
     return CliRunner().invoke(app, words, input=text, env={"REPLAN_HOME": str(home), "REPLAN_MODEL": model})
 
 

@@ -68,7 +68,7 @@ def by_sentences(made, folder):
         folder / "profile.yaml",
         "the fleet",
         docs=folder / "docs",
-        model="simulated:exact",
+        model="quoting:",
         home=replan.MEMORY,
         max_calls=200,
     )

@@ -84,9 +84,7 @@ def filled(folder, wanted, blocks):
     name, content = as_format(wanted, blocks)
     (folder / "docs" / name).write_bytes(content)
     (folder / "profile.yaml").write_text(profile("en"), encoding="utf-8")
-    return replan.acquire(
-        folder / "profile.yaml", "x", docs=folder / "docs", model="simulated:exact", home=replan.MEMORY
-    )
+    return replan.acquire(folder / "profile.yaml", "x", docs=folder / "docs", model="quoting:", home=replan.MEMORY)
 
 
 @pytest.mark.parametrize("wanted", FORMATS)

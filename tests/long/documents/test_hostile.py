@@ -163,8 +163,8 @@ def test_a_server_leaves_the_reading_of_documents_to_the_first_search(tmp_path, 
     (tmp_path / "slow.pdf").write_bytes(b"%PDF-1.7")
     wish = AcquisitionInput("market_size", "x")
     options = {"registry": registry(), "environment": {"REPLAN_HOME": str(tmp_path / "home")}, "config": UserConfig()}
-    prepared = prepare_to_acquire(wish, str(tmp_path), "simulated:exact", **options, reads=False)
+    prepared = prepare_to_acquire(wish, str(tmp_path), "quoting:", **options, reads=False)
     assert prepared.request.pinned.search == {"folder": str(tmp_path)}
     assert prepared.remarks == ()
     with pytest.raises(AssertionError, match="a document was read"):
-        prepare_to_acquire(wish, str(tmp_path), "simulated:exact", **options)
+        prepare_to_acquire(wish, str(tmp_path), "quoting:", **options)

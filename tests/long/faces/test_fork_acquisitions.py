@@ -15,7 +15,7 @@ PATH, OTHER = "segment.win_rate", "8 %"
 async def acquired(folder):
     options = {
         "docs": ROOT / "docs" / "examples" / "market",
-        "model": "simulated:exact",
+        "model": "quoting:",
         "given": GIVEN,
         "home": folder / "home",
     }

@@ -193,7 +193,7 @@ async def of_other_kinds(web, workspace):
     """Begin an acquisition and an execution that wait for a person; return their ids."""
     options = {"registry": web.engine.registry, "environment": os.environ}
     wish = AcquisitionInput(goal="EV charging stations in Portugal", profile="market_size")
-    acquisition = prepare_to_acquire(wish, str(ROOT / "docs" / "examples" / "market"), "simulated:exact", **options)
+    acquisition = prepare_to_acquire(wish, str(ROOT / "docs" / "examples" / "market"), "quoting:", **options)
     example = example_named("repair")
     example.copy_project(workspace)
     chosen = ExecutionOptions(tools=example.tools, workspace=str(workspace), approval="each", workflow="single")

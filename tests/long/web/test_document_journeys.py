@@ -67,7 +67,7 @@ async def test_the_source_of_a_value_opens_at_its_passage_in_each_format(process
         person = await person_of(process, browser, web)
         options = {"registry": web.engine.registry, "environment": os.environ}
         wish = AcquisitionInput(goal="Costs", profile=str(profile))
-        run = await web.engine.admit(prepare_to_acquire(wish, str(docs), "simulated:exact", **options).request)
+        run = await web.engine.admit(prepare_to_acquire(wish, str(docs), "quoting:", **options).request)
         assert (await web.settled(run, "finished")).outcome == "success"
         for name, (place, words) in PLACES.items():
             await person.go(f"/runs/{run}")

@@ -128,7 +128,7 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan):
     async with served(tmp_path) as web:
         docs = ROOT / "docs" / "examples" / "market"
         asked = await replan(
-            "acquire", "market_size", GOAL, "--docs", docs, "-m", "simulated:exact", "--no-input", exit_codes=(6,)
+            "acquire", "market_size", GOAL, "--docs", docs, "-m", "quoting:", "--no-input", exit_codes=(6,)
         )
         run = asked["run_id"]
         page = (await web.browser.get(f"/runs/{run}")).text
@@ -162,7 +162,7 @@ async def test_the_place_of_a_value_opens_at_its_passage(tmp_path, replan):
         "  cost.insurance: {label: insurance, unit: EUR/year}\n"
     )
     async with served(tmp_path, hosts=False) as web:
-        run = (await replan("acquire", profile, "x", "--docs", docs, "-m", "simulated:exact"))["run_id"]
+        run = (await replan("acquire", profile, "x", "--docs", docs, "-m", "quoting:"))["run_id"]
         page = (await web.browser.get(f"/runs/{run}")).text
         address = f"/runs/{run}/passages/cost.insurance"
         assert f'href="{address}#quote">cost.insurance</a> <span class="dim">costs.xlsx, Table1!B2' in page
@@ -282,7 +282,7 @@ async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp
     async with served(tmp_path, hosts=False) as web:
         docs = ROOT / "docs" / "examples" / "market"
         known = [text for each in ("core.region=Portugal", "core.currency=EUR") for text in ("--set", each)]
-        words = ["--docs", docs, *known, "-m", "simulated:exact", "--no-input"]
+        words = ["--docs", docs, *known, "-m", "quoting:", "--no-input"]
         filled = await replan("acquire", "market_size", GOAL, *words, exit_codes=(0, 6))
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
         for run, text in ((filled["run_id"], GOAL), (done["run_id"], "basket")):

@@ -25,7 +25,7 @@ async def test_no_page_of_a_run_shows_the_id_of_an_attempt_or_step(tmp_path, rep
             await web.engine.resume(run)
         docs = ROOT / "docs" / "examples" / "market"
         filled = await replan(
-            "acquire", "market_size", GOAL, "--docs", docs, "-m", "simulated:exact", "--no-input", exit_codes=(0, 6)
+            "acquire", "market_size", GOAL, "--docs", docs, "-m", "quoting:", "--no-input", exit_codes=(0, 6)
         )
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
         arguments = write_tools(tmp_path, plan(step("one", "make_a", ["a"]), goals=("a",)))

@@ -2,12 +2,29 @@
 
 import click
 
-from replan.cli.command_table import LabGroup
+from replan.cli.command_table import CommandGroup, CommandRow
 from replan.cli.options import common, examples
+
+_ROWS = (
+    ("experiment", "Compare ways to plan, with their uncertainty."),
+    ("race", "Race workflows, policies and budgets on your problems."),
+    ("profile", "Measure a model, and find the settings that suit it."),
+    ("whatif", "Fold recorded runs under edited rules."),
+    ("pddl", "Plan problems in PDDL, and check plans for them."),
+)
+
+
+class LabGroup(CommandGroup):
+    """The commands below `replan lab`."""
+
+    def rows(self) -> dict[str, CommandRow]:
+        """Return the row of each command, which is in the module of its name."""
+        return {name: CommandRow(name, "", text, f"replan_lab.commands.{name}:{name}") for name, text in _ROWS}
 
 
 @click.group(
     cls=LabGroup,
+    short_help="Measure models and ways to plan: experiments, races, planners.",
     epilog=examples(
         "replan lab profile -m qwen3:8b --max-calls 600",
         "replan lab race problems/ -m qwen3:8b --max-calls 2000",

@@ -16,9 +16,9 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from replan.experiments.preparation import Installation, PreparedExperiment
-    from replan.experiments.results import ResultsFolder, Trial
-    from replan.experiments.tables import Cell, Table
+    from replan_lab.experiments.preparation import Installation, PreparedExperiment
+    from replan_lab.experiments.results import ResultsFolder, Trial
+    from replan_lab.experiments.tables import Cell, Table
 
 
 _EXPERIMENT = examples(
@@ -53,11 +53,11 @@ def experiment(
     same bytes. Exit 5: the experiment's own budget was spent first.
     """
     from replan.cli.home import registry_of
-    from replan.experiments.definition import is_about_executions
-    from replan.experiments.preparation import Installation
     from replan.setup.home_folder import locate_home
     from replan.setup.installation import data_root
     from replan.setup.settings import read_user_config
+    from replan_lab.experiments.definition import is_about_executions
+    from replan_lab.experiments.preparation import Installation
     from runtime.core.clock import SystemClock
 
     if (file is None) == (calibrate is None):
@@ -95,9 +95,9 @@ def _run_planning(
 ) -> int:
     """Run or resume an experiment about planning runs, and write its report. Return the exit code."""
     from replan.cli.terminal.console import notice
-    from replan.experiments.preparation import prepare
-    from replan.experiments.report import PAGE, write_report
-    from replan.experiments.results import ResultsFolder
+    from replan_lab.experiments.preparation import prepare
+    from replan_lab.experiments.report import PAGE, write_report
+    from replan_lab.experiments.results import ResultsFolder
 
     prepared = prepare(path, installation, skip_broken=skip_broken)
     for text in prepared.notices:
@@ -114,9 +114,9 @@ def _run_executions(
 ) -> int:
     """Run an experiment about executions from its beginning, and write its tables. Return the exit code."""
     from replan.cli.terminal.console import Ticker
-    from replan.experiments.executions import prepare_executions
-    from replan.experiments.report import write_execution_report
-    from replan.experiments.runner import run_all
+    from replan_lab.experiments.executions import prepare_executions
+    from replan_lab.experiments.report import write_execution_report
+    from replan_lab.experiments.runner import run_all
 
     prepared = prepare_executions(path, installation)
     with Ticker("trials") as ticker:
@@ -155,10 +155,10 @@ def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int 
     try:
         with Ticker("trials") as ticker:
             if prepared.simulated:
-                from replan.experiments.runner import run_simulated
+                from replan_lab.experiments.runner import run_simulated
 
                 return run_simulated(prepared, store, ticker.tick, jobs)
-            from replan.experiments.live_runner import run_live
+            from replan_lab.experiments.live_runner import run_live
 
             return trio.run(partial(run_live, prepared, store, ticker.tick, os.environ))
     except KeyboardInterrupt:
@@ -170,10 +170,9 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
     """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text
-    from replan.experiments.calibration import calibrate, judge_curves, load_calibration
-    from replan.setup.installation import data_root
+    from replan_lab.experiments.calibration import calibrate, judge_curves, load_calibration
 
-    calibration = load_calibration(data_root())
+    calibration = load_calibration()
     rows = calibrate(calibration, folder)
     fits, tests = judge_curves(calibration, folder)
     missed = sum(row["holds"] != "yes" for row in (*rows, *fits))

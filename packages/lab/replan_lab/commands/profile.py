@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from actors.planning.events import PlanningEvent
-    from replan.experiments.preparation import PreparedExperiment
-    from replan.experiments.results import ResultsFolder, Trial
-    from replan.experiments.tables import Table
-    from replan.tuning.model_profile import Fit, Measures, Preference
+    from replan_lab.experiments.preparation import PreparedExperiment
+    from replan_lab.experiments.results import ResultsFolder, Trial
+    from replan_lab.experiments.tables import Table
+    from replan_lab.tuning.model_profile import Fit, Measures, Preference
 
 _PROFILE = examples(
     "replan lab profile -m qwen3:8b --max-calls 600",
@@ -72,15 +72,15 @@ def profile(
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
     _check_limit(max_calls, max_cost)
-    from replan.cli.commands.lab.experiment import run_trials_of
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import print_json
-    from replan.experiments.preparation import Installation, prepare
-    from replan.experiments.results import ResultsFolder
     from replan.setup.home_folder import locate_home
     from replan.setup.installation import data_root
     from replan.setup.settings import read_user_config
-    from replan.tuning.model_profile import (
+    from replan_lab.commands.experiment import run_trials_of
+    from replan_lab.experiments.preparation import Installation, prepare
+    from replan_lab.experiments.results import ResultsFolder
+    from replan_lab.tuning.model_profile import (
         PLAN_STEP,
         call_keys,
         check_target,
@@ -101,7 +101,7 @@ def profile(
     folder = target.with_suffix(".profile")
     config = read_user_config(locate_home().config)
     installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
-    chosen = first_tasks(root, folder, tasks)
+    chosen = first_tasks(folder, tasks)
     keys = call_keys(compact=compact, output_tokens=output_tokens_max)
     measured = measurement_definition(chosen, model, max_calls, max_cost, tasks, keys=keys)
     prepared = prepare(write_definition(folder, measured), installation)
@@ -133,7 +133,7 @@ def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[Pla
         return [arm.lab_events(problem, seed) for arm, problem, seed in prepared.trials]
     import trio
 
-    from replan.experiments.live_runner import read_runs
+    from replan_lab.experiments.live_runner import read_runs
 
     return trio.run(read_runs, prepared, store)
 
@@ -141,7 +141,7 @@ def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[Pla
 def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
     """Yield the lines about the results of the tasks, and about the calls and money of a plan."""
     from actors.values.format import format_count
-    from replan.experiments.tables import wilson_interval
+    from replan_lab.experiments.tables import wilson_interval
     from runtime.core.ledger import MICRO
 
     plans, calls = sum(trial.passed for trial in trials), sum(trial.calls for trial in trials)
@@ -180,7 +180,7 @@ def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
 
 
 def _rows(measures: Measures) -> Table:
-    from replan.experiments.tables import share_cells
+    from replan_lab.experiments.tables import share_cells
 
     return [
         {
@@ -210,7 +210,7 @@ def _counts(trials: Sequence[Trial]) -> dict[str, object]:
 
 def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, object]:
     """Return the measures, the fit and the best settings for `--json`."""
-    from replan.experiments.tables import round_value
+    from replan_lab.experiments.tables import round_value
 
     middle, low, high = fit.first
     settings = preference.settings
@@ -234,8 +234,8 @@ def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, o
 
 def _print(rows: Table, lines: Sequence[str]) -> None:
     from actors.values.lines import line
-    from replan.cli.commands.lab.experiment import print_rows
     from replan.cli.terminal.console import out, rich_text
+    from replan_lab.commands.experiment import print_rows
 
     print_rows(rows)
     for text in lines:

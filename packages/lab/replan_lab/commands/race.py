@@ -15,8 +15,8 @@ from replan.cli.options import Invocation, common, examples, json_option, plugin
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from replan.experiments.tables import Table
-    from replan.tuning.race import EntrantStanding, Race, RaceOrder
+    from replan_lab.experiments.tables import Table
+    from replan_lab.tuning.race import EntrantStanding, Race, RaceOrder
 
 
 _RACE = examples(
@@ -94,15 +94,15 @@ def race(
     if max_calls is None and max_cost is None:
         hint = "--max-calls N or --max-cost USD bounds the whole race"
         raise UsageProblem("a race needs a limit", place="lab race", hint=hint)
-    from replan.cli.commands.lab.experiment import run_trials_of
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import notice, print_json
-    from replan.experiments.preparation import Installation
     from replan.setup.home_folder import locate_home
     from replan.setup.installation import data_root
     from replan.setup.settings import read_user_config
-    from replan.tuning.model_profile import check_target, write_tuned
-    from replan.tuning.race import CAPS, POLICIES, WORKFLOWS, Race, RaceOrder, entrants
+    from replan_lab.commands.experiment import run_trials_of
+    from replan_lab.experiments.preparation import Installation
+    from replan_lab.tuning.model_profile import check_target, write_tuned
+    from replan_lab.tuning.race import CAPS, POLICIES, WORKFLOWS, Race, RaceOrder, entrants
     from runtime.core.clock import SystemClock
 
     target, root = Path(out), data_root()
@@ -168,14 +168,14 @@ def _of_limit(order: RaceOrder) -> str:
 
 
 def _against(race: Race, winner: EntrantStanding, other: EntrantStanding) -> tuple[float, tuple[float, float]]:
-    from replan.tuning.race import difference
+    from replan_lab.tuning.race import difference
 
     return difference(race.curves[winner.entrant], winner.cap, race.curves[other.entrant], other.cap)
 
 
 def _rows(race: Race) -> Table:
     """Return all standings, those of the last rung first."""
-    from replan.experiments.tables import round_value
+    from replan_lab.experiments.tables import round_value
 
     return [
         {
@@ -193,7 +193,7 @@ def _rows(race: Race) -> Table:
 
 def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, object]:
     """Return the result of the race as `--json` prints it."""
-    from replan.experiments.tables import round_value
+    from replan_lab.experiments.tables import round_value
     from runtime.core.ledger import MICRO
 
     other = race.runner_up
@@ -222,8 +222,8 @@ def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, obje
 
 def _print(race: Race, winner: EntrantStanding, target: Path) -> None:
     from actors.values.lines import line
-    from replan.cli.commands.lab.experiment import print_rows
     from replan.cli.terminal.console import out, rich_text
+    from replan_lab.commands.experiment import print_rows
 
     print_rows(_rows(race))
     for text in _comments(race, winner):

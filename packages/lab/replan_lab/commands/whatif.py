@@ -9,12 +9,12 @@ import click
 from replan.cli.completing import complete_policy, complete_run, complete_workflow
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option, plugins_option
-from replan.whatif import LIMIT_SECONDS
+from replan_lab.whatif import LIMIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replan.whatif.differences import RunComparison
+    from replan_lab.whatif.differences import RunComparison
 
 _WHATIF = examples(
     "replan lab whatif",
@@ -68,8 +68,8 @@ def whatif(
     from replan.cli.terminal.console import print_json, show
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
-    from replan.whatif.differences import report_json, report_lines
-    from replan.whatif.query import WhatIfQuery, findings_of
+    from replan_lab.whatif.differences import report_json, report_lines
+    from replan_lab.whatif.query import WhatIfQuery, findings_of
 
     home = locate_home()
     config = read_user_config(home.config)
@@ -84,7 +84,7 @@ def whatif(
 
 
 def _exit(findings: Sequence[RunComparison]) -> Exit:
-    from replan.whatif.differences import DIFFERENT, FoldOutcome
+    from replan_lab.whatif.differences import DIFFERENT, FoldOutcome
 
     outcomes = {finding.outcome for finding in findings}
     if outcomes & {*DIFFERENT}:

@@ -1,4 +1,4 @@
-"""Bounds of what a search over the four-level pipeline can find in a simulated world. Needs `experiments` (numpy).
+"""Bounds of what a search over the four-level pipeline can find in a simulated world.
 
 The pipeline is that of the workflow `search`: strategy requires analysis and recon, plan requires all. After a rejected
 plan a planner redoes a step and all that require it, or both roots. What it may see differs:
@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from actors.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, AuthorProfile
-from actors.simulated.seeded import difficulties
-from actors.simulated.world import hard_level_probability
-from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.tables import Row, Table, round_value
+from replan_lab.experiments.preparation import PreparedExperiment
+from replan_lab.experiments.tables import Row, Table, round_value
+from replan_lab.simulated.profile import LEVELS, TOLD_MAX, UNSOLVABLE, AuthorProfile
+from replan_lab.simulated.seeded import difficulties
+from replan_lab.simulated.world import hard_level_probability
 
 NODES = 8
 """Equally likely difficulties."""

@@ -16,13 +16,14 @@ from pydantic import Field, ValidationError
 
 from actors.files.validation_errors import Config, usage_problem
 from actors.files.yaml_document import read_document
-from actors.simulated.profile import AuthorOdds, Critic
-from actors.simulated.seeded import DIFFICULTIES, difficulties, draw
-from replan.experiments.tables import Interval, Row, Table, mean_interval, round_value
-from runtime.core.errors import UsageProblem, install_command
+from replan.setup.installation import data_root
+from replan_lab.experiments.tables import Interval, Row, Table, mean_interval, round_value
+from replan_lab.simulated.profile import AuthorOdds, Critic
+from replan_lab.simulated.seeded import DIFFICULTIES, difficulties, draw
+from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from replan.experiments.likelihood import InstanceResult
+    from replan_lab.experiments.likelihood import InstanceResult
 
 COUNTS_TOLERANCE = 0.005
 """The tolerance of best-of-k from published counts against the published table; it covers rounding."""
@@ -161,9 +162,9 @@ class CrosswordTree:
         return draw(*self.words, self.visited, "critic") < share
 
 
-def load_calibration(root: Path) -> Calibration:
+def load_calibration() -> Calibration:
     """Return the shipped calibration. Raises `UsageProblem` if it is invalid."""
-    document = read_document(root / "configs" / "calibration.yaml")
+    document = read_document(data_root("replan_lab") / "configs" / "calibration.yaml")
     try:
         return Calibration.model_validate(document.value)
     except ValidationError as error:
@@ -216,13 +217,10 @@ def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
     probable parameters are true.
 
     Raises:
-        UsageProblem: the recorded curves cannot be read, or numpy and scipy are not installed.
+        UsageProblem: the recorded curves cannot be read.
     """
-    try:
-        from replan.experiments import likelihood  # noqa: PLC0415 - optional
-    except ImportError:
-        hint = install_command("experiments")
-        raise UsageProblem("numpy and scipy are not installed", place="--calibrate", hint=hint) from None
+    from replan_lab.experiments import likelihood  # noqa: PLC0415 -- scipy is slow to load
+
     fits, tests = list[Row](), list[Row]()
     rows: tuple[Dialogue | Trials, ...] = (*calibration.dialogues, *calibration.trials)
     for row in rows:
@@ -253,7 +251,7 @@ def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
 
 def read_curve(row: Dialogue | Trials, folder: Path) -> "list[InstanceResult]":
     """Return the records of a curve. Raises `UsageProblem` if they cannot be read."""
-    from replan.experiments.likelihood import InstanceResult  # noqa: PLC0415 - optional
+    from replan_lab.experiments.likelihood import InstanceResult  # noqa: PLC0415 - optional
 
     if isinstance(row, Trials):
         log = _read(folder / "reflexion_alfworld.json")[row.key]

@@ -13,9 +13,9 @@ from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
 from actors.files.yaml_document import read_document
 from actors.planning.prepare import check_problem
-from actors.simulated.profile import Share
-from actors.simulated.tool_world import Task, ToolOdds
-from actors.simulated.verdict_filter import Feedback
+from replan_lab.simulated.profile import Share
+from replan_lab.simulated.tool_world import Task, ToolOdds
+from replan_lab.simulated.verdict_filter import Feedback
 from runtime.core.errors import UsageProblem
 
 ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]

@@ -13,10 +13,9 @@ from itertools import pairwise
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
 
-from replan.experiments.definition import Experiment
-from replan.experiments.results import Trial
-from replan.experiments.tables import Row, Table, Z, is_success, mean_cells, mean_interval, round_value, share_cells
-from runtime.core.errors import UsageProblem, install_command
+from replan_lab.experiments.definition import Experiment
+from replan_lab.experiments.results import Trial
+from replan_lab.experiments.tables import Row, Table, Z, is_success, mean_cells, mean_interval, round_value, share_cells
 
 CAPTIONS: Mapping[str, str] = {
     "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
@@ -192,11 +191,8 @@ def _student_quantile(share: float, degrees: int) -> float:
 
 def _statistics() -> Any:
     """Return the module `scipy.stats`."""
-    try:
-        from scipy import stats  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
-    except ImportError:
-        hint = install_command("experiments")
-        raise UsageProblem("scipy is not installed", place="caps", hint=hint) from None
+    from scipy import stats  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow to load
+
     return stats
 
 

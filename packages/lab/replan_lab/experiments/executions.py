@@ -24,12 +24,12 @@ from actors.run.kind import Setup
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED, USER, ClarificationRequested
 from actors.run.tools import Ended, ToolRequested
 from actors.run.waits import CLOCK
-from actors.simulated.tool_world import Task, ToolOdds, ToolWorld, Ways, token_of
 from actors.values.findings import Verdict
-from replan.experiments.definition import ExecutionExperiment, load_experiment
-from replan.experiments.preparation import Installation
-from replan.experiments.results import ExecutionTrial
-from replan.experiments.simulation import START, simulate
+from replan_lab.experiments.definition import ExecutionExperiment, load_experiment
+from replan_lab.experiments.preparation import Installation
+from replan_lab.experiments.results import ExecutionTrial
+from replan_lab.experiments.simulation import START, simulate
+from replan_lab.simulated.tool_world import Task, ToolOdds, ToolWorld, Ways, token_of
 from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import Machine, Work
 from runtime.core.messages import Mailed, Woken

@@ -5,8 +5,7 @@ beta distribution, and c(k, p) the probability of call k, whose odds are those o
 
     P(solved at t) = E[c(t, p) * prod(1 - c(k, p) for k < t)],    P(unsolved in T) = E[prod(1 - c(k, p) for k <= T)].
 
-The expectation is a sum over the log-odds of p, with the mass beyond the ends kept at the ends. Needs the extra
-`experiments` (numpy, scipy).
+The expectation is a sum over the log-odds of p, with the mass beyond the ends kept at the ends.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from scipy.special import betainc, betaln  # type: ignore[import-untyped]
 from scipy.stats import chi2, ncx2  # type: ignore[import-untyped]
 
-from actors.simulated.profile import TOLD_MAX, AuthorOdds
+from replan_lab.simulated.profile import TOLD_MAX, AuthorOdds
 
 _LOGITS = np.linspace(-30.0, 30.0, 301)
 _LOG_P, _LOG_Q = -np.logaddexp(0.0, -_LOGITS), -np.logaddexp(0.0, _LOGITS)

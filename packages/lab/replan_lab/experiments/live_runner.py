@@ -8,12 +8,12 @@ import trio
 
 from actors.planning.events import PlanningEvent
 from actors.run.ending import end_exhausted_run
-from replan.experiments.definition import ExperimentProblem
-from replan.experiments.preparation import PreparedArm, PreparedExperiment
-from replan.experiments.results import CUT_SHORT, ResultsFolder, Trial, trial_from
-from replan.experiments.runner import ExperimentProgress, OnTrial
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
+from replan_lab.experiments.definition import ExperimentProblem
+from replan_lab.experiments.preparation import PreparedArm, PreparedExperiment
+from replan_lab.experiments.results import CUT_SHORT, ResultsFolder, Trial, trial_from
+from replan_lab.experiments.runner import ExperimentProgress, OnTrial
 from runtime.core.errors import RunExists, RunNotFound, UsageProblem
 from runtime.core.events import text_hash
 from runtime.core.ledger import Limit

@@ -6,7 +6,6 @@ Texts stay texts, so the viewer's fonts are used. The same data give the same by
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +51,6 @@ class Point:
     """The upper bound of the interval; the estimate itself if there is none."""
     x: float = 0.0
     """The position on the x axis of a curve."""
-
-
-def can_draw() -> bool:
-    """Return whether matplotlib is installed."""
-    return find_spec("matplotlib") is not None
 
 
 def curves(
@@ -131,8 +125,8 @@ def _width(names: Iterable[str]) -> float:
 
 def _svg(title: str, x_label: str, size: tuple[float, float], draw: "Callable[[Axes], None]", *, listed: bool) -> str:
     """Return a figure of one plot as an SVG element; with `listed` the names of its series stand beside it."""
-    from matplotlib import rc_context  # noqa: PLC0415 - optional
-    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
+    from matplotlib import rc_context  # noqa: PLC0415 -- slow to load
+    from matplotlib.figure import Figure  # noqa: PLC0415 -- slow to load
 
     with rc_context(dict(STYLE)):
         figure = Figure(figsize=size, layout="constrained")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from actors.config.loader import load_policy
-from actors.config.model_spec import SimulatedSpec, parse_model_spec, pin_model
+from actors.config.model_spec import parse_model_spec, pin_model
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import ParsedFile
 from actors.handlers.registry import Registry
@@ -19,18 +19,26 @@ from actors.policy.table import Policy
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits
 from actors.search.notation import NUMBERS, UnknownSearch, read_search
-from actors.simulated.profile import AuthorProfile, load_profile
-from actors.simulated.verdict_filter import VerdictFilter
-from actors.simulated.world import World
 from actors.values.format import title_of
 from actors.values.model_settings import KEY
-from replan.experiments.definition import Arm, Experiment, ExperimentProblem, Pipeline, load_experiment, read_problems
-from replan.experiments.results import Header, Trial, trial_from
-from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
 from replan.setup.installation import release
 from replan.setup.settings import ModelChoice, UserConfig
+from replan_lab.experiments.definition import (
+    Arm,
+    Experiment,
+    ExperimentProblem,
+    Pipeline,
+    load_experiment,
+    read_problems,
+)
+from replan_lab.experiments.results import Header, Trial, trial_from
+from replan_lab.experiments.simulation import LabSetup, simulate_run
+from replan_lab.simulated.author import profile_of
+from replan_lab.simulated.profile import AuthorProfile, load_profile
+from replan_lab.simulated.verdict_filter import VerdictFilter
+from replan_lab.simulated.world import World
 from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
 
@@ -210,8 +218,8 @@ def _model(
     try:
         model = pin_model(model)
         spec = parse_model_spec(model, place="")
-        if isinstance(spec, SimulatedSpec):
-            return ModelChoice(model, spec), load_profile(spec.profile, installation.root, place="", own=own)
+        if (profile := profile_of(spec)) is not None:
+            return ModelChoice(model, spec), load_profile(profile, place="", own=own)
         check_model(spec, installation.environment)
     except UsageProblem as problem:
         raise document.problem(_text(problem), ("models", number), problem.hint) from None

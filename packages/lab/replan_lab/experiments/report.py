@@ -1,7 +1,6 @@
 """Writes the report of an experiment: CSV tables, SVG plots, and for planning runs a static HTML page with both.
 
-The same results give the same tables, byte for byte; plots depend on the release of matplotlib. Without the extra
-`experiments` there are no plots, and the page says so.
+The same results give the same tables, byte for byte; plots depend on the release of matplotlib.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from replan.experiments.definition import ExecutionExperiment, Experiment
-from replan.experiments.equal_calls import CAPTIONS as EQUAL_CALLS
-from replan.experiments.equal_calls import equal_calls_tables
-from replan.experiments.plots import Point, can_draw, curves, points
-from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import RESULTS, ExecutionTrial, Trial, lines_of
-from replan.experiments.tables import (
+from replan_lab.experiments.definition import ExecutionExperiment, Experiment
+from replan_lab.experiments.equal_calls import CAPTIONS as EQUAL_CALLS
+from replan_lab.experiments.equal_calls import equal_calls_tables
+from replan_lab.experiments.plots import Point, curves, points
+from replan_lab.experiments.preparation import PreparedExperiment
+from replan_lab.experiments.results import RESULTS, ExecutionTrial, Trial, lines_of
+from replan_lab.experiments.tables import (
     Cell,
     Row,
     Table,
@@ -46,10 +45,6 @@ PLOTS: Mapping[str, str] = {
     "delta": "Success less that of the baseline, on the same problems and seeds. Bars are paired 95 % intervals.",
 }
 """The captions of the plots, in their order."""
-NO_PLOTS = (
-    "<p>There are no plots, because matplotlib is not installed: <code>pip install 'replan[experiments]'</code></p>"
-)
-"""The text in place of the plots without matplotlib."""
 
 
 def captions(experiment: Experiment) -> Mapping[str, str]:
@@ -68,10 +63,10 @@ def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: 
     experiment = prepared.experiment
     tables = scorecard(trials, experiment.references(), experiment.budgets) | equal_calls_tables(experiment, trials)
     if experiment.bounds:
-        from replan.experiments.bounds import add_bounds  # noqa: PLC0415 - numpy is optional
+        from replan_lab.experiments.bounds import add_bounds  # noqa: PLC0415 -- numpy is slow to load
 
         tables |= add_bounds(prepared, tables["equal_mean"])
-    plots = dict(_plots(experiment, tables["arms"], trials)) if can_draw() else {}
+    plots = dict(_plots(experiment, tables["arms"], trials))
     _write(folder, tables, plots, {PAGE: _page(prepared, tables, plots, len(trials)).encode()})
     return tables
 
@@ -81,7 +76,7 @@ def write_execution_report(
 ) -> Mapping[str, Table]:
     """Write results, tables and plots into a folder; return the tables. Raises `UsageProblem` where it cannot."""
     tables = execution_tables(experiment, trials)
-    plots = dict(_execution_plots(experiment, tables["arms"])) if can_draw() else {}
+    plots = dict(_execution_plots(experiment, tables["arms"]))
     _write(folder, tables, plots, {RESULTS: lines_of(trials)})
     return tables
 
@@ -150,7 +145,7 @@ def _point(row: Row, name: str) -> Point | None:
 
 def _page(prepared: PreparedExperiment, tables: Mapping[str, Table], plots: Mapping[str, str], done: int) -> str:
     experiment, planned = prepared.experiment, len(prepared.trials)
-    template = Template((files("replan.experiments") / PAGE).read_text(encoding="utf-8"))
+    template = Template((files("replan_lab.experiments") / PAGE).read_text(encoding="utf-8"))
     seeds, shown = experiment.seeds, captions(experiment)
     facts = {
         "Trials": f"{done:,}" if done == planned else f"{done:,} of {planned:,}: the budget is spent",
@@ -164,8 +159,7 @@ def _page(prepared: PreparedExperiment, tables: Mapping[str, Table], plots: Mapp
         facts="<dl>"
         + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
         + "</dl>",
-        plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items())
-        or NO_PLOTS,
+        plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items()),
         tables="\n".join(_table(name, tables[name], caption) for name, caption in shown.items()),
     )
 

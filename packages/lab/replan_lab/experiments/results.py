@@ -17,9 +17,9 @@ from actors.planning.events import ArtifactProduced, PlanningEvent, PlanningOutc
 from actors.planning.state import PlanningState, State
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ids import step_of
-from actors.simulated.world import World, strategy_for
-from replan.experiments.definition import ExperimentProblem
-from runtime.core.errors import UsageProblem, install_command
+from replan_lab.experiments.definition import ExperimentProblem
+from replan_lab.simulated.world import World, strategy_for
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 from runtime.models.replies import Parsed
 
@@ -251,14 +251,10 @@ def read_results(folder: Path) -> list[Trial]:
 def read_frame(folder: Path) -> Any:
     """Return the trials as a pandas DataFrame with one row each; a step's columns are named `STEP.attempts` and so on.
 
-    Raises:
-        UsageProblem: pandas is not installed (`pip install replan[experiments]`), or as `read_results`.
+    Raises as `read_results`.
     """
-    try:
-        import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
-    except ImportError:
-        hint = install_command("experiments")
-        raise UsageProblem("pandas is not installed", place="read_frame", hint=hint) from None
+    import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow to load
+
     return pd.DataFrame([dict(_columns(trial)) for trial in read_results(folder)])
 
 

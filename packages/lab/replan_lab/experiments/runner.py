@@ -8,9 +8,9 @@ from multiprocessing import get_context
 from typing import Any, Protocol, TypeVar
 
 from actors.planning.prepare import RunRequest
-from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import ResultsFolder, Trial
 from replan.setup.installation import tune
+from replan_lab.experiments.preparation import PreparedExperiment
+from replan_lab.experiments.results import ResultsFolder, Trial
 from runtime.core.ledger import MICRO, micro_limit
 
 OnTrial = Callable[[int, int], None]

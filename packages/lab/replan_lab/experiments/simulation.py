@@ -12,7 +12,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from actors.config.model_spec import SimulatedSpec
 from actors.config.step_guards import guards_of, make_step_guard
 from actors.config.workflow import TEMPLATE_GENERATORS
 from actors.guards.built_in import BUILT_IN
@@ -38,13 +37,13 @@ from actors.run.calls import Faulted, Generated, Judged, RunMessage
 from actors.run.questions import ClarificationRequested
 from actors.run.tools import Begun, ToolRequested
 from actors.run.waits import WaitRequested
-from actors.simulated.author import address, answer_in, person_answer
-from actors.simulated.plans import judged_part
-from actors.simulated.profile import AuthorProfile
-from actors.simulated.verdict_filter import VerdictFilter, score_verdict
-from actors.simulated.world import World, read_views
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
+from replan_lab.simulated.author import address, answer_in, person_answer
+from replan_lab.simulated.plans import judged_part
+from replan_lab.simulated.profile import AuthorProfile
+from replan_lab.simulated.verdict_filter import VerdictFilter, score_verdict
+from replan_lab.simulated.world import World, read_views
 from runtime.core.ledger import Limits
 from runtime.core.machine import Machine, Refused, Work, settle
 from runtime.core.messages import Mailed, Woken
@@ -231,7 +230,7 @@ class LabSetup:
 def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
     """Simulate a planning run until it ends or waits for a person; return its last state and all events."""
     world = World(setup.profile, seed, problem)
-    worker = _Planner(setup, world, setup.guards(seed), address(SimulatedSpec(setup.profile.name, seed)))
+    worker = _Planner(setup, world, setup.guards(seed), address(setup.profile.name, seed))
     first = RunStarted(at=START, run="lab", specification=problem, pinned=setup.pinned_text, limits=setup.limits)
     simulation = simulate(PLANNING, worker, first)
     return simulation.state, simulation.events

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, median, quantiles, stdev
 from typing import TypeVar
 
-from replan.experiments.definition import ExecutionExperiment
-from replan.experiments.results import ExecutionTrial, StepUse, Trial
+from replan_lab.experiments.definition import ExecutionExperiment
+from replan_lab.experiments.results import ExecutionTrial, StepUse, Trial
 from runtime.core.ledger import MICRO
 
 Cell = str | int | float | None

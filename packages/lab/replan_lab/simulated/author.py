@@ -1,7 +1,4 @@
-"""The simulated author as a model. A reply is a function of profile, seed, request id and the content of the prompt.
-
-In acquisition runs it quotes sentences that state a number, and a known share of what it writes is wrong.
-"""
+"""The simulated author as a model. A reply is a function of profile, seed, request id and the content of the prompt."""
 
 import math
 import re
@@ -13,22 +10,24 @@ from typing import Any
 import orjson
 import trio
 
-from actors.config.model_spec import SimulatedSpec
+from actors.config.model_spec import ModelSpec, PluginSpec
 from actors.guards.fields import PROBLEM_TYPES
 from actors.policy.table import CLASSIFIER, Cause
 from actors.run.ids import call_of
-from actors.simulated.acquisition import AUTHORS as ACQUISITION
-from actors.simulated.acquisition import acquisition_reply
-from actors.simulated.plans import DEFECT_STEPS, note, simulate_plan
-from actors.simulated.profile import PLAN, UNSOLVABLE, AuthorProfile
-from actors.simulated.seeded import draw, normal, pick, tag
-from actors.simulated.world import World, attempts_before, clue, read_views, strategy_for, views_text
-from runtime.core.clock import Clock
-from runtime.core.ledger import Usage
+from replan_lab.simulated.plans import DEFECT_STEPS, note, simulate_plan
+from replan_lab.simulated.profile import PLAN, UNSOLVABLE, AuthorProfile, load_profile
+from replan_lab.simulated.seeded import draw, normal, pick, tag
+from replan_lab.simulated.world import World, attempts_before, clue, read_views, strategy_for, views_text
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Price, Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 BYTES_PER_TOKEN = 4
 """How many bytes a token has: a common rule of thumb for English text and JSON."""
+PREFIX = "simulated"
+"""The prefix of its name in `--model`."""
+_NAME = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 _WORD = re.compile(r"[A-Za-z]{4,40}")
 """Matches a word of a problem that a simulated recon may name."""
 
@@ -42,7 +41,12 @@ class SimulatedModel:
     @property
     def name(self) -> str:
         """The model's name in the form of `--model`."""
-        return address(SimulatedSpec(self._profile.name, self._seed))
+        return address(self._profile.name, self._seed)
+
+    @property
+    def price(self) -> Price:
+        """The price of the model that the profile imitates."""
+        return self._profile.price
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the reply, or the fault, after its latency."""
@@ -55,9 +59,28 @@ class SimulatedModel:
         """Do nothing: the model holds no resources."""
 
 
-def address(spec: SimulatedSpec) -> str:
+def make(text: str, _: Mapping[str, str]) -> SimulatedModel:
+    """Return the model that `simulated:TEXT` names. Raises `UsageProblem`."""
+    profile, seed = _profile_and_seed(text)
+    return SimulatedModel(load_profile(profile), seed, SystemClock())
+
+
+def profile_of(spec: ModelSpec) -> str | None:
+    """Return the name of the profile of a simulated author; None for another model. Raises `UsageProblem`."""
+    return _profile_and_seed(spec.rest)[0] if isinstance(spec, PluginSpec) and spec.prefix == PREFIX else None
+
+
+def _profile_and_seed(text: str) -> tuple[str, int]:
+    matched = _NAME.fullmatch(text)
+    if matched is None:
+        cause = f"`{PREFIX}:` takes a profile and perhaps a seed"
+        raise UsageProblem(cause, place="--model", hint=f"such as {PREFIX}:base?seed=7")
+    return matched["profile"], int(matched["seed"] or 0)
+
+
+def address(profile: str, seed: int) -> str:
     """Return the argument of `--model` that names a simulated author."""
-    return f"simulated:{spec.profile}?seed={spec.seed}"
+    return f"{PREFIX}:{profile}?seed={seed}"
 
 
 @dataclass(frozen=True)
@@ -136,15 +159,11 @@ def answer_in(
     """Return the reply to a request about a known problem, and its latency in seconds."""
     profile, role = world.profile, str(material.get("role", ""))
     writer = AUTHORS.get(role) or (_part if role in profile.levels else None)
-    if writer is None and role not in ACQUISITION:
-        known = ", ".join((*AUTHORS, *sorted(ACQUISITION)))
-        message = f"the simulated author has no role {role!r}; it knows {known}, and the levels of its profile"
+    if writer is None:
+        message = f"the simulated author has no role {role!r}; it knows {', '.join(AUTHORS)}, and its profile's levels"
         return Fault(kind=FaultKind.BAD_REQUEST, message=message), 0.0
     node = call_of(request_id)  # Every try of an attempt gets the same reply.
-    if writer is None:
-        text = acquisition_text(profile, world.key, node, material)
-    else:
-        text = orjson.dumps(writer(Request(world, node, material))).decode()
+    text = orjson.dumps(writer(Request(world, node, material))).decode()
     if draw(world.key, node, "malformed") < profile.malformed:
         text = text[: len(text) // 2]
     usage = Usage(
@@ -297,32 +316,6 @@ def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
     if draw(world.key, question, "person") >= person.accuracy:
         level = _another_level(world.profile, level, world.key, question, "person")
     return f"The mistake is about {clue(level)}."
-
-
-def acquisition_text(profile: AuthorProfile, key: str, node: str, material: Mapping[str, Any]) -> str:
-    """Return the reply to a call; its random numbers are drawn from `key` and `node`."""
-    role = str(material["role"])
-    text = acquisition_reply(role, material)
-    if draw(key, node, "acquisition") >= profile.acquisition_errors:
-        return text
-    return orjson.dumps(_make_mistake(role, orjson.loads(text), draw(key, node, "error"))).decode()
-
-
-def _make_mistake(role: str, reply: dict[str, Any], chance: float) -> dict[str, Any]:
-    """Return a reply with one of the mistakes that models make in a role, by a chance from 0 to 1."""
-    first = chance < 0.5
-    match role:
-        case "acquisition_plan":
-            unknown = {**reply, "action": "search", "target_field": "no.such.field", "query": "anything"}
-            return unknown if first else {**reply, "action": "reflect", "target_field": ""}
-        case "acquisition_observe":
-            invented = [{**value, "quote": "Everybody knows this."} for value in reply["values"]]
-            altered = [{**value, "value": "123,456,789"} for value in reply["values"]]
-            return {"values": invented if first else altered}
-        case "acquisition_reflect":
-            return {**reply, "finish": False} if first else {"assessment": "as simulated"}
-        case _:
-            return {"formula": "a * b", "fields": [{"name": "a", "label": "as simulated", "unit": "parsec"}]}
 
 
 CAUSES: Mapping[str, Cause] = {

@@ -6,7 +6,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from actors.simulated.profile import Defect
+from replan_lab.simulated.profile import Defect
 
 STEPS = 6
 """The number of steps in the chain."""

@@ -11,6 +11,7 @@ from actors.config.loader import find_shipped
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
 from actors.files.yaml_document import read_document
+from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Price
 
@@ -198,8 +199,6 @@ class AuthorProfile(Config):
     """The price of a call at a level, in calls, to compare arms at equal calls; 1 for other levels."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
-    acquisition_errors: Share = 0.2
-    """The share of replies in acquisition runs that are wrong: unknown fields, invented quotes, altered values."""
     unsettled: Factor = 1.0
     """By how much the odds at a level are multiplied if the workflow has no step for it before the plan."""
     critic: Critic
@@ -266,7 +265,7 @@ def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple
         raise config_error(f"the shares add up to {total:g}, not to 1", path, "they are shares of all cases")
 
 
-def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | None = None) -> AuthorProfile:
+def load_profile(name: str, *, place: str = "--model", own: Path | None = None) -> AuthorProfile:
     """Return the profile of this name from the folder `own`, or else the shipped one.
 
     `place` is the flag or key that names it.
@@ -275,12 +274,12 @@ def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | N
         UsageProblem: there is no such profile, or it is invalid; with file, line and the nearest valid name.
     """
     try:
-        document = _document(name, root, own)
+        document = _document(name, own)
     except UsageProblem as problem:
         raise UsageProblem(problem.cause, place=problem.place or place, hint=problem.hint) from None
     value = document.value
     if isinstance(value, dict) and (wanted := value.get("based_on")) is not None:
-        base = _document(str(wanted), root, own)
+        base = _document(str(wanted), own)
         if not isinstance(base.value, dict) or "based_on" in base.value:
             cause = f"{wanted!r} is itself based on another profile, or is none"
             raise document.problem(cause, ("based_on",), "name a profile without `based_on`")
@@ -294,7 +293,7 @@ def load_profile(name: str, root: Path, *, place: str = "--model", own: Path | N
     return profile
 
 
-def _document(name: str, root: Path, own: Path | None) -> ParsedFile:
+def _document(name: str, own: Path | None) -> ParsedFile:
     if own is not None and (own / f"{name}.yaml").is_file():
         return read_document(own / f"{name}.yaml")
-    return read_document(find_shipped(name, root / "configs" / "profiles", "profile", ()))
+    return read_document(find_shipped(name, data_root("replan_lab") / "configs" / "profiles", "profile", ()))

@@ -13,9 +13,9 @@ from pydantic import Field, StringConstraints
 
 from actors.files.validation_errors import Config
 from actors.run.tools import ToolOutcome
-from actors.simulated.profile import Share
-from actors.simulated.seeded import draw
 from actors.tools.uses import ToolSet, ToolUse
+from replan_lab.simulated.profile import Share
+from replan_lab.simulated.seeded import draw
 
 START = "start"
 """The token that holds at the beginning."""

@@ -13,12 +13,12 @@ import orjson
 from actors.config.workflow import PLAN_GUARDS
 from actors.guards.plan_medium import make as plan_medium
 from actors.guards.port import Guard, GuardFactory, definition_of
-from actors.simulated.plans import DEFECT_STEPS, simulate_plan
-from actors.simulated.profile import PLAN, AuthorProfile
-from actors.simulated.seeded import draw, pick
-from actors.simulated.world import World, clue, read_views
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from replan_lab.simulated.plans import DEFECT_STEPS, simulate_plan
+from replan_lab.simulated.profile import PLAN, AuthorProfile
+from replan_lab.simulated.seeded import draw, pick
+from replan_lab.simulated.world import World, clue, read_views
 from runtime.core.events import text_hash
 from runtime.models.replies import Unreadable
 

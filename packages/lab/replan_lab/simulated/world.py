@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 
 from actors.guards.fields import PROBLEM_TYPES, STRATEGIES
-from actors.simulated.profile import PLAN, UNSOLVABLE, AuthorOdds, AuthorProfile
-from actors.simulated.seeded import QUANTILES, beta_quantile, count_in, draw, odds, pick_at, probability, stratum
+from replan_lab.simulated.profile import PLAN, UNSOLVABLE, AuthorOdds, AuthorProfile
+from replan_lab.simulated.seeded import QUANTILES, beta_quantile, count_in, draw, odds, pick_at, probability, stratum
 from runtime.core.events import text_hash
 
 _VIEW = re.compile(r"view:([a-z][a-z0-9_]*)=(\d+)")

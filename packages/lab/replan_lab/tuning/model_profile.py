@@ -1,9 +1,8 @@
 """The profile of a model: its results on shipped tasks, and the settings that do best in a simulation fitted to them.
 
 The tasks are planned once with the workflow `search`. The odds of the simulated author are fitted to the attempts until
-a plan was accepted (`replan/experiments/likelihood.py`); what the runs cannot say, such as at which step the problems
-are hard, stays as in the profile `base`. Draws of the posterior are worlds in which the settings are compared. Needs
-the extra `experiments` (numpy, scipy).
+a plan was accepted (`replan_lab.experiments.likelihood`); what the runs cannot say, such as at which step the problems
+are hard, stays as in the profile `base`. Draws of the posterior are worlds in which the settings are compared.
 """
 
 import json
@@ -20,10 +19,11 @@ import yaml
 from actors.config.loader import read_workflow
 from actors.planning.events import PlanningEvent, VerdictReached
 from actors.run.ids import step_of
-from replan.experiments.equal_calls import Curve, curves_of
-from replan.experiments.likelihood import InstanceResult, odds_of, posterior_draws
-from replan.experiments.preparation import PROFILES, PreparedExperiment
-from replan.experiments.results import Trial
+from replan.setup.installation import data_root
+from replan_lab.experiments.equal_calls import Curve, curves_of
+from replan_lab.experiments.likelihood import InstanceResult, odds_of, posterior_draws
+from replan_lab.experiments.preparation import PROFILES, PreparedExperiment
+from replan_lab.experiments.results import Trial
 from runtime.core.errors import UsageProblem
 
 FORM_FAMILIES = ("reply", "field")
@@ -323,11 +323,12 @@ def write_definition(folder: Path, value: Mapping[str, Any], fit: Fit | None = N
     return path
 
 
-def first_tasks(root: Path, folder: Path, count: int) -> Path:
+def first_tasks(folder: Path, count: int) -> Path:
     """Return a file with the first tasks of each category, `count` in all. Raises `UsageProblem`."""
-    lines = (root / TASKS).read_text(encoding="utf-8").splitlines()
+    shipped = data_root("replan_lab") / TASKS
+    lines = shipped.read_text(encoding="utf-8").splitlines()
     if count >= len(lines):
-        return root / TASKS
+        return shipped
     by_category = dict[str, list[str]]()
     for line in lines:
         by_category.setdefault(json.loads(line)["category"], []).append(line)

@@ -17,12 +17,13 @@ from typing import Any
 import yaml
 
 from actors.config.loader import find_named, load_policy, read_workflow
-from actors.config.model_spec import SimulatedSpec, parse_model_spec, pin_model
-from replan.experiments.definition import DIVIDES_CALLS
-from replan.experiments.equal_calls import Curve, curves_of
-from replan.experiments.preparation import Installation, PreparedExperiment, prepare
-from replan.experiments.results import CUT_SHORT, ResultsFolder, Trial
-from replan.experiments.tables import Interval, mean_interval, wilson_interval
+from actors.config.model_spec import parse_model_spec, pin_model
+from replan_lab.experiments.definition import DIVIDES_CALLS
+from replan_lab.experiments.equal_calls import Curve, curves_of
+from replan_lab.experiments.preparation import Installation, PreparedExperiment, prepare
+from replan_lab.experiments.results import CUT_SHORT, ResultsFolder, Trial
+from replan_lab.experiments.tables import Interval, mean_interval, wilson_interval
+from replan_lab.simulated.author import profile_of
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO, micro_limit
 
@@ -318,7 +319,7 @@ def _check_limit(order: RaceOrder) -> None:
     if order.calls is None and order.usd is None:
         hint = "--max-calls N or --max-cost USD bounds the whole race"
         raise UsageProblem("a race has no limit", place="lab race", hint=hint)
-    if order.calls is None and isinstance(parse_model_spec(pin_model(order.model)), SimulatedSpec):
+    if order.calls is None and profile_of(parse_model_spec(pin_model(order.model))) is not None:
         raise UsageProblem("a simulated model costs nothing", place="--max-cost", hint="limit --max-calls")
 
 

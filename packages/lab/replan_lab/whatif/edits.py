@@ -23,7 +23,7 @@ from actors.run.calls import Judged
 from actors.run.ids import is_child
 from actors.search.notation import read_search
 from actors.values.findings import Verdict, limit_verdict
-from replan.whatif.differences import EditedRules
+from replan_lab.whatif.differences import EditedRules
 from runtime.core.errors import UsageProblem
 
 

@@ -14,7 +14,7 @@ from actors.run.fork_event import Forked
 from actors.run.kind import Kind
 from actors.run.parking import RunResumed
 from actors.search.progress import Phase
-from replan.whatif.differences import (
+from replan_lab.whatif.differences import (
     NOTHING,
     EditedRules,
     FoldOutcome,
@@ -24,14 +24,14 @@ from replan.whatif.differences import (
     mark_program,
     reason_of,
 )
-from replan.whatif.recorded_messages import (
+from replan_lab.whatif.recorded_messages import (
     is_pause,
     may_come_from_outside,
     may_follow_a_fact,
     message_of,
     verdict_message,
 )
-from replan.whatif.recorded_run import PlacedEvent, RecordedRun
+from replan_lab.whatif.recorded_run import PlacedEvent, RecordedRun
 from runtime.core.errors import MachineRunsAway
 from runtime.core.machine import Refused, settle
 

@@ -9,22 +9,25 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
 import orjson
 
-from replan.whatif.differences import FoldOutcome, RunComparison
-from replan.whatif.edits import EditRequest
-from replan.whatif.recorded_run import StoredRun
+from replan_lab.whatif.differences import FoldOutcome, RunComparison
+from replan_lab.whatif.edits import EditRequest
+from replan_lab.whatif.recorded_run import StoredRun
 from runtime.core.errors import UsageProblem
 
 QUEUED_MAX = 16
 """How many runs are read ahead for each process."""
 START_SECONDS = 60.0
 """The time limit of the start of a process, in which plug-ins are loaded."""
-WORKER = Path("replan") / "whatif" / "worker.py"
+PACKAGE = Path("packages") / "lab"
+"""The folder of the laboratory in a checkout."""
+WORKER = PACKAGE / "replan_lab" / "whatif" / "worker.py"
 """The file that a checkout must have."""
 
 
@@ -40,7 +43,7 @@ class Checkout:
     @classmethod
     def own(cls) -> "Checkout":
         """Return this program."""
-        return cls(Path(__file__).resolve().parents[2])
+        return cls(Path(str(files("replan"))).resolve().parent)
 
     @classmethod
     def at(cls, folder: str) -> "Checkout":
@@ -128,8 +131,9 @@ class _Worker:
 
     def __init__(self, checkout: Checkout, first: bytes) -> None:
         """Start it. Raises `UsageProblem` for an edit that it cannot use, or where it does not start."""
-        environment = {**os.environ, "PYTHONPATH": str(checkout.root)}
-        command = [checkout.python, "-m", "replan.whatif.worker"]
+        paths = os.pathsep.join((str(checkout.root), str(checkout.root / PACKAGE)))
+        environment = {**os.environ, "PYTHONPATH": paths}
+        command = [checkout.python, "-m", "replan_lab.whatif.worker"]
         self._process = subprocess.Popen(  # noqa: S603 -- this program, or one that the user names
             command, cwd=checkout.root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

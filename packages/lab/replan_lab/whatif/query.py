@@ -4,19 +4,24 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import trio
+
+from replan.api.loops import blocking_form, run_in_any_loop
+from replan.api.options import Home, environment_of
 from replan.runs.run_ids import ALL, find_run
 from replan.setup.home_folder import USE_ANOTHER_HOME, database_url, journal_url, locate_home
-from replan.setup.settings import UserConfig
-from replan.whatif import LIMIT_SECONDS
-from replan.whatif.differences import FoldOutcome, RunComparison
-from replan.whatif.edits import EditRequest
-from replan.whatif.processes import Checkout, fold_all
-from replan.whatif.recorded_run import StoredRun
+from replan.setup.settings import UserConfig, read_user_config
+from replan_lab.whatif import LIMIT_SECONDS
+from replan_lab.whatif.differences import FoldOutcome, RunComparison
+from replan_lab.whatif.edits import EditRequest
+from replan_lab.whatif.processes import Checkout, fold_all
+from replan_lab.whatif.recorded_run import StoredRun
 from runtime.core.daily_budget import HomeBudget
-from runtime.core.errors import JournalError, RunNotFound
+from runtime.core.errors import JournalError, RunNotFound, UsageProblem
 from runtime.journal.port import RunRow
 from runtime.open_offline import open_raw
 
@@ -123,3 +128,42 @@ def _read_stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str])
                 unread[run] = str(copy)
             else:
                 yield StoredRun.of(copy)
+
+
+async def awhatif(
+    *runs: str,
+    workflow: Path | str | None = None,
+    guards: Sequence[str] = (),
+    policy: Path | str | None = None,
+    release: Path | str | None = None,
+    plugins: Sequence[Path | str] = (),
+    time_limit: float = LIMIT_SECONDS,
+    home: Home = None,
+) -> tuple[RunComparison, ...]:
+    """Fold recorded runs under an edited workflow, guard, policy or program; return a comparison for each run.
+
+    Waiting runs come first.
+
+    `runs` are ids, none for all; `workflow` and `policy` are shipped names or files. `guards` have the form `NAME` or
+    `STEP=NAME`. `release` is the folder of another checkout. `plugins` are files beside those of the home's settings.
+    `time_limit` is in seconds for one run. A guard that raises or does not end is the outcome `failed` of its run.
+    Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    """
+    if isinstance(guards, str) or isinstance(plugins, str):
+        raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")
+    if not 0.1 <= time_limit < float("inf"):
+        raise UsageProblem("should be at least 0.1 seconds, and finite", place="time_limit")
+    environment = environment_of(home)
+    place = locate_home(environment)
+    config = read_user_config(place.config)
+    files = (*(str(place.config.parent / name) for name in config.plugins), *map(str, plugins))
+    asked = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
+    work = partial(trio.to_thread.run_sync, partial(findings_of, asked, config, environment))
+    return tuple(await run_in_any_loop(work))
+
+
+whatif = blocking_form(awhatif)
+
+
+def _text(value: Path | str | None) -> str | None:
+    return None if value is None else str(value)

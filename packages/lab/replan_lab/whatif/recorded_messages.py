@@ -15,7 +15,7 @@ from actors.run.parking import RunParked, RunResumed
 from actors.run.tools import Begun, Checked, Ended, ToolFinished, ToolProcessEnded, ToolStarted
 from actors.run.waits import HOME_BUDGET, PROVIDER, Started, TimedEvent, WaitEnded, WaitRequested
 from actors.values.findings import Verdict
-from replan.whatif.recorded_run import PlacedEvent
+from replan_lab.whatif.recorded_run import PlacedEvent
 from runtime.core.ledger import ZERO, Amount, Usage
 from runtime.core.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.journal.port import InboxItem

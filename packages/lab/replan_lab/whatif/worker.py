@@ -1,4 +1,4 @@
-"""The process that folds: `python -m replan.whatif.worker`, driven over pipes by `replan.whatif.processes`.
+"""The process that folds: `python -m replan_lab.whatif.worker`, driven over pipes by `replan_lab.whatif.processes`.
 
 It is a separate process, so that a guard that never ends can be killed, and so that another checkout can be run. The
 first line of its input is the edit, and each further line is a run. It writes one line of JSON for each input line.
@@ -14,10 +14,10 @@ import orjson
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
-from replan.whatif.differences import EditedRules, FoldOutcome, RunComparison
-from replan.whatif.edits import EditRequest, rules_for
-from replan.whatif.fold import compare_run
-from replan.whatif.recorded_run import StoredRun
+from replan_lab.whatif.differences import EditedRules, FoldOutcome, RunComparison
+from replan_lab.whatif.edits import EditRequest, rules_for
+from replan_lab.whatif.fold import compare_run
+from replan_lab.whatif.recorded_run import StoredRun
 from runtime.core.errors import JournalError, UsageProblem
 
 

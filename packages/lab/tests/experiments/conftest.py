@@ -5,10 +5,10 @@ from functools import partial
 import pytest
 import yaml
 
-from replan.experiments.preparation import Installation, prepare
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
+from replan_lab.experiments.preparation import Installation, prepare
 
 PROBLEM = data_root() / "configs" / "problems" / "login_timeout.md"
 SMALL = {

@@ -4,11 +4,11 @@ from statistics import NormalDist
 
 import pytest
 
-from replan.experiments.definition import DIVIDES_CALLS
-from replan.experiments.equal_calls import equal_calls_tables
-from replan.experiments.results import ResultsFolder, Trial
-from replan.experiments.runner import run_simulated
-from replan.experiments.tables import mean_interval
+from replan_lab.experiments.definition import DIVIDES_CALLS
+from replan_lab.experiments.equal_calls import equal_calls_tables
+from replan_lab.experiments.results import ResultsFolder, Trial
+from replan_lab.experiments.runner import run_simulated
+from replan_lab.experiments.tables import mean_interval
 from runtime.core.errors import UsageProblem
 
 CAPS = {"caps": [5, 10, 20], "baseline_cap": 10, "searches": ["depth_first", "restart"]}

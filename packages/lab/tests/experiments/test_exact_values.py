@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from actors.simulated.profile import LEVELS
+from replan_lab.simulated.profile import LEVELS
 
 TRIALS = int(os.environ.get("REPLAN_TRIALS", "50"))
 """Trials in each comparison; `make soak` has a thousand."""

@@ -9,14 +9,14 @@ import yaml
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.experiments.definition import is_about_executions
-from replan.experiments.executions import prepare_executions
-from replan.experiments.preparation import Installation
-from replan.experiments.results import RESULTS
-from replan.experiments.runner import run_all
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
+from replan_lab.experiments.definition import is_about_executions
+from replan_lab.experiments.executions import prepare_executions
+from replan_lab.experiments.preparation import Installation
+from replan_lab.experiments.results import RESULTS
+from replan_lab.experiments.runner import run_all
 from runtime.core.errors import UsageProblem
 
 COMMITTED = data_root() / "docs" / "experiments"

@@ -8,14 +8,14 @@ import pytest
 from actors.config.model_spec import parse_model_spec
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
-from actors.simulated.profile import load_profile
-from actors.simulated.verdict_filter import VerdictFilter
-from replan.experiments.simulation import LabSetup, simulate_run
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
+from replan_lab.experiments.simulation import LabSetup, simulate_run
+from replan_lab.simulated.profile import load_profile
+from replan_lab.simulated.verdict_filter import VerdictFilter
 from runtime.core.clock import TrioClock
 from runtime.journal.memory import open_memory
 
@@ -36,7 +36,7 @@ TRIALS = int(os.environ.get("REPLAN_TRIALS", "2"))
 
 def make_setup(workflow, search, filter_options, seed, name="base"):
     """Return the setup of a simulated run, the request of the same real run, and the registry of the latter."""
-    known, profile = registry({}, {}), load_profile(name, data_root())
+    known, profile = registry({}, {}), load_profile(name)
     model = f"simulated:{name}?seed={seed}"
     request = prepare_run(
         PROBLEM,

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from replan.experiments.live_runner import RUNS, run_live
-from replan.experiments.results import RESULTS, ResultsFolder
 from replan.runs.engine import Engine
+from replan_lab.experiments.live_runner import RUNS, run_live
+from replan_lab.experiments.results import RESULTS, ResultsFolder
 from runtime.core.errors import UsageProblem
 from tests.support.openai_server import Answer, serve
 

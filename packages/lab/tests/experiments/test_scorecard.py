@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from replan.experiments.results import StepUse, Trial
-from replan.experiments.tables import mean_interval, ratio_interval, scorecard, wilson_interval
+from replan_lab.experiments.results import StepUse, Trial
+from replan_lab.experiments.tables import mean_interval, ratio_interval, scorecard, wilson_interval
 
 
 def trial(arm="search", seed=0, *, solved=True, passed=None, calls=4, **more):

@@ -7,13 +7,14 @@ import pytest
 
 from actors.guards.built_in import BUILT_IN
 from actors.policy.table import CLASSIFIER
-from actors.simulated.author import AUTHORS, answer, person_answer
-from actors.simulated.plans import DEFECT_STEPS, simulate_plan
-from actors.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect, load_profile
-from actors.simulated.seeded import QUANTILES, beta_quantile, draw, pick
-from actors.simulated.world import World, clue, read_views, strategy_for, views_text
 from actors.values.artifacts import Artifact, Context
 from replan.setup.installation import data_root
+from replan_lab.simulated.author import AUTHORS, answer, make, person_answer
+from replan_lab.simulated.plans import DEFECT_STEPS, simulate_plan
+from replan_lab.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect, load_profile
+from replan_lab.simulated.seeded import QUANTILES, beta_quantile, draw, pick
+from replan_lab.simulated.world import World, clue, read_views, strategy_for, views_text
+from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, FaultKind
 from tests.contracts.model import request
 
@@ -264,3 +265,14 @@ def test_a_classifier_and_a_person_are_right_at_their_accuracy(accuracy):
     unsolvable = helped.causes[UNSOLVABLE]
     assert abs(right_causes / count - (unsolvable + (1 - unsolvable) * accuracy / 100)) < 0.06
     assert abs(right_answers / count - accuracy / 100) < 0.06
+
+
+@pytest.mark.parametrize("text", ["", "Typical", "typical?seed=-1", "typical?seeds=1"])
+def test_a_name_that_is_no_profile_with_a_seed_is_refused(text):
+    with pytest.raises(UsageProblem, match="takes a profile and perhaps a seed"):
+        make(text, {})
+
+
+def test_the_model_is_as_dear_as_the_one_that_its_profile_imitates():
+    model = make("base?seed=3", {})
+    assert (model.name, model.price) == ("simulated:base?seed=3", load_profile("base").price)

@@ -3,10 +3,10 @@
 import pytest
 import yaml
 
-from actors.simulated.profile import LEVELS, UNSOLVABLE, AuthorOdds, Critic, load_profile
-from actors.simulated.seeded import DIFFICULTIES, difficulties
-from replan.experiments.calibration import CrosswordTree, best_of
 from replan.setup.installation import data_root
+from replan_lab.experiments.calibration import CrosswordTree, best_of
+from replan_lab.simulated.profile import LEVELS, UNSOLVABLE, AuthorOdds, Critic, load_profile
+from replan_lab.simulated.seeded import DIFFICULTIES, difficulties
 from runtime.core.errors import UsageProblem
 
 SHIPPED = sorted(path.stem for path in (data_root() / "configs" / "profiles").glob("*.yaml"))
@@ -28,25 +28,25 @@ def written(tmp_path, **value):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_profile_loads_under_its_name(name):
-    assert load_profile(name, data_root()).name == name
+    assert load_profile(name).name == name
 
 
 def test_the_profiles_of_the_laboratory_are_found_beside_its_experiments_only():
     for path in LABORATORY.glob("*.yaml"):
-        assert load_profile(path.stem, data_root(), own=LABORATORY).name == path.stem
+        assert load_profile(path.stem, own=LABORATORY).name == path.stem
         with pytest.raises(UsageProblem, match="unknown profile"):
-            load_profile(path.stem, data_root())
+            load_profile(path.stem)
 
 
 def test_a_profile_beside_an_experiment_is_taken_before_a_shipped_one(tmp_path):
     folder = written(tmp_path, name="deaf", description="d", based_on="base", easy=0.5) / "configs" / "profiles"
-    assert load_profile("deaf", data_root(), own=folder).easy == 0.5
+    assert load_profile("deaf", own=folder).easy == 0.5
 
 
 def test_the_four_worlds_differ_from_the_base_in_their_causes_only():
-    base = load_profile("base", data_root()).model_dump()
+    base = load_profile("base").model_dump()
     for name in ("plan_level", "strategy_level", "analysis_level", "unsolvable"):
-        world = load_profile(name, data_root()).model_dump()
+        world = load_profile(name).model_dump()
         assert {key for key in world if world[key] != base[key]} == {"name", "description", "causes", "based_on"}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from actors.execution.replan_rules import guard_of, prove
 from actors.run.tools import ToolOutcome
-from actors.simulated.tool_world import Task, ToolOdds, ToolWorld, Ways, token_of
+from replan_lab.simulated.tool_world import Task, ToolOdds, ToolWorld, Ways, token_of
 
 TASK = Task(goals=2, steps=2, ways=3, attempts=2)
 CALLS = 2_000

@@ -5,17 +5,17 @@ from functools import cache
 
 import pytest
 
-from actors.simulated.author import answer
-from actors.simulated.profile import GuardErrors, load_profile
-from actors.simulated.world import World, attempt_before, attempts_before, clue, read_views, views_text
-from replan.experiments.equal_calls import cost_in_calls
-from replan.experiments.preparation import Installation, prepare
+from packages.lab.tests.simulated.test_profile import own
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
+from replan_lab.experiments.equal_calls import cost_in_calls
+from replan_lab.experiments.preparation import Installation, prepare
+from replan_lab.simulated.author import answer
+from replan_lab.simulated.profile import GuardErrors, load_profile
+from replan_lab.simulated.world import World, attempt_before, attempts_before, clue, read_views, views_text
 from runtime.core.errors import UsageProblem
 from tests.contracts.model import request
-from tests.simulated.test_profile import own
 
 PROBLEM = "The login page times out after the second attempt, when every session store answers slowly."
 FILE = data_root() / "docs" / "experiments" / "full" / "all_worlds.yaml"

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.simulated.plans import simulate_plan
-from actors.simulated.profile import Defect
-from actors.simulated.verdict_filter import COMPARING, VerdictFilter, score_verdict
-from actors.simulated.world import World, views_text
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
-from tests.simulated.test_author import PROBLEM, profile
+from packages.lab.tests.simulated.test_author import PROBLEM, profile
+from replan_lab.simulated.plans import simulate_plan
+from replan_lab.simulated.profile import Defect
+from replan_lab.simulated.verdict_filter import COMPARING, VerdictFilter, score_verdict
+from replan_lab.simulated.world import World, views_text
 
 SOUND, BROKEN = simulate_plan("g"), simulate_plan("g", Defect.GOAL, "clue_abc123")
 

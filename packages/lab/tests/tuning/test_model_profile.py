@@ -6,13 +6,13 @@ from collections import Counter
 import pytest
 
 from actors.config.loader import read_workflow
-from replan.experiments.preparation import Installation, prepare
-from replan.experiments.runner import run_all
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.tuning import model_profile
-from replan.tuning.model_profile import (
+from replan_lab.experiments.preparation import Installation, prepare
+from replan_lab.experiments.runner import run_all
+from replan_lab.tuning import model_profile
+from replan_lab.tuning.model_profile import (
     PLANS_MIN,
     SETTINGS,
     TASKS,
@@ -47,10 +47,10 @@ def test_the_tasks_are_sixty_readable_problems_of_five_categories():
 
 
 def test_fewer_tasks_are_spread_over_all_categories(tmp_path):
-    path = first_tasks(ROOT, tmp_path / "new", 10)
+    path = first_tasks(tmp_path / "new", 10)
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert sorted(Counter(row["category"] for row in rows).values()) == [2, 2, 2, 2, 2]
-    assert first_tasks(ROOT, tmp_path, TASKS_MAX) == ROOT / TASKS
+    assert first_tasks(tmp_path, TASKS_MAX) == ROOT / TASKS
 
 
 def test_feedback_that_helps_has_a_factor_above_one_and_useless_feedback_has_not():
@@ -89,7 +89,7 @@ def test_a_limit_of_calls_is_shared_by_the_tasks_and_one_that_is_too_small_is_re
 )
 def test_the_preferred_settings_do_best_and_are_a_workflow_that_loads(tmp_path, monkeypatch, records, policies):
     monkeypatch.setattr(model_profile, "WORLDS", 2)
-    tasks = first_tasks(ROOT, tmp_path, 10)
+    tasks = first_tasks(tmp_path, 10)
     fit = fit_profile(measures_of(*records))
     installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
     prepared = prepare(write_definition(tmp_path, comparison_definition(tasks, fit), fit), installation)

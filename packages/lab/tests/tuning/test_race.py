@@ -6,15 +6,16 @@ from dataclasses import replace
 import pytest
 import trio
 
-from replan.experiments.equal_calls import Curve
-from replan.experiments.live_runner import run_live
-from replan.experiments.preparation import Installation
-from replan.experiments.results import CUT_SHORT, Trial
-from replan.experiments.runner import run_simulated
+from packages.lab.tests.experiments.test_live_runner import PLAN
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.tuning.race import (
+from replan_lab.experiments.equal_calls import Curve
+from replan_lab.experiments.live_runner import run_live
+from replan_lab.experiments.preparation import Installation
+from replan_lab.experiments.results import CUT_SHORT, Trial
+from replan_lab.experiments.runner import run_simulated
+from replan_lab.tuning.race import (
     EntrantStanding,
     Race,
     RaceOrder,
@@ -26,7 +27,6 @@ from replan.tuning.race import (
     survivors,
 )
 from runtime.core.errors import UsageProblem
-from tests.experiments.test_live_runner import PLAN
 from tests.support.openai_server import Answer, serve
 
 ROOT = data_root()

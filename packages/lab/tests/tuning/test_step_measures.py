@@ -2,7 +2,7 @@
 
 from actors.planning.events import VerdictReached
 from actors.values.findings import Finding, Verdict
-from replan.tuning.model_profile import AttemptsUntilPlan, StepMeasure, measure_steps
+from replan_lab.tuning.model_profile import AttemptsUntilPlan, StepMeasure, measure_steps
 
 
 def judged(node, *codes):

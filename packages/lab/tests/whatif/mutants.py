@@ -1,6 +1,6 @@
 """Plants mutants in the decisions and compares what `whatif` names with the record that really changes.
 
-    python -m tests.whatif.mutants [--seed N] [--count N] [--out FILE]        as `make whatif-mutants` does
+    python -m packages.lab.tests.whatif.mutants [--seed N] [--count N] [--out FILE]        as `make whatif-mutants` does
 
 It plants `--count` random mutants, and those that `make mutants` has published, where the code is still the same. A
 mutant is one changed place (`tests.mutants.sites`) in a copy of the packages. The histories are recorded by the
@@ -22,8 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
+from packages.lab.tests.whatif.recordings import histories
 from tests.mutants.sites import sites
-from tests.whatif.recordings import histories
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("planning", "policy", "run", "search", "execution", "acquisition")
@@ -38,10 +38,10 @@ LIMIT_SECONDS = 120
 """The time limit of one mutant, which may never end."""
 CHILD = """
 import json, pickle, sys
-from replan.whatif.differences import EditedRules
-from replan.whatif.fold import compare_run
+from replan_lab.whatif.differences import EditedRules
+from replan_lab.whatif.fold import compare_run
 from replan.setup.kinds import Kinds
-from tests.whatif.recordings import Played
+from packages.lab.tests.whatif.recordings import Played
 kinds, rows = Kinds(), []
 for name, kind, appends in pickle.load(open(sys.argv[1], "rb")):
     played = Played(name, kinds.named(kind), appends)

@@ -10,7 +10,7 @@ from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.machine import RunMachine
 from actors.run.waits import Started
-from replan.whatif.recorded_run import PlacedEvent, RecordedRun
+from replan_lab.whatif.recorded_run import PlacedEvent, RecordedRun
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed
 from runtime.journal.port import InboxItem

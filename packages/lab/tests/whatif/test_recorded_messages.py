@@ -1,8 +1,8 @@
 """A recorded end of a tool's call is made into the message that it came from, with all that it says."""
 
 from actors.run.tools import OpenTool, ToolCost, ToolFinished, ToolOutcome, ToolRequested, accept
-from replan.whatif.recorded_messages import message_of
-from replan.whatif.recorded_run import PlacedEvent
+from replan_lab.whatif.recorded_messages import message_of
+from replan_lab.whatif.recorded_run import PlacedEvent
 
 REQUEST = ToolRequested(node="a", tool="coder", arguments="{}", repeatable=False, timeout_seconds=1.0)
 

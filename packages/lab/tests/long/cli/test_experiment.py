@@ -8,9 +8,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from packages.lab.tests.experiments.conftest import SMALL
 from replan.cli.app import app
 from replan.setup.installation import data_root
-from tests.experiments.conftest import SMALL
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from replan.tuning import model_profile
+from replan_lab.tuning import model_profile
 from tests.cli.conftest import SCRIPT
 
 FEW = ("--tasks", "10", "--max-calls", "120", "--jobs", "1")

@@ -175,7 +175,7 @@ def test_the_program_of_another_checkout_is_named_where_it_decides_otherwise(pla
         (("--guard", "human_review"), "a person's"),
         (("--policy", "defualt"), "unknown policy"),
         (("--workflow", "serch"), "unknown workflow"),
-        (("--release", "/nonexistent"), "there is no replan/whatif/worker.py"),
+        (("--release", "/nonexistent"), "there is no packages/lab/replan_lab/whatif/worker.py"),
         (("nosuchrun",), "nosuchrun"),
     ],
 )

@@ -6,12 +6,12 @@ from functools import cache
 import pytest
 import yaml
 
-from actors.simulated.profile import AuthorOdds, load_profile
-from replan.experiments.calibration import calibrate, judge_curves, load_calibration
 from replan.setup.installation import data_root
+from replan_lab.experiments.calibration import calibrate, judge_curves, load_calibration
+from replan_lab.simulated.profile import AuthorOdds, load_profile
 from tests.support.external import FOLDER
 
-CALIBRATION = load_calibration(data_root())
+CALIBRATION = load_calibration()
 ROWS = [row.name for rows in (CALIBRATION.best_of, CALIBRATION.pruning) for row in rows]
 CURVES = FOLDER / "curves"
 BLOCKSWORLD = next(row for row in CALIBRATION.dialogues if row.name == "gpt4_blocksworld")
@@ -48,7 +48,7 @@ def test_the_held_out_half_does_not_reject_the_model_of_the_base_profile():
 
 def test_a_model_that_the_held_out_half_contradicts_is_rejected():
     """Fitted to instances that are solved at once, and held against instances that are not."""
-    from replan.experiments.likelihood import InstanceResult, held_out_p, posterior_draws  # It loads scipy.
+    from replan_lab.experiments.likelihood import InstanceResult, held_out_p, posterior_draws  # It loads scipy.
 
     easy, hard = [InstanceResult(1, solved=True)] * 25, [InstanceResult(15, solved=False)] * 25
     draws = posterior_draws(easy, 20, seed=1)
@@ -59,7 +59,7 @@ def test_a_model_that_the_held_out_half_contradicts_is_rejected():
 def test_the_profiles_with_draws_are_those_of_the_posterior():
     script = runpy.run_path(str(data_root() / "docs" / "posterior_draws.py"))
     for name, text in script["profile_files"](CURVES):
-        shipped = load_profile(name, data_root(), own=script["FOLDER"]).odds
+        shipped = load_profile(name, own=script["FOLDER"]).odds
         drawn = AuthorOdds.model_validate(yaml.safe_load(text)["odds"])
         assert shipped.model_dump() == pytest.approx(drawn.model_dump(), rel=0.02)
 
@@ -75,6 +75,6 @@ def test_a_row_can_fail():
 
 def test_the_base_profile_has_the_odds_of_the_row_that_it_names():
     rows = {row.name: row for row in CALIBRATION.dialogues}
-    base = load_profile("base", data_root())
+    base = load_profile("base")
     assert base.odds == rows["gpt4_blocksworld"].odds
     assert base.critic == CALIBRATION.pruning[0].critic

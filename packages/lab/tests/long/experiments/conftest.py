@@ -1,3 +1,3 @@
 """The fixtures of `tests/experiments`."""
 
-from tests.experiments.conftest import *  # noqa: F403
+from packages.lab.tests.experiments.conftest import *  # noqa: F403

@@ -2,14 +2,22 @@
 
 import pytest
 
-from actors.simulated.profile import load_profile
-from actors.simulated.seeded import DIFFICULTIES, difficulties
-from replan.experiments.bounds import NODES, Bound, InformedPlanner, ValueIteration, WorldLevels, bounds_of, success_at
 from replan.setup.installation import data_root
+from replan_lab.experiments.bounds import (
+    NODES,
+    Bound,
+    InformedPlanner,
+    ValueIteration,
+    WorldLevels,
+    bounds_of,
+    success_at,
+)
+from replan_lab.simulated.profile import load_profile
+from replan_lab.simulated.seeded import DIFFICULTIES, difficulties
 
 
 def pipeline(name="base", **changes):
-    return WorldLevels(load_profile(name, data_root()).model_copy(update=changes))
+    return WorldLevels(load_profile(name).model_copy(update=changes))
 
 
 def once(world):
@@ -69,7 +77,7 @@ def test_a_price_makes_planners_give_up_earlier():
 
 def test_a_world_with_other_levels_has_no_bounds():
     own = data_root() / "docs" / "experiments" / "full" / "profiles"
-    assert list(bounds_of(load_profile("chain_2", data_root(), own=own), (10,))) == []
+    assert list(bounds_of(load_profile("chain_2", own=own), (10,))) == []
 
 
 def test_a_bound_is_read_off_between_its_points():

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 import pytest
 import yaml
 
-from tests.experiments.independent_world import LEVELS, Parameters, simulate
+from packages.lab.tests.experiments.independent_world import LEVELS, Parameters, simulate
 
 TRIALS = int(os.environ.get("REPLAN_TRIALS", "20"))
 """Trials of the laboratory in each comparison; `make soak` has a thousand."""

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import runpy
 from functools import cache
 from itertools import pairwise
 
@@ -10,24 +9,26 @@ import jsonschema
 import pytest
 import yaml
 
-from replan.experiments.preparation import Installation, prepare
-from replan.experiments.report import CAPTIONS, captions, write_report
-from replan.experiments.results import RESULTS, ResultsFolder
-from replan.experiments.runner import run_simulated
 from replan.setup.config_schemas import schema_text
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
+from replan_lab.experiments.preparation import Installation, prepare
+from replan_lab.experiments.report import CAPTIONS, captions, write_report
+from replan_lab.experiments.results import RESULTS, ResultsFolder
+from replan_lab.experiments.runner import run_simulated
+from replan_lab.schemas import SCHEMAS
 
 FOLDER = data_root() / "docs" / "experiments"
 FILES = sorted(FOLDER.glob("*.yaml"))
 FULL = sorted((FOLDER / "full").glob("*.yaml"))
 TABLES = data_root() / "docs" / "experiments"
-SCHEMA = data_root() / "configs" / "schemas" / "experiment.schema.json"
+CONFIGS = data_root("replan_lab") / "configs"
+SCHEMA = CONFIGS / "schemas" / "experiment.schema.json"
 TRIAL_MS = 8.5
 """Milliseconds of a simulated trial on two cores, with its share of the report and the bounds: 7.7 were measured for
 the 493,120 trials of `make lab-full`, extrapolated from a tenth of their seeds."""
-SCHEMAS = runpy.run_path(str(data_root() / "docs" / "experiment_schemas.py"))["SCHEMAS"]
+PROFILES = [*sorted((CONFIGS / "profiles").glob("*.yaml")), *sorted((FOLDER / "full" / "profiles").glob("*.yaml"))]
 REPORTED = 1000
 """The first seed that is not for tuning."""
 
@@ -42,6 +43,14 @@ def prepared(path):
 def test_the_committed_schema_is_current(name):
     """After a change to a model: `make docs`."""
     assert (SCHEMA.parent / f"{name}.schema.json").read_text() == schema_text(SCHEMAS[name])
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
+def test_a_profile_names_its_schema_and_fits_it(path):
+    schema = CONFIGS / "schemas" / "profile.schema.json"
+    first, text = path.read_text().split("\n", 1)
+    assert (path.parent / first.removeprefix("# yaml-language-server: $schema=")).resolve() == schema
+    jsonschema.validate(yaml.safe_load(text), json.loads(schema.read_text()))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

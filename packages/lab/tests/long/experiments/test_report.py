@@ -8,13 +8,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from replan.experiments import report
-from replan.experiments.plots import Point, curves, groups, points
-from replan.experiments.report import CAPTIONS, PAGE, PLOTS, write_report
-from replan.experiments.results import ResultsFolder
-from replan.experiments.runner import run_simulated
-from replan.experiments.tables import to_csv
-from tests.experiments.conftest import prepared_in
+from packages.lab.tests.experiments.conftest import prepared_in
+from replan_lab.experiments.plots import Point, curves, groups, points
+from replan_lab.experiments.report import CAPTIONS, PAGE, PLOTS, write_report
+from replan_lab.experiments.results import ResultsFolder
+from replan_lab.experiments.runner import run_simulated
+from replan_lab.experiments.tables import to_csv
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link"}
@@ -92,10 +91,9 @@ def test_the_page_is_complete_and_self_contained(reported):
     assert "<searches>" not in text
 
 
-def test_an_interval_is_shown_in_the_cell_of_its_value(reported, monkeypatch):
+def test_an_interval_is_shown_in_the_cell_of_its_value(reported):
     """Not in its own columns: the widest table would not fit a screen or a page."""
     experiment, trials, folder = reported
-    monkeypatch.setattr(report, "can_draw", lambda: False)
     card = write_report(experiment, trials, folder)
     text = (folder / PAGE).read_text()
     assert all(
@@ -169,18 +167,6 @@ def test_lines_differ_in_their_dashes():
     assert len(named) >= 3
     assert svg.count("stroke-dasharray: 5.55,2.4") == 2
     assert svg.count("stroke-dasharray: 1.5,2.475") == 2
-
-
-def test_without_matplotlib_a_report_has_its_tables_and_says_what_to_install(reported, monkeypatch):
-    experiment, trials, folder = reported
-    for plot in folder.glob("*.svg"):
-        plot.unlink()
-    monkeypatch.setattr(report, "can_draw", lambda: False)
-    write_report(experiment, trials, folder)
-    text = (folder / PAGE).read_text()
-    assert "replan[experiments]" in text
-    assert "<table" in text
-    assert not [*folder.glob("*.svg")]
 
 
 def test_the_tables_are_csv_with_a_header_and_the_plots_svg_with_a_title(reported):

@@ -5,12 +5,12 @@ from shutil import copytree
 
 import pytest
 
-from replan.experiments.preparation import PreparedExperiment
-from replan.experiments.results import HEADER, RESULTS, ResultsFolder, read_frame, read_results
-from replan.experiments.runner import run_simulated
+from packages.lab.tests.experiments.conftest import prepared_in
 from replan.setup.installation import release
+from replan_lab.experiments.preparation import PreparedExperiment
+from replan_lab.experiments.results import HEADER, RESULTS, ResultsFolder, read_frame, read_results
+from replan_lab.experiments.runner import run_simulated
 from runtime.core.errors import UsageProblem
-from tests.experiments.conftest import prepared_in
 
 
 def run(experiment, folder, jobs=1):
@@ -52,7 +52,7 @@ def no_tracker():
 
 
 def test_several_processes_write_the_same_bytes_as_one(prepared, tmp_path, whole, no_tracker, monkeypatch):
-    monkeypatch.setattr("replan.experiments.runner.CHUNK", 2)
+    monkeypatch.setattr("replan_lab.experiments.runner.CHUNK", 2)
     run(prepared(), tmp_path / "two", jobs=2)
     assert (tmp_path / "two" / RESULTS).read_bytes() == whole
 

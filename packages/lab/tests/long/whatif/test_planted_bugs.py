@@ -8,16 +8,16 @@ import pytest
 
 from actors.planning.kind import PLANNING
 from actors.planning.machine import PlanningMachine
+from packages.lab.tests.whatif.recordings import histories
 from replan.setup.kinds import Kinds
-from replan.whatif.differences import EditedRules, FoldOutcome
-from replan.whatif.fold import compare_run
-from replan.whatif.recorded_run import StoredRun
-from replan.whatif.worker import finding_of
+from replan_lab.whatif.differences import EditedRules, FoldOutcome
+from replan_lab.whatif.fold import compare_run
+from replan_lab.whatif.recorded_run import StoredRun
+from replan_lab.whatif.worker import finding_of
 from runtime.core.ledger import Ledger
 from runtime.journal.memory import MemoryReader, _MemoryJournal
 from tests.long.shell.home_world import EVERY, world_of
 from tests.long.shell.planted_bugs import BUGS
-from tests.whatif.recordings import histories
 
 OF_THE_MACHINE = [
     name
