@@ -21,7 +21,7 @@ from runtime.core.errors import UsageProblem
 
 COMMITTED = data_root() / "docs" / "experiments"
 FILE = COMMITTED / "executions" / "tools.yaml"
-SCHEMAS = data_root() / "configs" / "schemas"
+SCHEMAS = data_root("replan_lab") / "configs" / "schemas"
 TABLES = ("arms", "outcomes", "rules")
 SMALL = {
     "kind": "executions",

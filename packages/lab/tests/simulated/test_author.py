@@ -8,7 +8,6 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.policy.table import CLASSIFIER
 from actors.values.artifacts import Artifact, Context
-from replan.setup.installation import data_root
 from replan_lab.simulated.author import AUTHORS, answer, make, person_answer
 from replan_lab.simulated.plans import DEFECT_STEPS, simulate_plan
 from replan_lab.simulated.profile import LEVELS, PLAN, UNSOLVABLE, Defect, load_profile
@@ -32,7 +31,7 @@ loaded = cache(load_profile)
 
 
 def profile(name="base", **changes):
-    return loaded(name, data_root()).model_copy(update={"malformed": 0.0, **changes})
+    return loaded(name).model_copy(update={"malformed": 0.0, **changes})
 
 
 def author_request(role, node="g_x/v1.a1", dependencies=(), **more):

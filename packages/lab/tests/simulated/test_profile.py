@@ -9,20 +9,18 @@ from replan_lab.simulated.profile import LEVELS, UNSOLVABLE, AuthorOdds, Critic,
 from replan_lab.simulated.seeded import DIFFICULTIES, difficulties
 from runtime.core.errors import UsageProblem
 
-SHIPPED = sorted(path.stem for path in (data_root() / "configs" / "profiles").glob("*.yaml"))
+SHIPPED = sorted(path.stem for path in (data_root("replan_lab") / "configs" / "profiles").glob("*.yaml"))
 LABORATORY = data_root() / "docs" / "experiments" / "full" / "profiles"
 
 
 def own(tmp_path, **changes):
-    """Write the base profile with changes as `own`; return the root folder to load it from."""
-    value = yaml.safe_load((data_root() / "configs" / "profiles" / "base.yaml").read_text())
+    """Write the base profile with changes as `own`; return its folder."""
+    value = yaml.safe_load((data_root("replan_lab") / "configs" / "profiles" / "base.yaml").read_text())
     return written(tmp_path, **{**value, "name": "own", **changes})
 
 
 def written(tmp_path, **value):
-    folder = tmp_path / "configs" / "profiles"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{value['name']}.yaml").write_text(yaml.safe_dump(value))
+    (tmp_path / f"{value['name']}.yaml").write_text(yaml.safe_dump(value))
     return tmp_path
 
 
@@ -39,7 +37,7 @@ def test_the_profiles_of_the_laboratory_are_found_beside_its_experiments_only():
 
 
 def test_a_profile_beside_an_experiment_is_taken_before_a_shipped_one(tmp_path):
-    folder = written(tmp_path, name="deaf", description="d", based_on="base", easy=0.5) / "configs" / "profiles"
+    folder = written(tmp_path, name="deaf", description="d", based_on="base", easy=0.5)
     assert load_profile("deaf", own=folder).easy == 0.5
 
 
@@ -63,9 +61,9 @@ def test_the_four_worlds_differ_from_the_base_in_their_causes_only():
     ],
 )
 def test_an_invalid_profile_is_reported_in_one_line(tmp_path, changes, message):
-    root = own(tmp_path, **changes)
+    folder = own(tmp_path, **changes)
     with pytest.raises(UsageProblem) as caught:
-        load_profile("own", root)
+        load_profile("own", own=folder)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -73,23 +71,23 @@ def test_an_invalid_profile_is_reported_in_one_line(tmp_path, changes, message):
 def test_a_row_whose_shares_do_not_add_up_is_named(tmp_path):
     rows = {cause: {"goal": 1.0} for cause in (*LEVELS, UNSOLVABLE)} | {"recon": {"goal": 0.9}}
     with pytest.raises(UsageProblem, match=r"findings\.recon.*0\.9"):
-        load_profile("own", own(tmp_path, findings=rows))
+        load_profile("own", own=own(tmp_path, findings=rows))
 
 
 def test_a_profile_cannot_be_based_on_one_that_is_based_on_another(tmp_path):
     own(tmp_path)
     written(tmp_path, name="second", description="d", based_on="own", easy=0.5)
     written(tmp_path, name="third", description="d", based_on="second")
-    assert load_profile("second", tmp_path).easy == 0.5
+    assert load_profile("second", own=tmp_path).easy == 0.5
     with pytest.raises(UsageProblem, match="itself based on another"):
-        load_profile("third", tmp_path)
+        load_profile("third", own=tmp_path)
 
 
 def test_the_name_of_a_profile_is_that_of_its_file(tmp_path):
     own(tmp_path)
-    (tmp_path / "configs" / "profiles" / "own.yaml").rename(tmp_path / "configs" / "profiles" / "mine.yaml")
+    (tmp_path / "own.yaml").rename(tmp_path / "mine.yaml")
     with pytest.raises(UsageProblem, match=r"its file is mine\.yaml"):
-        load_profile("mine", tmp_path)
+        load_profile("mine", own=tmp_path)
 
 
 def test_rejections_with_a_clue_multiply_the_odds():

@@ -24,7 +24,7 @@ loaded = cache(load_profile)
 
 
 def profile(**changes):
-    return loaded("base", data_root()).model_copy(update={"malformed": 0.0, **changes})
+    return loaded("base").model_copy(update={"malformed": 0.0, **changes})
 
 
 def written(role, changed, node="g_x/v1.a1", seed=0, **more):
@@ -140,11 +140,11 @@ def test_the_guard_of_a_profile_errs_and_prices_count_at_equal_calls():
 @pytest.mark.parametrize("changes", [{"sticky": {"weather": 0.5}}, {"call_prices": {"weather": 2.0}}])
 def test_an_unknown_level_of_a_variation_is_refused(tmp_path, changes):
     with pytest.raises(UsageProblem, match="there is no level 'weather'"):
-        load_profile("own", own(tmp_path, **changes))
+        load_profile("own", own=own(tmp_path, **changes))
 
 
 def test_every_variation_is_off_in_the_base():
-    base = loaded("base", data_root())
+    base = loaded("base")
     assert (base.texts_vary, base.meanings_vary, base.forgets, base.sticky) == (0, 0, 0, {})
     assert (base.cascade, base.drift, base.misled, base.call_prices) == (1, 1, 1, {})
     assert base.guard_errors == GuardErrors()

@@ -41,7 +41,7 @@ def measures_of(*records, form_errors=0):
 
 
 def test_the_tasks_are_sixty_readable_problems_of_five_categories():
-    rows = [json.loads(line) for line in (ROOT / TASKS).read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in (data_root("replan_lab") / TASKS).read_text(encoding="utf-8").splitlines()]
     assert len({row["id"] for row in rows}) == len({row["problem"] for row in rows}) == TASKS_MAX
     assert set(Counter(row["category"] for row in rows).values()) == {12}
 
@@ -50,7 +50,7 @@ def test_fewer_tasks_are_spread_over_all_categories(tmp_path):
     path = first_tasks(tmp_path / "new", 10)
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert sorted(Counter(row["category"] for row in rows).values()) == [2, 2, 2, 2, 2]
-    assert first_tasks(tmp_path, TASKS_MAX) == ROOT / TASKS
+    assert first_tasks(tmp_path, TASKS_MAX) == data_root("replan_lab") / TASKS
 
 
 def test_feedback_that_helps_has_a_factor_above_one_and_useless_feedback_has_not():
@@ -106,7 +106,7 @@ def test_the_preferred_settings_do_best_and_are_a_workflow_that_loads(tmp_path, 
 
 
 def test_the_definition_that_measures_keeps_to_the_limits(tmp_path):
-    value = measurement_definition(ROOT / TASKS, "simulated:base", 480, 2.5, 60, keys={})
+    value = measurement_definition(data_root("replan_lab") / TASKS, "simulated:base", 480, 2.5, 60, keys={})
     installation = Installation(registry({}, {}), ROOT, UserConfig(), {}, 0.0)
     prepared = prepare(write_definition(tmp_path, value), installation)
     assert (len(prepared.trials), prepared.arms[0].calls_max) == (60, 8)

@@ -25,11 +25,18 @@ from queue import SimpleQueue
 from packages.lab.tests.whatif.recordings import histories
 from tests.mutants.sites import sites
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 ROOMS = ("planning", "policy", "run", "search", "execution", "acquisition")
 """The rooms whose code decides."""
-PACKAGES = ("actors", "configs", "prompts", "replan", "runtime", "tests/whatif", "tests/histories", "tests/support")
-PACKAGES += ("tests/execution", "tests/acquisition", "tests/long/shell", "tests/mutants")
+PACKAGES = ("actors", "configs", "prompts", "replan", "runtime", "tests/histories", "tests/support")
+PACKAGES += (
+    "tests/execution",
+    "tests/acquisition",
+    "tests/long/shell",
+    "tests/mutants",
+    "packages/lab/replan_lab",
+    "packages/lab/tests/whatif",
+)
 PUBLISHED = ROOT / "benchmarks" / "results" / "mutants.json"
 """The mutants that `make mutants` has planted."""
 TEXT_MAX = 60
@@ -78,7 +85,8 @@ class Copy:
         """Return `named`, `missed`, `undecided` (no history differs) or `broken` for a mutant, and the histories."""
         path = self.folder / file
         source, times = path.read_text(encoding="utf-8"), path.stat()
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
+        paths = os.pathsep.join((str(self.folder), str(self.folder / "packages" / "lab")))
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
         try:
             path.write_text(site.applied(source), encoding="utf-8")
             done = subprocess.run(

@@ -3,6 +3,8 @@
 import pytest
 
 import replan
+from replan_lab.whatif.differences import FoldOutcome
+from replan_lab.whatif.query import awhatif, whatif
 
 PROBLEM = "The export in src/export.py fails with KeyError 'id' in Python 3.12. No new dependency."
 
@@ -20,22 +22,22 @@ def planned(home):
 
 def test_an_edited_policy_is_compared_from_python(home, tmp_path):
     run = planned(home)
-    [same] = replan.whatif(home=home)
-    assert (same.run, same.outcome, same.seq) == (run, replan.FoldOutcome.SAME, None)
-    [named] = replan.whatif(run, policy="belief", home=home)
-    assert named.outcome is replan.FoldOutcome.SAME
+    [same] = whatif(home=home)
+    assert (same.run, same.outcome, same.seq) == (run, FoldOutcome.SAME, None)
+    [named] = whatif(run, policy="belief", home=home)
+    assert named.outcome is FoldOutcome.SAME
     with pytest.raises(replan.RunNotFound):
-        replan.whatif("zzzzzzzz", home=home)
+        whatif("zzzzzzzz", home=home)
 
 
 def test_recorded_runs_are_folded_in_any_event_loop(in_loop, home):
     async def main():
-        assert await replan.awhatif(home=home) == ()
+        assert await awhatif(home=home) == ()
         await replan.asolve(PROBLEM, model="template:bug", home=home)
-        return await replan.awhatif(home=home)
+        return await awhatif(home=home)
 
     [found] = in_loop(main)
-    assert found.outcome is replan.FoldOutcome.SAME
+    assert found.outcome is FoldOutcome.SAME
 
 
 @pytest.mark.parametrize(
@@ -44,5 +46,5 @@ def test_recorded_runs_are_folded_in_any_event_loop(in_loop, home):
 )
 def test_wrong_options_are_refused_by_name(options, place, home):
     with pytest.raises(replan.UsageProblem) as caught:
-        replan.whatif(home=home, **options)
+        whatif(home=home, **options)
     assert caught.value.place == place

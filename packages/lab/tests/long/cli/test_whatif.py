@@ -156,7 +156,7 @@ def test_a_damaged_run_harms_no_other(planned, whatif, home):
 
 def test_the_program_of_another_checkout_is_named_where_it_decides_otherwise(planned, whatif, replan, tmp_path):
     run, other = planned(BACKTRACKS), tmp_path / "other"
-    for folder in ("actors", "configs", "prompts", "replan", "runtime"):
+    for folder in ("actors", "configs", "packages/lab/replan_lab", "prompts", "replan", "runtime"):
         shutil.copytree(ROOT / folder, other / folder, ignore=shutil.ignore_patterns("__pycache__"))
     assert whatif("--release", other)[1]["counts"]["same"] == 1
     policy = other / "actors" / "policy" / "decision.py"
