@@ -101,7 +101,7 @@ FLAGS = {
     ("-m", "simulated:typical"): "--model: unknown profile",
     ("-m", "gpt-test"): "needs a key (set OPENAI_API_KEY",
     ("-m", "templat"): "needs a key (did you mean template:NAME? else set OPENAI_API_KEY",
-    ("-m", "simulted"): "did you mean simulated:PROFILE?",
+    ("-m", "simulted"): "did you mean simulated:?",
     ("-m", "script"): "did you mean scripted:FILE?",
     ("-m", "replays"): "did you mean replay:RUN?",
     ("-m", "nobody-knows-this-model", "--max-cost", "1"): "prices",

@@ -27,7 +27,7 @@ def test_the_last_run_is_shown_and_logged(replan, problem):
 
 
 def test_the_hint_about_models_names_the_supported_forms(replan, problem):
-    forms = "planner:[ENGINE], simulated:PROFILE[?seed=N], scripted:FILE, replay:RUN[?lenient] or recorded:FILE"
+    forms = "planner:[ENGINE], scripted:FILE, replay:RUN[?lenient] or recorded:FILE"
     assert_refused(replan("run", problem, "-m", ""), forms)
 
 
