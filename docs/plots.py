@@ -1,6 +1,6 @@
 """Draws the plots of the pages about measurements from the committed tables: `make plots`.
 
-Needs the extra `experiments`. The plots are in `docs/explanation/pictures`. Tests compare their names and scales with
+The plots are in `docs/explanation/pictures`. Tests compare their names and scales with
 the tables. Their bytes depend on the release of matplotlib.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package

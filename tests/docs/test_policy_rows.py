@@ -5,7 +5,7 @@ import ast
 from actors.values.findings import Code, ReasonTag
 from tests.docs.blocks import ROOT
 
-REPORTERS = ("guards", "plans", "handlers", "simulated", "templates", "planning")
+REPORTERS = ("guards", "plans", "handlers", "templates", "planning")
 """The packages of `actors` that make verdicts and findings."""
 NEVER_REPORTED = {Code.TOOL_TRANSIENT, Code.TOOL_PERMANENT}
 NEVER_SET = {ReasonTag.TOOL_FAILURE, ReasonTag.GOAL_DEPENDENCY_FAILURE}

@@ -73,7 +73,6 @@ AREAS = {
     "quantities": ("tests/quantities", "tests/acquisition"),
     "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution", STORED, SIMULATION),
     "search": ("tests/search", "tests/histories", "tests/planning", SIMULATION),
-    "simulated": ("tests/simulated", "tests/experiments", "tests/long/experiments"),
     "tools": ("tests/tools", "tests/execution", "tests/long/tools"),
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools", STORED),
 }

@@ -36,7 +36,6 @@ EXTRAS = {
     "actors/acquisition/report_xlsx.py": "documents",
     "actors/documents/extract_": "documents",
     "actors/tools/mcp_": "mcp",
-    "packages/lab/replan_lab/experiments/": "experiments",
     "replan/mcp/": "mcp",
     "replan/pddl_planner.py": "unified-planning",
     "replan/pytest_plugin.py": "pytest",

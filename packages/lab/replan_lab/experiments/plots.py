@@ -1,4 +1,4 @@
-"""Plots as SVG text by matplotlib: curves with bands, and points with intervals. Needs the extra `experiments`.
+"""Plots as SVG text by matplotlib: curves with bands, and points with intervals.
 
 Texts stay texts, so the viewer's fonts are used. The same data give the same bytes with the same release of matplotlib.
 """
