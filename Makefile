@@ -140,7 +140,7 @@ mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the s
 	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT) --tier $(TIER)
 
 whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made, and those that `mutants` has published, and count how many `whatif` names with the exact record (SEED=1 COUNT=100)
-	@$(BIN)/python -m packages.lab.packages.lab.tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json
+	@$(BIN)/python -m packages.lab.tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones (6 min on 2 cores)
 	@set -e; for file in docs/experiments/*.yaml docs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \

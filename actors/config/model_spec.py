@@ -124,7 +124,7 @@ MODEL_PLUGINS = PluginGroup(
 The model opens nothing before its first call, since `make` is also called only to check the text.
 """
 _FORMS = ("template:NAME", "scripted:FILE", "replay:RUN", "recorded:FILE")
-_BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{prefix}:" for prefix in EXTRAS_OF_MODELS}
+_BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{prefix}:" for prefix in OURS}
 _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 
 

@@ -109,7 +109,7 @@ def over_worlds(experiment: str) -> str:
 
 def unsettled_of(model: str) -> float:
     """Return the factor of the odds at a level without a step of its own, in a simulated world."""
-    return float(read(f"profiles/{model.removeprefix('simulated:')}.yaml")["unsettled"])
+    return float(read(f"../packages/lab/configs/profiles/{model.removeprefix('simulated:')}.yaml")["unsettled"])
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

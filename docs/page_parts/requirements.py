@@ -42,7 +42,8 @@ def requirement_counts() -> str:
 def named_tests() -> dict[str, list[str]]:
     """Return the tests and histories that name a number in their docstring or first line, by number."""
     tests: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+    folders = (ROOT / "tests", *sorted(ROOT.glob("packages/*/tests")))
+    for path in (path for folder in folders for path in sorted(folder.rglob("test_*.py"))):
         for test, docstring in tests_in(path):
             for number in numbers(docstring):
                 tests.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{test}")

@@ -12,7 +12,8 @@ GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 ROW = re.compile(r"^- \*\*(?P<term>[^*]+)\*\* \((?P<code>`\w+`)\): .*?(?P<excluded> Not: .*)?$", re.MULTILINE)
 INVISIBLE = re.compile(r"<!-- generated:.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
 """Parts of a page that are not its own prose: generated parts, code, and targets of links."""
-PACKAGES = ("runtime", "actors", "replan", "tests/long/shell")
+PACKAGES = ("runtime", "actors", "replan")
+PACKAGES += ("packages/server/replan_server", "packages/acquire/replan_acquire", "packages/lab/replan_lab")
 
 
 def rows():
@@ -33,7 +34,7 @@ def excluded():
 def names():
     """Return every name that the code defines or uses: modules, classes, functions, variables, fields and arguments."""
     result = set()
-    for package in PACKAGES:
+    for package in (*PACKAGES, "tests/long/shell"):
         for path in (ROOT / package).rglob("*.py"):
             result.add(path.stem)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -78,7 +79,7 @@ def test_the_check_for_words_can_fail():
     assert excluded_in("A bell rings for the run above, by e-mail.") == ["run above", "bell"]
 
 
-@pytest.mark.parametrize("package", ["runtime", "actors", "replan"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_no_docstring_uses_a_word_that_the_glossary_rules_out(package):
     """Names in backticks do not count: stored names such as `mail_refused` stay as they are."""
     used = [

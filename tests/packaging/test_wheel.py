@@ -1,4 +1,4 @@
-"""The wheel: its content, and its command in an environment of its own."""
+"""The wheels: their content, and the command in an environment of its own."""
 
 import json
 import os
@@ -26,6 +26,13 @@ def _run(*command, cwd):
     return result.stdout.strip()
 
 
+def _built(source, folder):
+    """Build the wheel of a folder of the checkout, and return its file."""
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=source)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
 def _files(folder):
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
@@ -36,20 +43,23 @@ def _data_files():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Build the wheel from the checkout, offline."""
-    folder = tmp_path_factory.mktemp("dist")
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
-    (built,) = folder.glob("*.whl")
-    return built
+    """Build the wheel of the core from the checkout, offline."""
+    return _built(ROOT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """Install the wheel into a new environment that shares only the dependencies; return its `bin`."""
+def others(tmp_path_factory):
+    """Build the wheels of the other distributions."""
+    return [_built(path.parent, tmp_path_factory.mktemp("dist")) for path in ROOT.glob("packages/*/pyproject.toml")]
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, others, tmp_path_factory):
+    """Install the wheels into a new environment that shares only the dependencies; return its `bin`."""
     home = tmp_path_factory.mktemp("installed")
     _run(sys.executable, "-m", "venv", home, cwd=home)
     python = home / "bin" / "python"
-    _run(python, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", wheel, cwd=home)
+    _run(python, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", wheel, *others, cwd=home)
     (packages,) = home.glob("lib/python*/site-packages")
     # A .pth file in a folder that is added by a .pth file is not read, so that the checkout is not on the path.
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
@@ -78,6 +88,16 @@ def test_the_wheel_holds_every_module_of_the_checkout(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     for package in ("replan", "actors", "runtime"):
         assert {f"{package}/{path}" for path in _files(ROOT / package) if path.endswith(".py")} <= names
+
+
+def test_the_other_wheels_hold_their_package_and_its_data(others):
+    for file in others:
+        names = set(zipfile.ZipFile(file).namelist())
+        (package,) = {name.split("/")[0] for name in names if not name.split("/")[0].endswith(".dist-info")}
+        source = ROOT / "packages" / package.removeprefix("replan_")
+        assert {f"{package}/{path}" for path in _files(source / package) if path.endswith(".py")} <= names
+        data = {f"{name}/{path}" for name in DATA if (source / name).is_dir() for path in _files(source / name)}
+        assert {name.partition("/_data/")[2] for name in names if "/_data/" in name} == data
 
 
 def test_data_is_found_in_the_checkout():

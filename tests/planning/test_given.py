@@ -12,7 +12,6 @@ from actors.planning.children import artifact_of, child_of
 from actors.planning.kind import CODEC
 from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan, replan_brief
-from actors.plans.mending import set_given_facts
 from actors.run.kind import Setup
 from actors.templates.plan import plan_from_given_state
 from actors.values.artifacts import Artifact, Context
@@ -21,8 +20,6 @@ from actors.values.given import Given, GivenAnswer, ReadableResult
 from replan.runs.engine import Engine
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan_lab.simulated.plans import simulate_plan
-from replan_lab.simulated.profile import Defect
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits
 from runtime.journal.memory import open_memory
@@ -161,16 +158,6 @@ class Prepared:
 
     def first(self, run: str, at: float) -> Any:
         return child_of(self.brief).first(at)
-
-
-@pytest.mark.parametrize("defect", [None, *Defect])
-def test_a_simulated_plan_leads_from_the_given_state_to_the_given_goal(defect):
-    """A defect is still found, though what the plan says of its goal is replaced."""
-    given = Given(initial_state=("here", "there"), goal_state=("end",))
-    plan, replaced = set_given_facts(simulate_plan("g", defect, "clue", given=given.model_dump(mode="json")), given)
-    assert set(replaced) <= {"goal_state"}
-    artifact = Artifact("a", "plan", json.dumps(plan))
-    assert BUILT_IN["plan_medium"]({})(artifact, Context(PROBLEM)).passed is (defect is None)
 
 
 async def test_a_template_plans_from_the_given_state():

@@ -51,7 +51,6 @@ def test_a_blocking_function_in_an_event_loop_names_the_one_to_await(in_loop, ba
             ("limits", ("k7m2x9qa",)),
             ("show", ("k7m2x9qa",)),
             ("runs", ()),
-            ("whatif", ()),
             ("admit", ("planning", "x")),
         ):
             with pytest.raises(replan.UsageProblem) as caught:

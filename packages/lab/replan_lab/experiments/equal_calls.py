@@ -3,7 +3,6 @@
 One trial with the largest cap shows what a smaller cap would have brought, for a search that does not look at its
 budget: success within it counts, and calls beyond it do not. A search that divides its budget is tried with each cap.
 An arm that stops by itself keeps its last value at every larger cap. Answers of people count as calls.
-
 """
 
 import math

@@ -1,6 +1,6 @@
 """Plants mutants in the decisions and compares what `whatif` names with the record that really changes.
 
-    python -m packages.lab.packages.lab.tests.whatif.mutants [--seed N] [--count N] [--out FILE]        as `make whatif-mutants` does
+    python -m packages.lab.tests.whatif.mutants [--seed N] [--count N] [--out FILE]        as `make whatif-mutants` does
 
 It plants `--count` random mutants, and those that `make mutants` has published, where the code is still the same. A
 mutant is one changed place (`tests.mutants.sites`) in a copy of the packages. The histories are recorded by the

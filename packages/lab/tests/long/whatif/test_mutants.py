@@ -1,6 +1,6 @@
 """Some mutants of the decisions are named with their exact records; `make whatif-mutants` plants a hundred others."""
 
-from packages.lab.packages.lab.packages.lab.tests.whatif.mutants import judged, place
+from packages.lab.tests.whatif.mutants import judged, place
 
 PLACES = (
     ("actors/planning/rules.py", "branch.to_revise is not None", "(branch.to_revise is None)"),
