@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.handlers.briefs import GenerationBrief
-from actors.prompting.book import SCHEMAS
+from actors.prompting.book import schema_of
 from actors.run.ids import visit_of
 from actors.values.artifacts import Context
 from runtime.core.ledger import Usage
@@ -76,7 +76,7 @@ def model_request(brief: GenerationBrief) -> ModelRequest:
         model=request.model,
         timeout_seconds=request.timeout_seconds,
         output_tokens_max=request.output_tokens_max,
-        schema=SCHEMAS.get(role),
+        schema=schema_of(role),
         schema_name=role or "reply",
         material=material(brief.context),
     )

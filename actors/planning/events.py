@@ -22,7 +22,7 @@ from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.evolve import RunEvent
 from actors.run.ids import SECOND_CALL, step_of
 from actors.run.waits import Started, TimedEvent
-from actors.search.tree import PruneCause
+from actors.search.progress import PruneCause
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile

@@ -12,10 +12,6 @@ import orjson
 from pydantic import AfterValidator, Field, StringConstraints
 
 from actors.files.validation_errors import Config, config_error
-from actors.guards.fields import ANALYSIS_SCHEMA, CRITIQUE_SCHEMA, RECON_SCHEMA, STRATEGY_SCHEMA
-from actors.pddl.action_list import ACTIONS_SCHEMA
-from actors.plans.reader import plan_schema
-from actors.policy.table import CAUSE_SCHEMA, CLASSIFIER
 from runtime.core.events import Value
 
 TEXT_MAX = 100_000
@@ -149,20 +145,29 @@ class PromptBook(Value):
     """The headings and delimiters that all prompts share."""
 
 
-SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    "actions": ACTIONS_SCHEMA,
-    "analysis": ANALYSIS_SCHEMA,
-    "critique": CRITIQUE_SCHEMA,
-    CLASSIFIER: CAUSE_SCHEMA,
-    "plan": plan_schema(),
-    "recon": RECON_SCHEMA,
-    "strategy": STRATEGY_SCHEMA,
-}
-"""The schemas; a role of the user's own has none."""
+@lru_cache(maxsize=64)
+def schema_of(role: str) -> Mapping[str, Any] | None:
+    """Return the JSON Schema of the replies for a role; None for a role of the user's own."""
+    # Only a process that calls models needs the modules of all replies.
+    from actors.guards import fields  # noqa: PLC0415
+    from actors.pddl.action_list import ACTIONS_SCHEMA  # noqa: PLC0415
+    from actors.plans.reader import plan_schema  # noqa: PLC0415
+    from actors.policy.table import CAUSE_SCHEMA, CLASSIFIER  # noqa: PLC0415
+
+    schemas: Mapping[str, Mapping[str, Any]] = {
+        "actions": ACTIONS_SCHEMA,
+        "analysis": fields.ANALYSIS_SCHEMA,
+        "critique": fields.CRITIQUE_SCHEMA,
+        CLASSIFIER: CAUSE_SCHEMA,
+        "plan": plan_schema(),
+        "recon": fields.RECON_SCHEMA,
+        "strategy": fields.STRATEGY_SCHEMA,
+    }
+    return schemas.get(role)
 
 
 @lru_cache(maxsize=64)
 def schema_bytes(role: str) -> int:
     """Return the size of a role's schema in bytes, as the JSON that a call sends; 0 if the role has none."""
-    schema = SCHEMAS.get(role)
+    schema = schema_of(role)
     return 0 if schema is None else len(orjson.dumps(schema))

@@ -197,6 +197,16 @@ class Search(StrEnum):
     LINEAR = "linear"  # never back
 
 
+class PruneCause(StrEnum):
+    """Why a branch was pruned."""
+
+    STUCK = "stuck"  # it has nothing left to try
+    DUPLICATE = "duplicate"  # another branch has the same artifacts
+    RANK = "rank"  # better branches fill the beam
+    BACK = "back"  # it would have to backtrack, and other branches need not
+    CALLS = "calls"  # it has used up its slice of the calls
+
+
 @dataclass(frozen=True, slots=True)
 class Retry:
     """Try the failed step again, in this visit."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from actors.search.graph import Graph, happy_calls, linear_calls, worst_case_calls
 from actors.search.notation import NUMBER_MAX, SearchChoice
-from actors.search.progress import Search
-from actors.search.tree import BranchView, Change, Open, Prune, PruneCause, SearchStrategy, SearchTree, prune_stuck
+from actors.search.progress import PruneCause, Search
+from actors.search.tree import BranchView, Change, Open, Prune, SearchStrategy, SearchTree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,19 +6,8 @@ opens and prunes branches, and decides which of them may make the next attempt. 
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-from actors.search.progress import Search
-
-
-class PruneCause(StrEnum):
-    """Why a branch was pruned."""
-
-    STUCK = "stuck"  # it has nothing left to try
-    DUPLICATE = "duplicate"  # another branch has the same artifacts
-    RANK = "rank"  # better branches fill the beam
-    BACK = "back"  # it would have to backtrack, and other branches need not
-    CALLS = "calls"  # it has used up its slice of the calls
+from actors.search.progress import PruneCause, Search
 
 
 @dataclass(frozen=True, slots=True)

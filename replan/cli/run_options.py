@@ -8,9 +8,8 @@ import click
 
 from actors.config.model_spec import GRAMMAR
 from actors.run.limits import LIMITS, LimitSpec, flag
-from replan.cli.completing import complete_run, complete_search, complete_workflow
+from replan.cli.completing import complete_search, complete_workflow
 from replan.cli.options import Duration, common, full_option, plugins_option, store_value
-from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -180,23 +179,6 @@ def _form(spec: LimitSpec) -> dict[str, Any]:
             return {"type": float, "metavar": "P"}
         case "settings":
             return {"multiple": True, "metavar": "NAME=VALUE"}
-
-
-def run_argument(metavar: str = "RUN|--last", *, last: str = "The newest run.") -> Callable[[F], F]:
-    """Return a decorator that adds the argument of a run and `--last`, whose help is `last`."""
-
-    def add(function: F) -> F:
-        run = click.argument("run_id", metavar=metavar, shell_complete=complete_run, required=False)
-        return run(click.option("--last", is_flag=True, help=last)(function))
-
-    return add
-
-
-def require_one_run(command: str, run: str | None, *, last: bool) -> None:
-    """Check that a command names a run or has `--last`, and not both. Raises `UsageProblem`."""
-    if last == (run is not None):
-        cause = "both a run and --last are given" if last else "no run is named"
-        raise UsageProblem(cause, place="RUN", hint=f"`{program()} {command} RUN` or `{program()} {command} --last`")
 
 
 def check_one_named(what: str, name: str | None, example: str | None, hint: str) -> None:

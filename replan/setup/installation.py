@@ -1,9 +1,10 @@
 """This installation of Replan: its version, data folder and command, and the garbage collector of its process."""
 
 import gc
+import os
 import shlex
 import sys
-from importlib.resources import files
+from importlib import import_module
 from pathlib import Path
 
 
@@ -27,7 +28,7 @@ def data_root(package: str = NAME) -> Path:
     In a wheel it is `_data` in the package; in a checkout it is the folder of the package. The package must be
     installed as files, as pip and uv do.
     """
-    folder = Path(str(files(package)))
+    folder = Path(str(import_module(package).__file__)).resolve().parent
     bundled = folder / "_data"
     return bundled if bundled.is_dir() else folder.parent
 
@@ -56,11 +57,13 @@ MIDDLE = 10
 
 
 def start_quickly() -> None:
-    """Make collections rare while modules are imported, since most new objects stay.
+    """Prepare this process for its imports. Only the process owner may call it.
 
-    Only the process owner may call it.
+    Collections become rare, since most new objects stay. Pydantic looks for no plug-ins of its own: that reads the
+    metadata of every installed distribution.
     """
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def tune() -> None:

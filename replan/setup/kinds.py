@@ -5,7 +5,6 @@ A kind is loaded only when a run of it is used, so that a broken or missing kind
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
 from runtime.core.entry_points import Installed, find_installed, reserved_name_error
@@ -20,9 +19,9 @@ GROUP = "replan.kinds"
 """The entry point group of kinds: the name is the kind's, the value the import path of an `actors.run.kind.Kind`."""
 
 _BUILT_IN = {
-    FIRST_KIND: EntryPoint(FIRST_KIND, "actors.planning.kind:PLANNING", GROUP),
-    "acquisition": EntryPoint("acquisition", "actors.acquisition.kind:ACQUISITION", GROUP),
-    "execution": EntryPoint("execution", "actors.execution.kind:EXECUTION", GROUP),
+    FIRST_KIND: "actors.planning.kind:PLANNING",
+    "acquisition": "actors.acquisition.kind:ACQUISITION",
+    "execution": "actors.execution.kind:EXECUTION",
 }
 """The kinds of this distribution. They are known even in a checkout that is not installed."""
 
@@ -81,17 +80,17 @@ class Kinds:
     @cached_property
     def _entries(self) -> dict[str, Installed]:
         entries = {
-            name: Installed(tuple(point for point in item.points if point.value != _value_of(name)), item.reserved)
+            name: Installed(tuple(point for point in item.points if point.value != _BUILT_IN.get(name)), item.reserved)
             for name, item in find_installed(GROUP, _BUILT_IN).items()
         }
         plugged_in = {name: entry for name, entry in entries.items() if entry.points}
-        return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **plugged_in}
+        return {**{name: _built_in(name) for name in _BUILT_IN}, **plugged_in}
 
     def _load(self, name: str) -> "Kind[Any, Any] | None":
         if name in self._loaded:
             return self._loaded[name]
         # The installed distributions are read only where a name is not built in: that takes time.
-        entry = Installed((_BUILT_IN[name],)) if name in _BUILT_IN else self._entries.get(name)
+        entry = _built_in(name) if name in _BUILT_IN else self._entries.get(name)
         if entry is None:
             return None
         from actors.run.kind import Kind  # noqa: PLC0415 -- not needed to list runs
@@ -127,6 +126,7 @@ class _Codecs(Mapping[str, Codec[Any]]):
         return sum(1 for _ in self)
 
 
-def _value_of(name: str) -> str:
-    point = _BUILT_IN.get(name)
-    return "" if point is None else point.value
+def _built_in(name: str) -> Installed:
+    from importlib.metadata import EntryPoint  # noqa: PLC0415 -- slow to load, and a list of runs needs no kind
+
+    return Installed((EntryPoint(name, _BUILT_IN[name], GROUP),))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from json import dumps
 from typing import Any
@@ -153,6 +152,8 @@ def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
 def side_by_side(left: str, right: str) -> list[PairedLine]:
     """Return two replies side by side. A reply that is JSON is formatted."""
     one, two = ([clean(text) for text, _ in _format_lines(content)] for content in (left, right))
+    from difflib import SequenceMatcher  # noqa: PLC0415 -- only a page of two replies needs it
+
     rows = []
     for same, a, b, c, d in SequenceMatcher(None, one, two).get_opcodes():
         rows += [PairedLine(x, y, same != "equal") for x, y in zip_longest(one[a:b], two[c:d], fillvalue="")]

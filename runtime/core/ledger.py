@@ -183,7 +183,8 @@ def _micro(usd: float) -> int:
     return math.ceil(round(usd * MICRO, 6))
 
 
-FREE = Price(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")
+FREE = Price.model_construct(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")
+"""The price of a model that costs nothing. It is not validated, so that importing this module builds no schema."""
 
 
 class Limit(StrEnum):

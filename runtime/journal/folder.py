@@ -8,7 +8,6 @@ write.
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -116,6 +115,8 @@ def check_in_place(path: Path) -> Callable[[], None]:
 
 def _make_file(path: Path) -> None:
     # Made under another name and then linked, so that its handle is closed before anyone can lock it.
+    import tempfile  # noqa: PLC0415 -- it loads every compression that Python has
+
     handle, temporary = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:
         os.close(handle)

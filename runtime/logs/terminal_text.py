@@ -7,8 +7,6 @@ read. Only printable text, line feeds and tabs pass. JSON output does not need t
 import re
 import unicodedata
 
-from rich.cells import cell_len, set_cell_size
-
 _SEQUENCES = re.compile(
     # OSC, DCS, APC, PM, SOS: whole if terminated, else up to the end of the line, so that the rest stays visible.
     # A body ends at any other control sequence, as in a terminal, so the search is linear.
@@ -48,6 +46,8 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def _cut(line: str, width: int) -> str:
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 -- most texts are not cut
+
     if cell_len(line) <= width:
         return line
     return set_cell_size(line, width - 1).rstrip() + "…"

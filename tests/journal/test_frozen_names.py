@@ -44,7 +44,7 @@ from actors.run.reminder_events import ReminderRule, Reminders, ReminderStep
 from actors.run.tools import ToolCost
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.notation import NUMBERS
-from actors.search.tree import PruneCause
+from actors.search.progress import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.given import Given, GivenAnswer, PddlTexts, ReadableResult
 from actors.values.model_settings import ModelSettings

@@ -9,8 +9,7 @@ import click
 
 from replan.cli.completing import complete_question
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples, json_option
-from replan.cli.run_options import require_one_run, run_argument
+from replan.cli.options import Invocation, common, examples, json_option, require_one_run, run_argument
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 

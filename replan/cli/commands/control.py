@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, LongCommand, common, examples, json_option
+from replan.cli.options import Invocation, LongCommand, common, examples, json_option, require_one_run, run_argument
 from replan.cli.run_options import (
     detach_option,
     driving_options,
     limit_options,
     name_options,
     parse_assignments,
-    require_one_run,
-    run_argument,
     set_option,
 )
 from replan.setup.installation import program

@@ -22,7 +22,6 @@ from typing import NamedTuple
 from runtime.core.errors import JournalDamaged, JournalUnreadable
 from runtime.journal.chain import Tip
 from runtime.journal.folder import FILE_MODE
-from runtime.logs import log
 
 SUFFIX = "-anchors"
 """The file's name is the journal's with this ending."""
@@ -123,7 +122,7 @@ class Anchors:
 
     def _give_up(self, error: OSError) -> None:
         self._descriptor = None  # Closed where it was opened. A stale slot only tells less.
-        log.get_logger("journal").warning("journal.no_anchors", reason=str(error))
+        _warn(str(error))
 
 
 def is_ahead(anchor: Anchor | None, tip: Tip) -> bool:
@@ -179,7 +178,7 @@ def _open(path: Path, *, write: bool) -> int | None:
         descriptor = os.open(path, flags, FILE_MODE)
     except OSError as error:
         if write:
-            log.get_logger("journal").warning("journal.no_anchors", reason=str(error))
+            _warn(str(error))
         return None
     try:
         status = os.fstat(descriptor)
@@ -194,7 +193,7 @@ def _open(path: Path, *, write: bool) -> int | None:
     except OSError as error:
         reason = str(error)
     os.close(descriptor)
-    log.get_logger("journal").warning("journal.no_anchors", reason=reason)
+    _warn(reason)
     return None
 
 
@@ -213,3 +212,10 @@ def _check(slot: bytes, offset: int, size: int) -> bytes | None:
     content, checksum = slot[offset : offset + size], slot[offset + size : offset + size + _SUM.size]
     whole = len(checksum) == _SUM.size and any(checksum) and _SUM.unpack(checksum)[0] == zlib.crc32(content)
     return content if whole else None
+
+
+def _warn(reason: str) -> None:
+    """Log that there are no anchors."""
+    from runtime.logs import log  # noqa: PLC0415 -- a command that only reads is quick without it
+
+    log.get_logger("journal").warning("journal.no_anchors", reason=reason)

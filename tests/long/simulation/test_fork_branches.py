@@ -8,7 +8,7 @@ import os
 import pytest
 
 from actors.planning import evolve
-from actors.search.tree import PruneCause
+from actors.search.progress import PruneCause
 from runtime.core.copies import changed
 from tests.long.simulation.scenery import limits
 from tests.long.simulation.seeds import repeatable, seeds_of
