@@ -111,10 +111,11 @@ _LIMIT = lazy_pattern(
     r"|[≤≥<>]=? ?[$€£]?\d|\d.*\bat most[.!]?$"
 )
 _PLANNED = lazy_pattern(
-    rf"^(?:the |our |target )*(?:eta|due|go-?live|launch|cut-?over|release|target date|deadline)(?: date)?(?:,|:| is"
-    rf"| =)+ ?(?:is |on |set for )*{_DATE}|^we (?:ship|launch|release|move) (?:on|in|by|at) {_DATE}",
-    rf"^submission closes (?:on|at|in) {_DATE}|^(?:but |and )?not before\b|\bfirst (?:[\w'-]+ ){{0,5}}?(?:is|would be)"
-    rf" (?:the one )?(?:of )?{_DATE}|\b(?:picks? up|goes out|delivers) [^,;]{{0,50}}\bon {_DATE}|^ready for ",
+    r"(?:^(?:the |our |target )*(?:eta|due|go-?live|launch|cut-?over|release|target date|deadline)(?: date)?(?:,|:| is"
+    r"| =)+ ?(?:is |on |set for )*|^we (?:ship|launch|release|move) (?:on|in|by|at) |^submission closes (?:on|at|in) "
+    r"|\bfirst (?:[\w'-]+ ){0,5}?(?:is|would be) (?:the one )?(?:of )?"
+    rf"|\b(?:picks? up|goes out|delivers) [^,;]{{0,50}}\bon ){_DATE}",
+    r"^(?:but |and )?not before\b|^ready for ",
     r"\b(?:done|live|finished|running|ready) (?:by|before) |^(?:before|in time for) [\w'-]+(?: [\w'-]+){0,4}[.!]*$",
     r"^(?:we|i) (?:only )?have [$€£]?\d[\d.,]*k? ?(?:€|euros?|hours|days|weeks)\b(?! (?:a|of|ago)\b)",
     r"^(?:each|every|no|any) [^,;:.?]{1,80} (?:exactly|at most|at least) \w+\b|\bmaintenance windows? is\b",
@@ -310,8 +311,9 @@ def _is_imperative(small: str) -> bool:
     ends = len(first) > 5 and first.endswith(VERB_ENDINGS)
     if first in PLAIN_VERBS:
         return bool(second) and second not in AUXILIARIES and not _is_finite(first, words)
-    if (first in NOUN_VERBS or again or ends) and second:
-        bare = small.split(maxsplit=2)[1]
+    pieces = small.split(maxsplit=2)
+    if (first in NOUN_VERBS or again or ends) and len(pieces) > 1 and second:
+        bare = pieces[1]
         plural = second.endswith("s") and not second.endswith("ss") and len(words) > 2
         plain = len(words) > 3 and not _COMPOUND.match(second) and second not in NOUN_VERBS and second != "of"
         numbered = bare[0].isdigit() and not second.isdigit()
@@ -359,10 +361,10 @@ def states(small: str) -> bool:
     return _has_verb(words[1:]) or (words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll")))
 
 
+_DELIVERED = r"\b(?:ship|merge|deploy(?:ed)?|finish(?:ed)?|needs?|live|ready|done|out)\b"
 _DATED = lazy_pattern(
-    rf"\b(?:by|before|until|no later than) {_DATE}|\b(?:ship|merge|deploy(?:ed)?|finish(?:ed)?|needs?|live|ready"
-    rf"|done|out)\b[^.]{{0,40}}\b(?:today|tomorrow|this (?:week|sprint)|next week|(?:on|by|in) {_DATE})|\bdeadline\b"
-    rf"|\basap\b"
+    rf"(?:\b(?:by|before|until|no later than) |{_DELIVERED}[^.]{{0,40}}\b(?:on|by|in) ){_DATE}",
+    rf"{_DELIVERED}[^.]{{0,40}}\b(?:today|tomorrow|this (?:week|sprint)|next week)|\bdeadline\b|\basap\b",
 )
 _DATE_ONLY = lazy_pattern(
     r"\b(?:this|it|all|everything|the (?:fix|job|work|migration)) (?:must|has to|needs to|is|are|can|should) (?:be "

@@ -84,6 +84,10 @@ def test_a_verb_and_instead_are_an_instruction_though_the_verb_may_be_a_noun():
     assert not instructs("the email instead")
 
 
+def test_a_link_whose_text_is_a_verb_is_no_instruction():
+    assert read_demands("The result:\n\n- [test][test_login]\n- [fix](https://example.org/1)\n").demands == ()
+
+
 def test_a_long_link_does_not_make_the_wrapped_lines_beside_it_sentences_of_their_own():
     text = f"A caller might sort rows\nwithout checking that the\nsort is stable.\nSee https://example.org/{'a' * 40}"
     assert [sentence.written for sentence in sentences(text, 0, len(text))] == [
