@@ -1,11 +1,20 @@
-"""Completions for the shell: ids of runs and questions, workflows, searches and policies. They only read the home."""
+"""The argument that names a run, and completions for the shell: runs, questions, workflows, searches and policies.
+
+Completions only read the home.
+"""
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
+from replan.setup.installation import program
+from runtime.core.errors import UsageProblem
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 RUNS_MAX = 100
 """The largest number of runs that are offered. Older runs are left out."""
@@ -28,6 +37,23 @@ SEARCHES = (
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the ids of runs that begin with `incomplete`, the newest first, each with its title."""
     return [CompletionItem(run, help=title) for run, title in _runs() if run.startswith(incomplete)]
+
+
+def run_argument(metavar: str = "RUN|--last", *, last: str = "The newest run.") -> Callable[[F], F]:
+    """Return a decorator that adds the argument of a run and `--last`, whose help is `last`."""
+
+    def add(function: F) -> F:
+        run = click.argument("run_id", metavar=metavar, shell_complete=complete_run, required=False)
+        return run(click.option("--last", is_flag=True, help=last)(function))
+
+    return add
+
+
+def require_one_run(command: str, run: str | None, *, last: bool) -> None:
+    """Check that a command names a run or has `--last`, and not both. Raises `UsageProblem`."""
+    if last == (run is not None):
+        cause = "both a run and --last are given" if last else "no run is named"
+        raise UsageProblem(cause, place="RUN", hint=f"`{program()} {command} RUN` or `{program()} {command} --last`")
 
 
 def complete_question(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

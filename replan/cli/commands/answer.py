@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replan.cli.completing import complete_question
+from replan.cli.completing import complete_question, require_one_run, run_argument
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples, json_option, require_one_run, run_argument
+from replan.cli.options import Invocation, common, examples, json_option
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from replan.cli.completing import require_one_run, run_argument
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, LongCommand, common, examples, json_option, require_one_run, run_argument
+from replan.cli.options import Invocation, LongCommand, common, examples, json_option
 from replan.cli.run_options import (
     detach_option,
     driving_options,

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from replan.cli.completing import require_one_run, run_argument
 from replan.cli.exits import Exit
-from replan.cli.options import (
-    Duration,
-    Invocation,
-    common,
-    examples,
-    full_option,
-    json_option,
-    require_one_run,
-    run_argument,
-)
+from replan.cli.options import Duration, Invocation, common, examples, full_option, json_option
 from replan.setup.installation import program
 from runtime.core.errors import RunMoved, UsageProblem
 
