@@ -74,7 +74,8 @@ class CallRequested(Event):
 class Replied(TimedEvent):
     """A call brought a reply. Each kind of agent has subclasses for its replies."""
 
-    texts: ClassVar[tuple[str, ...]] = ("content",)
+    texts: ClassVar[tuple[str, ...]] = ("content", "original")
+    added_fields: ClassVar[tuple[str, ...]] = ("notices", "original")
     request_id: str
     """The id of the request."""
     elapsed: Seconds
@@ -95,6 +96,10 @@ class Replied(TimedEvent):
     """How structure was asked for: `json_schema`, `json_object` or `text`."""
     finish_reason: str = "stop"
     """Why the model stopped: `stop`, or `length` if the reply was cut off."""
+    notices: tuple[str, ...] = ()
+    """What people should know about how the reply came, such as a parameter that the server refused."""
+    original: str = ""
+    """The text as the model wrote it, if its JSON was broken and `content` is what was read; else empty."""
 
     @property
     def node(self) -> str:
@@ -105,6 +110,11 @@ class Replied(TimedEvent):
     def ended_early(self) -> bool:
         """Whether the end of the reply is missing (`actors.values.artifacts.lacks_end`)."""
         return lacks_end(self.content, self.finish_reason)
+
+    @property
+    def noticed(self) -> str:
+        """The notices as the end of a sentence; empty without any."""
+        return "".join(f"; {notice}" for notice in self.notices)
 
     @property
     def used(self) -> Amount:
@@ -343,6 +353,8 @@ class ReplyFields(TypedDict):
     model: str
     mode: str
     finish_reason: str
+    notices: tuple[str, ...]
+    original: str
 
 
 class Received(NamedTuple, Generic[C]):
@@ -383,6 +395,8 @@ def accept_reply(
         "model": make_storable(reply.model),
         "mode": reply.mode,
         "finish_reason": make_storable(reply.finish_reason),
+        "notices": tuple(map(make_storable, reply.notices)),
+        "original": make_storable(reply.original),
     }
     return Received(open_call.request, fields)
 

@@ -55,7 +55,8 @@ def record_text(event: Any, state: Any) -> str:
         case CallReissued():
             return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
         case Replied():
-            return f"{event.request_id} came after {event.elapsed:.1f} s, {format_count(event.used.tokens, 'token')}"
+            tokens = format_count(event.used.tokens, "token")
+            return f"{event.request_id} came after {event.elapsed:.1f} s, {tokens}{event.noticed}"
         case CallFailed():
             return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
         case Settled():

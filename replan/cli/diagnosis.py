@@ -47,6 +47,8 @@ from runtime.core.errors import ReplanError, UsageProblem, install_command
 from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.journal.port import VERSION, HostRow, Journal, RunFilter
 from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_url
+from runtime.models.refusals import WITHOUT
+from runtime.models.servers import Servers
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
@@ -219,6 +221,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("model", lambda: describe_model(environment, model)),
         ("key", lambda: describe_key(environment, model)),
         ("server", lambda: describe_server(environment, model, online=online)),
+        ("refused", lambda: _describe_refused(environment)),
         ("terminal", lambda: _describe_terminal(environment)),
     ]
     failed: set[str] = set()
@@ -361,6 +364,16 @@ def _describe_telemetry(environment: Mapping[str, str]) -> str:
     names = [name for name, on in (("traces", settings.traces), ("metrics", settings.metrics)) if on]
     content = " with prompts and replies" if settings.traces and settings.content else ""
     return (" and ".join(names) or "off") + content
+
+
+def _describe_refused(environment: Mapping[str, str]) -> str:
+    """Describe what servers of models have refused in the last day."""
+    learned = Servers(locate_home(environment).servers).learned(SystemClock().now())
+    rows = []
+    for place, ways in learned.items():
+        parts = [f"{name} ({'left out' if way == WITHOUT else f'{way} is sent'})" for name, way in ways.items()]
+        rows.append(f"{place}: {', '.join(parts)}")
+    return "; ".join(rows) or "nothing in the last day"
 
 
 def _describe_anthropic() -> str:

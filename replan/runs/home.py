@@ -21,6 +21,7 @@ from replan.setup.home_folder import (
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry as installed
+from replan.setup.provider_table import read_refusals
 from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock
 from runtime.host.wakeup import WakeSockets
@@ -77,7 +78,11 @@ async def open_home(
                 limiter=CallLimiter(
                     limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
                 ),
-                servers=Servers(charge_gateway_errors=config.charge_gateway_errors),
+                servers=Servers(
+                    home.servers if exists and not inspect else None,
+                    refusals=read_refusals(data_root()),
+                    charge_gateway_errors=config.charge_gateway_errors,
+                ),
                 wakeup=listening or WakeSockets(home.hosts),
                 lease_seconds=LEASE_SECONDS if database else None,
                 webhooks=config.webhooks,

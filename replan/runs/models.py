@@ -27,6 +27,7 @@ from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
 from replan.setup.extras import how_to_install
 from replan.setup.kinds import Kinds
+from replan.setup.provider_table import read_refusals
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -118,6 +119,7 @@ def open_named(
 ) -> AbstractAsyncContextManager["OpenAIModel | AnthropicModel"]:
     """Return the context of a provider's model. Entering it raises `UsageProblem` for a wrong key, address or proxy."""
     provider, cache = PROVIDERS[spec.provider], prompt_cache_of(environment)
+    servers = servers or Servers(refusals=read_refusals(data_root()))
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
     interface = provider.interface_of(spec.name, environment)
     match interface:

@@ -20,6 +20,7 @@ from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.notifications import Answering, SenderEntry, WebhookEntry
+from replan.setup.provider_table import read_refusals
 from runtime.core.clock import Clock, SystemClock
 from runtime.drive.actor import Actor
 from runtime.drive.options import Admission, DriveOptions, LeaseTerms
@@ -57,7 +58,7 @@ class Opener(RunPoster):
     """Whether slow guards run in threads; False in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
-    servers: Servers = field(default_factory=Servers)
+    servers: Servers = field(default_factory=lambda: Servers(refusals=read_refusals(data_root())))
     """What the home knows about the servers of its models."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""

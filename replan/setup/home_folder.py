@@ -45,6 +45,11 @@ class Home:
         return self.folder / "config.yaml"
 
     @property
+    def servers(self) -> Path:
+        """The path of the file with what was learned about servers of models."""
+        return self.folder / "servers.json"
+
+    @property
     def hosts(self) -> Path:
         """The folder with the sockets of the home's hosts."""
         return self.folder / "hosts"

@@ -39,9 +39,8 @@ class AnthropicModel(HttpModel):
     """
 
     modes = ("tool", "tool_offered", "text")
-    refusals_of_mode = ("tool_choice", "tools", "input_schema", "tool use")
-    refusal_of_cache = "cache_control"
     provider = "anthropic"
+    interface = "messages"
     path = "/v1/messages"
     reader = MessageReader
     path_of_models = "/v1/models?limit=1000"

@@ -123,7 +123,10 @@ def provider_text(text: str, secret: str = "") -> str:
 
 
 def error_of(body: bytes) -> tuple[str, str]:
-    """Return the message and the code of an error body; for a body in another format, its text and no code."""
+    """Return the message of an error body, with the parameter that it names, and its code.
+
+    A body in another format gives its text and no code.
+    """
     if has_more_values(body, _VALUES_MAX):
         return body.decode("utf-8", "replace"), ""
     try:
@@ -133,7 +136,9 @@ def error_of(body: bytes) -> tuple[str, str]:
     error = plain.get("error", plain) if isinstance(plain, dict) else plain
     if not isinstance(error, dict):
         return str(error), ""
-    message = error.get("message", error.get("detail"))
+    message, named = error.get("message", error.get("detail")), error.get("param")
+    if isinstance(message, str) and isinstance(named, str) and named not in message:
+        message = f"{message} ({named})"
     names = (error.get("code"), error.get("type"))  # The code is a number where it repeats the status.
     code = next((name for name in names if name and isinstance(name, str)), "")
     return message if isinstance(message, str) else json.dumps(error), code

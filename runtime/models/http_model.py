@@ -1,7 +1,7 @@
 """A model behind a provider's HTTP interface: one request, sent with the provider's SDK, gives a reply or a fault.
 
-What all providers have in common is here: limits of time and size, faults, streams, and asking again at once for less
-where a server refuses a way to ask. A subclass says what a request's body is and how an answer is read.
+What all providers have in common is here: limits of time and size, faults, streams, and asking again at once in another
+way where a server refuses one. A subclass says what a request's body is and how an answer is read.
 
 The SDK sends without its retries: a try that was not reserved must not be sent. Importing this module loads the HTTP
 client (0.4 s).
@@ -9,9 +9,9 @@ client (0.4 s).
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import httpx2
@@ -33,6 +33,7 @@ from runtime.models.http_client import RejectedAnswer
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.provider_state import PROBE_SECONDS, Listed
 from runtime.models.providers import PROVIDERS, ProviderName
+from runtime.models.refusals import CACHE, STREAM, WITHOUT, Asking
 from runtime.models.servers import Servers
 
 CONNECT_SECONDS_MAX = 10.0
@@ -48,8 +49,6 @@ _CLOSE_SECONDS_MAX = 2.0
 _CONTENT_TYPE_MAX = 40
 _NO_PATH = frozenset({404, 405})
 _AFTER_END_SECONDS_MAX = 0.25
-_REFUSALS = frozenset({400, 422})
-_REFUSALS_OF_STREAM = frozenset({400, 405, 415, 422, 501})
 _WORD = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -72,22 +71,18 @@ class HttpModel(ABC):
     """A model behind the HTTP interface of a provider.
 
     A request is sent in the strongest of the interface's `modes`: how structure is asked for. If the server refuses
-    that (400 or 422, in words about it), the same call asks again at once in the next weaker one. A refusal costs
-    nothing, so this is still one try, and this object remembers the mode that worked.
+    that, or another parameter of the table (`runtime.models.refusals`), the same call asks again at once in another
+    way. A refusal costs nothing, so this is still one try. `Servers` remembers the ways that worked.
 
-    Replies are asked for as a stream, so that a dead connection is told from a slow model. A server that refuses that,
-    in words about streams, is asked at once without, and from then on; so is one whose stream reports no usage, since
-    a call without usage is charged at its reservation. A JSON answer to a request for a stream is taken as it is.
-
-    A server that refuses the fields about the prompt cache by name is asked at once without, and from then on.
+    Replies are asked for as a stream, so that a dead connection is told from a slow model. A server whose stream
+    reports no usage is asked without from then on, since a call without usage is charged at its reservation. A JSON
+    answer to a request for a stream is taken as it is.
     """
 
     modes: ClassVar[tuple[str, ...]]
     """The ways to ask for structure, the strongest first; the last is `text`."""
-    refusals_of_mode: ClassVar[tuple[str, ...]]
-    """Words in the refusal of a mode, in lower case."""
-    refusal_of_cache: ClassVar[str]
-    """A word in the refusal of the fields about the prompt cache, in lower case."""
+    interface: ClassVar[str]
+    """The name of the interface in the table of refusals: `chat`, `responses` or `messages`."""
     path: ClassVar[str]
     """The path of a request."""
     reader: ClassVar[type[AnswerReader]]
@@ -116,8 +111,6 @@ class HttpModel(ABC):
         self._name, self._sdk, self._secret, self._clock = name, sdk, secret, clock
         self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
         self._address, self._cache, self._servers = base_url, cache, servers
-        self._mode = self.modes[0]
-        self._stream = True
         self._window: ContextWindow | None = None
         self._window_asked, self._asking = False, trio.Lock()
 
@@ -131,7 +124,14 @@ class HttpModel(ABC):
 
     def _first_mode(self, request: ModelRequest) -> str:
         """Return the mode in which a request is sent first."""
-        return self._mode if request.schema is not None else "text"
+        if request.schema is None:
+            return "text"
+        return self._servers.ways(self._address, self._name, self._clock.now()).get(self._structure, self.modes[0])
+
+    @property
+    def _structure(self) -> str:
+        """The parameter with which structure is asked for; empty where the table has none."""
+        return next((name for name, row in self._servers.refusals(self.interface).items() if row.weaker), "")
 
     @property
     def name(self) -> str:
@@ -213,25 +213,32 @@ class HttpModel(ABC):
         return read_model_list(response.content)
 
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
-        mode = first = self._first_mode(request)
-        stream, cache = self._stream, self._cache
+        known = self._servers.ways(self._address, self._name, self._clock.now())
+        own = {*request.fields, *request.headers}
+        own |= {self.sent_names.get(name, name) for name in own}
+        asking = Asking(self._servers.refusals(self.interface), dict(known), own)
+        structure, first = self._structure, self._first_mode(request)
         while True:
-            answer = await self._send(request, self._body(request, mode, stream=stream, cache=cache), mode)
-            if cache and refuses(answer, _REFUSALS, (self.refusal_of_cache,)):
-                cache = False
-            elif stream and refuses(answer, _REFUSALS_OF_STREAM, ("stream",)):
-                stream = False
-            elif mode != "text" and refuses(answer, _REFUSALS, self.refusals_of_mode):
-                mode = self.modes[self.modes.index(mode) + 1]
-            else:
+            mode = max(first, asking.ways.get(structure, first), key=self.modes.index) if first != "text" else first
+            stream, cache = STREAM not in asking.ways, self._cache and CACHE not in asking.ways
+            body = asking.shape(self._body(request, mode, stream=stream, cache=cache))
+            answer = await self._send(request, body, mode)
+            if isinstance(answer, Reply):
                 break
-        if isinstance(answer, Reply):
-            self._stream, self._cache = self._stream and stream, self._cache and cache
-            if mode != first:
-                self._mode = max(self._mode, mode, key=self.modes.index)  # another call may have fallen back further
+            sent = {*body, CACHE} if cache else {*body}
+            sent = sent - {structure} if mode == "text" else sent
+            if not asking.takes(answer, sent, mode):
+                break
         if isinstance(answer, Fault):
             answer = self._servers.with_charge(answer, self._address)
-        return self._name_refused_setting(answer, request)
+            return self._name_refused(answer, request, asking.refused)
+        changes: dict[str, str | None] = {name: None for name in known if name not in asking.ways}
+        changes |= {name: way for name, way in asking.ways.items() if known.get(name) != way}
+        if stream and answer.usage is None:
+            changes[STREAM] = WITHOUT
+        if changes:
+            self._servers.learn(self._address, self._name, changes, self._clock.now())
+        return replace(answer, notices=(*answer.notices, *asking.notices)) if asking.notices else answer
 
     async def _send(self, request: ModelRequest, body: dict[str, Any], mode: str) -> Reply | Fault:
         try:
@@ -307,8 +314,6 @@ class HttpModel(ABC):
         answer = reader.result()
         if isinstance(answer, Fault):
             return self._with_address(answer, response.headers.get("content-type", ""))
-        if reader.streamed and answer.usage is None:
-            self._stream = False
         self._keep(request, reader, answer)
         return answer
 
@@ -324,25 +329,16 @@ class HttpModel(ABC):
         text = f"{self._address} answers {fault.message} ({came}); is this the API's address?"
         return fault.model_copy(update={"message": text})
 
-    def _name_refused_setting(self, answer: Reply | Fault, request: ModelRequest) -> Reply | Fault:
-        """Return an answer. If it refuses a field or header of the user's settings, add which one to leave out."""
-        if not isinstance(answer, Fault) or answer.kind is not FaultKind.BAD_REQUEST:
-            return answer
-        words = set(_WORD.findall(answer.message.lower()))
+    def _name_refused(self, fault: Fault, request: ModelRequest, refused: Sequence[str]) -> Fault:
+        """Return a fault with the settings of the user that it refuses, and with what was refused before it."""
+        if fault.kind is not FaultKind.BAD_REQUEST:
+            return fault
+        words = set(_WORD.findall(fault.message.lower()))
         names = (*request.fields, *request.headers)
-        refused = [name for name in names if words & {name.lower(), self.sent_names.get(name, name).lower()}]
-        if not refused:
-            return answer
-        text = f"{answer.message} (leave out the setting {', '.join(refused)})"
-        return answer.model_copy(update={"message": text})
-
-
-def refuses(answer: Reply | Fault, statuses: Collection[int], words: Collection[str]) -> bool:
-    """Tell whether a server refuses one way to ask: with one of these statuses, in one of these words."""
-    if not isinstance(answer, Fault) or answer.status not in statuses:
-        return False
-    text = answer.message.lower()
-    return any(word in text for word in words)
+        own = [name for name in names if words & {name.lower(), self.sent_names.get(name, name).lower()}]
+        added = f" (leave out the setting {', '.join(own)})" if own else ""
+        added += f" (the server has refused {' and '.join(refused)})" if refused else ""
+        return fault.model_copy(update={"message": f"{fault.message}{added}"}) if added else fault
 
 
 def _connection_fault(cause: BaseException, secret: str) -> Fault:

@@ -12,7 +12,7 @@ from runtime.models.answer_reader import AnswerReader
 from runtime.models.completion import CompletionReader
 from runtime.models.context_window import ContextWindow, ask_window
 from runtime.models.http_client import open_client
-from runtime.models.http_model import HttpModel, Sdk, refuses
+from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.port import Fault, ModelRequest, Reply
 from runtime.models.providers import OPENAI_URL, ProviderName, matches_marks_only, with_cache_fields
 from runtime.models.responses import KeptReasoning, ResponseReader, split_prompt
@@ -27,9 +27,8 @@ class OpenAIModel(HttpModel):
     """
 
     modes = ("json_schema", "json_object", "text")
-    refusals_of_mode = ("response_format", "text.format", "json_schema", "json_object", "structured output", "grammar")
-    refusal_of_cache = "prompt_cache"
     provider: ClassVar[ProviderName] = "openai"
+    interface: ClassVar[str] = "chat"
     path = "/chat/completions"
     reader: ClassVar[type[AnswerReader]] = CompletionReader
     path_of_models = "/models"
@@ -68,6 +67,7 @@ class ResponsesModel(OpenAIModel):
     """
 
     provider = "openai-responses"
+    interface = "responses"
     path = "/responses"
     reader = ResponseReader
     sent_names = {"reasoning_effort": "effort"}  # noqa: RUF012 - as declared in the base class
@@ -75,7 +75,7 @@ class ResponsesModel(OpenAIModel):
     def __init__(self, name: str, sdk: Sdk, **more: Any) -> None:
         """Take the arguments of `HttpModel`."""
         super().__init__(name, sdk, **more)
-        self._kept, self._encrypted = KeptReasoning(), True
+        self._kept = KeptReasoning()
 
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
         fields = dict(request.fields)
@@ -96,9 +96,8 @@ class ResponsesModel(OpenAIModel):
             "model": self._name,
             "input": [*messages, users[0], *kept, *users[1:]],
             "max_output_tokens": request.output_tokens_max,
+            "include": ["reasoning.encrypted_content"],
         }
-        if self._encrypted:
-            body["include"] = ["reasoning.encrypted_content"]
         if effort:
             body["reasoning"] = {**_fields(fields.get("reasoning")), "effort": effort}
         if text:
@@ -111,11 +110,8 @@ class ResponsesModel(OpenAIModel):
 
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
         answer = await super()._complete(request)
-        if refuses(answer, _REFUSALS, ("",)) and self._kept.items_for(request):
+        if isinstance(answer, Fault) and answer.status in _REFUSALS and self._kept.items_for(request):
             self._kept.forget(request)
-            answer = await super()._complete(request)
-        if self._encrypted and refuses(answer, _REFUSALS, ("encrypted", "include")):
-            self._encrypted = False
             answer = await super()._complete(request)
         return answer
 

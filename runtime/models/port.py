@@ -133,7 +133,7 @@ class Reply:
     """The model's answer to a try, complete or ended early."""
 
     text: str
-    """The model's text, unchanged."""
+    """The model's text."""
     usage: Usage | None
     """None where the provider reported none."""
     model: str
@@ -142,6 +142,10 @@ class Reply:
     """Why the model stopped, in OpenAI's words."""
     mode: str = "text"
     """The way structure was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
+    notices: tuple[str, ...] = ()
+    """What people should know about how the reply came: what the server refused, and where the text was found."""
+    original: str = ""
+    """The text as the model wrote it, if its JSON was broken and `text` is what was read; else empty."""
 
 
 class Model(Protocol):

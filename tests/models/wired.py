@@ -7,8 +7,11 @@ from functools import partial
 
 import pytest
 
+from replan.setup.installation import data_root
+from replan.setup.provider_table import read_refusals
 from runtime.models.open_models import open_anthropic, open_openai
 from runtime.models.port import Fault
+from runtime.models.servers import Servers
 from tests.contracts.model import request
 from tests.support.openai_server import Answer, serve
 
@@ -22,6 +25,11 @@ class FixedClock:
 
     async def sleep_until(self, when):
         raise AssertionError(when)
+
+
+def servers(path=None):
+    """Return what a home knows about servers, with the shipped table; it is kept in a file."""
+    return Servers(path, refusals=read_refusals(data_root()))
 
 
 @contextmanager
@@ -61,7 +69,7 @@ async def wired(answer, *, provider=OPENAI, **more):
         answer = [answer] * 10
     handler = answer if callable(answer) else lambda _body, _headers, n: answer[n - 1]
     with serve(handler) as server:
-        defaults = {"api_key": KEY, "base_url": server.base_url, "clock": FixedClock()}
+        defaults = {"api_key": KEY, "base_url": server.base_url, "clock": FixedClock(), "servers": servers()}
         async with provider.open("test-model", **{**defaults, **more}) as model:
             yield server, model
 

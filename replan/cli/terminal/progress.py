@@ -137,6 +137,8 @@ class LineProgress(Silence):
         event = record.event
         if isinstance(event, Replied) and event.elapsed >= TOLD_SECONDS:
             self._took[event.node] = event.elapsed
+        for text in event.notices if isinstance(event, Replied) else ():
+            err().print(rich_text(line(f"{clock(record.at)} {text}")))
         text = self._kind.views.news_text(event, state)
         if text:
             took = self._took.pop(getattr(event, "node", None) or "", None)
@@ -172,6 +174,8 @@ class LiveTree:
         self._state, self._clock_offset = state, time.time() - time.monotonic()
         self._in_flight.set_open(_open_calls(self._kind, state))
         self._records.append(record)
+        for text in record.event.notices if isinstance(record.event, Replied) else ():
+            self.note(text)
         if not self._live.is_started:
             self._live = self._new()
             self._live.start()

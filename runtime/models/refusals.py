@@ -1,0 +1,107 @@
+"""What servers refuse of a request, and how the same call is asked again. Pure.
+
+The table of `configs/providers.yaml` says which parameters can be asked for in another way. A parameter that the user
+has set is not one of them: the refusal of it is the answer.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.models.port import Fault, FaultKind
+
+CACHE, STREAM = "prompt_cache", "stream"
+"""The names of the rows for the fields about the prompt cache, and for all fields about streams."""
+WITHOUT = "without"
+"""The way of a parameter that is not sent."""
+DAY_SECONDS = 86_400.0
+"""How long what a server refuses is remembered, in seconds: it may be another server tomorrow."""
+
+_OTHER_CAUSES = frozenset({FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
+
+Ways = Mapping[str, str]
+"""How parameters are sent to a server: by their name, the other name, the weaker way, or `WITHOUT`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusable:
+    """A parameter that servers are known to refuse."""
+
+    named: tuple[str, ...] = ()
+    """The words that name it in a refusal, in lower case."""
+    instead: str = ""
+    """Its other name; empty for none."""
+    weaker: tuple[str, ...] = ()
+    """The weaker ways to ask for the same, the strongest first; only of the parameter that asks for structure."""
+    statuses: tuple[int, ...] = (400, 422)
+    """The HTTP statuses of a refusal."""
+
+
+Refusals = Mapping[str, Refusable]
+"""The parameters of one interface by name."""
+
+
+@dataclass
+class Asking:
+    """One call that may be asked in several ways, none of which is used twice."""
+
+    rows: Refusals
+    """What can be asked for in another way."""
+    ways: dict[str, str]
+    """How parameters are sent now."""
+    own: Collection[str] = ()
+    """The names of what the user has set, as settings and as they are sent."""
+    refused: list[str] = field(default_factory=list)
+    """What the server has refused so far, as it was sent."""
+    notices: list[str] = field(default_factory=list)
+    """What was changed for it, in words."""
+
+    def shape(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body with its parameters as they are sent; what the user has set stays."""
+        for name, way in self.ways.items():
+            row = self.rows.get(name)
+            if row is None or row.weaker or name not in body or name in self.own:
+                continue
+            value = body.pop(name)
+            if way != WITHOUT:
+                body[way] = value
+        return body
+
+    def takes(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
+        """Change `ways` if a fault refuses something that can be asked for in another way; return whether it does.
+
+        `sent` are the parameters of the request, and `mode` is the way in which structure was asked for.
+        """
+        name = self._refused_by(fault, sent)
+        if name is None or name in self.own:
+            return False
+        row = self.rows[name]
+        way = row.instead or WITHOUT
+        if row.weaker:
+            place = row.weaker.index(mode) + 1 if mode in row.weaker else 0
+            if place == len(row.weaker):
+                return False
+            way = row.weaker[place]
+        self.refused.append(mode if row.weaker else name)
+        if way in self.refused:
+            return False
+        if self.ways.get(way) == name:  # It goes by its first name again: another server answers here now.
+            del self.ways[way]
+        else:
+            self.ways[name] = way
+        sent_now = "it is left out" if way == WITHOUT else f"{way} is sent instead"
+        self.notices.append(f"the server refuses {self.refused[-1]}: {sent_now}")
+        return True
+
+    def _refused_by(self, fault: Fault, sent: Collection[str]) -> str | None:
+        """Return what a fault refuses: that of the sent parameters which its text names first; None for nothing."""
+        text = fault.message.lower()
+        found: list[tuple[int, str]] = []
+        for name, row in self.rows.items():
+            if name in sent and fault.status in row.statuses and fault.kind not in _OTHER_CAUSES:
+                found += [(place, name) for word in row.named or (name,) if (place := text.find(word)) >= 0]
+        for name in self.own:
+            if word := re.search(rf"(?<![\w-]){re.escape(name.lower())}(?![\w-])", text):
+                found.append((word.start(), name))
+        return min(found)[1] if found else None
