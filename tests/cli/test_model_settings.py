@@ -205,3 +205,24 @@ def test_a_run_takes_shorter_prompts_from_the_start_or_once_it_is_resumed(replan
     assert replan("resume", run, "--max-calls", "9", "--compact").exit_code == 0
     assert replan("show", run, "--prompt", "g_plan/v1.a1").stdout == short
     assert len(short) < 8_000
+
+
+def test_a_refused_parameter_is_told_and_remembered_in_the_home(replan, problem, monkeypatch):
+    """The next run sends the other name at once, and `doctor` shows what was learned."""
+
+    def handle(body, _headers, _n):
+        refused = "max_tokens" in body
+        return Answer.fault(400, "Unsupported parameter: 'max_tokens'") if refused else Answer.value(PLAN)
+
+    with serve(handle) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        first = replan("run", problem, "-m", "gpt", "-w", "single")
+        second = replan("run", problem, "-m", "gpt", "-w", "single")
+        checks = json.loads(replan("doctor", "--json").stdout)["checks"]
+    told = "the server refuses max_tokens: max_completion_tokens is sent instead"
+    assert (first.exit_code, second.exit_code) == (0, 0), first.stderr
+    assert told in first.stderr
+    assert told not in second.stderr
+    assert len(server.seen) == 3
+    [found] = [check["found"] for check in checks if check["name"] == "refused"]
+    assert found == f"{server.base_url} gpt: max_tokens (max_completion_tokens is sent)"
