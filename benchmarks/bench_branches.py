@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import commit, interleave, machine, ratios, spread, spread_text, table, today, verdict, versions, write
 
 from actors.planning.kind import CODEC
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from replan.runs.engine import Engine
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock
@@ -114,16 +114,13 @@ def seconds(server, name, search, calls):
             engine = Engine(journal, registry=known, clock=clock, environment=environment)
             choice = choose_model("slow", environment, UserConfig())
             run_options = RunOptions(workflow=name, search=search)
-            request = prepare_run(
-                PROBLEM,
-                run_options,
-                choice,
+            request = prepare(
+                RunOrder(PlanningInput(PROBLEM, run_options), choice.text),
                 config=UserConfig(),
                 registry=known,
-                root=engine.root,
                 environment=environment,
                 now=clock.now(),
-            )
+            ).request
             started = time.perf_counter()
             result = await engine.begin(request)
             return result, time.perf_counter() - started

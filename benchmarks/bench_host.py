@@ -30,14 +30,12 @@ from common import HERE, SCRATCH, commit, machine, spread, spread_text, table, t
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
-from actors.config.model_spec import Named  # noqa: E402
-from actors.planning.prepare import RunOptions  # noqa: E402
+from actors.planning.prepare import PlanningInput, RunOptions  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
 from replan.runs.inbox import post_answer  # noqa: E402
-from replan.runs.prepare import prepare_run  # noqa: E402
-from replan.setup.installation import data_root  # noqa: E402
+from replan.runs.prepare import RunOrder, prepare  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
-from replan.setup.settings import ModelChoice, UserConfig  # noqa: E402
+from replan.setup.settings import UserConfig  # noqa: E402
 from runtime.core.ledger import Usage  # noqa: E402
 from runtime.models.port import Reply  # noqa: E402
 
@@ -125,16 +123,13 @@ async def fill(home, runs):
     slots = trio.CapacityLimiter(SIDE_BY_SIDE)
     async with open_home(environment=environment(home)) as opened, trio.open_nursery() as nursery:
         engine = replace(opened, models=Asker())
-        job = prepare_run(
-            PROBLEM,
-            RunOptions(workflow="option_a"),
-            ModelChoice("bench", Named("bench")),
+        job = prepare(
+            RunOrder(PlanningInput(PROBLEM, RunOptions(workflow="option_a")), "bench"),
             config=UserConfig(),
             registry=registry(),
-            root=data_root(),
             environment=engine.environment,
             now=engine.clock.now(),
-        )
+        ).request
 
         async def begin(number):
             async with slots:

@@ -17,14 +17,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import HERE, commit, machine, table, today, versions, write
 
-from actors.config.model_spec import parse_model_spec
 from actors.planning import rules as decisions
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.policy.decision import decide
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder
+from replan.runs.prepare import prepare as prepare_run
 from replan.setup.installation import data_root, tune
 from replan.setup.plugins import registry
-from replan.setup.settings import ModelChoice, UserConfig
+from replan.setup.settings import UserConfig
 from replan_lab.experiments.preparation import Installation, prepare
 from replan_lab.experiments.simulation import LabSetup, simulate_run
 from replan_lab.simulated.profile import load_profile
@@ -41,15 +41,12 @@ def make_setup(search):
     """Return the setup of simulated runs with a search."""
     known, model = registry(), "simulated:base"
     job = prepare_run(
-        PROBLEM,
-        RunOptions(search=search),
-        ModelChoice(model, parse_model_spec(model)),
+        RunOrder(PlanningInput(PROBLEM, RunOptions(search=search)), model),
         config=UserConfig(),
         registry=known,
-        root=data_root(),
         environment={},
         now=0.0,
-    )
+    ).request
     return LabSetup(job.pinned, job.limits, load_profile("base"), known)
 
 

@@ -16,11 +16,11 @@ import trio
 
 from actors.config.model_spec import Named
 from actors.execution.prepare import ExecutionInput, prepare_execution
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.tools.specs import PythonSpec
 from actors.tools.uses import ToolSet, ToolUse
 from replan.runs.home import open_home
-from replan.runs.prepare import prepare_run, setup_for
+from replan.runs.prepare import RunOrder, prepare, setup_for
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import ModelChoice, UserConfig
@@ -153,16 +153,13 @@ async def fill(home, *, runs, records):
 
 
 def planning(engine, problem, options):
-    return prepare_run(
-        problem,
-        options,
-        CHOICE,
+    return prepare(
+        RunOrder(PlanningInput(problem, options), CHOICE.text),
         config=UserConfig(),
         registry=registry(),
-        root=data_root(),
         environment=engine.environment,
         now=engine.clock.now(),
-    )
+    ).request
 
 
 async def _search(engine, folder, attempts):

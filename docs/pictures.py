@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from actors.acquisition.prepare import AcquisitionInput  # noqa: E402
-from actors.planning.prepare import RunOptions  # noqa: E402
+from actors.planning.prepare import PlanningInput  # noqa: E402
 from actors.run.result import RunResult  # noqa: E402
 from replan.runs.acquiring import prepare_to_acquire  # noqa: E402
 from replan.runs.executing import (  # noqa: E402
@@ -34,7 +34,7 @@ from replan.runs.executing import (  # noqa: E402
     read_plan_file,
 )
 from replan.runs.home import open_home  # noqa: E402
-from replan.runs.prepare import prepare  # noqa: E402
+from replan.runs.prepare import RunOrder, prepare  # noqa: E402
 from replan.runs.shipped_examples import example_named  # noqa: E402
 from replan.setup.home_folder import locate_home  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
@@ -158,7 +158,8 @@ async def fill(folder: Path) -> dict[str, RunResult]:
 async def planned(problem: str, model: str, run: str, *, minutes: float) -> RunResult:
     """Drive a planning run that began some minutes ago."""
     async with open_home(clock=Earlier(minutes), config=UserConfig(), registry=registry()) as engine:
-        prepared = prepare(problem, RunOptions(), model, registry=registry(), environment=os.environ)
+        order = RunOrder(PlanningInput(problem), model)
+        prepared = prepare(order, registry=registry(), environment=os.environ)
         return await engine.begin(prepared.request, run=run)
 
 

@@ -65,6 +65,7 @@ class PreparedAcquisition:
     notices: tuple[str, ...] = ()
     """Lines for the user before the run starts."""
     kind: str = "acquisition"
+    other_models: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

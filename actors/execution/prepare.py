@@ -97,6 +97,11 @@ class PreparedExecution:
     """Notices for the user before the run starts, which are the guard's warnings."""
     kind: str = "execution"
 
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """The models of steps of the planning runs that replan."""
+        return () if self.config.planning is None else tuple(self.config.planning.step_prices)
+
     def first(self, run: str, at: float) -> ExecutionStarted:
         """Return the event that starts the execution."""
         pinned = self.config.model_dump_json()

@@ -55,6 +55,7 @@ class PreparedAgent:
     """The configuration of the run, which never changes, with the user's model and its price."""
     notices: tuple[str, ...] = ()
     """Notices to show the user before the run starts."""
+    other_models: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

@@ -5,6 +5,7 @@ Workflow, policy, prompts and limits are resolved and checked before the run beg
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,7 +34,7 @@ from actors.run.kind import ForkConfig, Setup
 from actors.run.limits import RunLimits, check_limits, ledger_limits
 from actors.search.notation import read_search
 from actors.values.format import title_of
-from actors.values.given import Attachment, Given, PddlTexts, encode_attachments
+from actors.values.given import Attachment, Given, encode_attachments
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.errors import UsageProblem
@@ -89,6 +90,11 @@ class RunRequest:
     given_facts: Given | None = None
     """The facts that the run is given, such as the names that tools implement; None if there are none."""
 
+    @property
+    def other_models(self) -> tuple[str, ...]:
+        """The models of steps, including those of child runs."""
+        return tuple(self.pinned.step_prices)
+
     def first(self, run: str, at: float) -> RunStarted:
         """Return its first event, which starts it. `at` is in UTC seconds since 1970."""
         return RunStarted(
@@ -105,6 +111,10 @@ class RunRequest:
         )
 
 
+Adapt = Callable[[RunRequest], RunRequest]
+"""Returns a planning run whose generators make plans from more than the text. Raises `UsageProblem`."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
     """The input for the kind's `prepare`: the user's problem, and the options for planning."""
@@ -115,8 +125,8 @@ class PlanningInput:
     """The options of the user; those that the user did not give are None."""
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
-    pddl: PddlTexts | None = None
-    """The planning task in PDDL, whose text is the problem; None for a problem in words."""
+    adapt: Adapt | None = None
+    """Sets what plans are made from beside the text, such as tools; None for a plan that is made from the text only."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
@@ -127,7 +137,6 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
     loaded, policy, changed_keys = _resolve_workflow(options, setup)
-    _check_pddl(loaded, setup, given=request.pddl is not None)
     everything = (loaded, *(child for child, _ in _child_workflows(loaded)))
     _check_script(parse_model_spec(setup.model), set(_model_steps(loaded)))
     settings = check_limits(options.limits).get("model_settings") or {}
@@ -139,18 +148,18 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     files = tuple(dict.fromkeys(file for item in everything for file in registry.files_of(item.workflow)))
     title = title_of(problem)
     notices = (*loaded.notices, *_misspelt_names(policy, pinned))
-    return RunRequest(
-        problem,
-        title,
-        pinned,
-        limits,
-        notices,
-        source,
-        changed_keys,
-        attachments=request.attachments,
-        plugins=files,
-        given_facts=None if request.pddl is None else Given(pddl=request.pddl),
+    prepared = RunRequest(
+        problem, title, pinned, limits, notices, source, changed_keys, attachments=request.attachments, plugins=files
     )
+    prepared = prepared if request.adapt is None else request.adapt(prepared)
+    facts = prepared.given_facts
+    _check_pddl(loaded, setup, given=facts is not None and facts.pddl is not None)
+    return prepared
+
+
+def give_facts(facts: Given, request: RunRequest) -> RunRequest:
+    """Return a planning run that is given facts, such as a planning task in PDDL."""
+    return replace(request, given_facts=facts)
 
 
 def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
@@ -458,8 +467,8 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
     config = state.config
     if workflow is not None:
         options = RunOptions(workflow, no_input=config.no_input)
-        pddl: PddlTexts | None = None if state.given is None else state.given.pddl
-        task = PlanningInput(state.specification, options, state.attachments, pddl)
+        adapt = None if state.given is None else partial(give_facts, state.given)
+        task = PlanningInput(state.specification, options, state.attachments, adapt)
         config = prepare_planning(task, setup).pinned
         _check_steps(state.config, config)
     if policy is not None:

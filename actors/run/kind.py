@@ -118,6 +118,11 @@ class PreparedRun(Protocol):
         """Notices to show the user before the run starts."""
         ...
 
+    @property
+    def other_models(self) -> Sequence[str]:
+        """The models that steps of it use beside the run's own, in the form of `--model`."""
+        ...
+
     def first(self, run: str, at: float) -> Started:
         """Return its first event, which is the message that starts it. `at` is in UTC seconds since 1970.
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from actors.execution.result import ExecutionResult
-from actors.planning.prepare import RunOptions, RunRequest
+from actors.planning.prepare import RunOptions
 from actors.planning.result import Result
 from actors.plans.plan import Plan, plan_to_json
 from actors.plans.plan_text import ProvedPlan
+from actors.tools.uses import ToolSet
 from actors.tools.workspace import check_workspace
 from replan.api.handle import Run
 from replan.api.loops import blocking_form, copy_parameters, name_keywords, run_in_any_loop
 from replan.api.options import MEMORY, Driving, Home, Memory, StartKeywords, check_types, read_keywords
 from replan.api.runs import (
     drive_run,
-    prepare_goal,
-    prepare_planning,
+    planning_order,
+    prepare_order,
     read_attachments,
     read_goal_keywords,
     run_beside_loop,
@@ -34,12 +35,10 @@ from replan.runs.executing import (
     plan_of_run,
     prepare_to_execute,
     read_plan_file,
-    request_with_tools,
     tools_of,
 )
 from replan.runs.home import open_home
 from replan.runs.run_ids import new_run_id, resolve_run
-from replan.runs.token_goals import TokenGoal
 from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 
@@ -146,13 +145,11 @@ async def ado(
     path = None if tools is None else os.fspath(tools)
     executing = ExecutionOptions(tools=path, workspace=os.fspath(workspace), approval=approve, limits=limits)
     attachments = partial(read_attachments, attach, repo, problem)
-    prepared = partial(prepare_planning, problem, planning, attachments, how)
-    if named is not None:
-        prepared = partial(prepare_goal, named, planning, how)
-    request = await run_beside_loop(partial(_prepare_planning, prepared, executing, how, named))
+    found = await run_beside_loop(partial(_load_tools, executing, how))
+    read = planning_order(problem, named, planning, attachments, lambda: (found, ()))
+    prepared = await run_beside_loop(partial(how.prepare, partial(prepare_order, read)))
     await _ensure_unused(executing, how)
-
-    async with drive_run(new_run_id(), how, new=request) as run:
+    async with drive_run(new_run_id(), how, new=prepared.request) as run:
         result: Result = await run.result()
     if result.plan is None:
         return Done(result)
@@ -166,7 +163,7 @@ do = blocking_form(ado)
 @asynccontextmanager
 async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> AsyncIterator[Run[ExecutionResult]]:
     source = await _source(plan, how)
-    prepared = await run_beside_loop(partial(how.prepare, prepare_to_execute, source, options))
+    prepared = await run_beside_loop(partial(how.prepare, partial(prepare_to_execute, source, options)))
     await _ensure_unused(options, how)
     async with drive_run(new_run_id(), how, new=prepared.request) as run:
         yield run
@@ -211,17 +208,15 @@ def _of_result(result: Result) -> PlanToExecute:
     return PlanToExecute(result.plan_json, "plan", level=level, plan_of=result.run_id)
 
 
-def _prepare_planning(
-    prepared: Callable[[], RunRequest], options: ExecutionOptions, how: Driving, goal: TokenGoal | None
-) -> RunRequest:
-    """Prepare the planning run of `do`. Raises `UsageProblem`, also if no tool implements a generator."""
+def _load_tools(options: ExecutionOptions, how: Driving) -> ToolSet:
+    """Return the tools that plan and execute. Raises `UsageProblem`, also if no tool implements a generator."""
     home = locate_home(how.environment)
     workspace = check_workspace(options.workspace, home.folder)
     tools, _ = tools_of(options.tools, home, workspace, how.environment)
     if not (tools.generators or tools.steps):
         hint = "name a tools file that binds generators"
         raise UsageProblem("there are no tools, so no step can be executed", place="tools", hint=hint)
-    return request_with_tools(prepared(), tools, goal)
+    return tools
 
 
 async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:

@@ -6,15 +6,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
+from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS, RunLimits
 from actors.run.open_question import OpenQuestion
 from replan.api.loops import run_in_any_loop
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
+from replan.runs.prepare import Prepared
 from replan.setup.kinds import Kinds
 from replan.setup.model_discovery import with_choices
 from replan.setup.plugins import registry
@@ -115,11 +117,7 @@ _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", 
 """The Python keyword for each command line name that an error may have as its place."""
 
 
-class _Prepared(Protocol):
-    def check_model(self) -> None: ...
-
-
-PreparedT = TypeVar("PreparedT", bound=_Prepared)
+P = TypeVar("P", bound=PreparedRun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,20 +140,17 @@ class Driving:
         """The environment, changed so that it names the home of the keyword."""
         return environment_of(None if isinstance(self.home, Memory) else self.home)
 
-    def prepare(self, prepare: Callable[..., PreparedT], task: Any, options: Any, **more: Any) -> PreparedT:
-        """Prepare a run by `prepare(task, options, model, …)` of `replan.runs`, and check that its model can be used.
+    def prepare(self, prepare: Callable[..., Prepared[P]]) -> Prepared[P]:
+        """Prepare a run by a function of `replan.runs` for this model, and check that the model can be used.
 
         Raises `UsageProblem`, whose place is the keyword or the file.
         """
         try:
             prepared = prepare(
-                task,
-                options,
-                self.model,
+                model=self.model,
                 registry=registry(self.guards, self.generators),
                 environment=self.environment,
                 config=UserConfig() if self.home is MEMORY else None,
-                **more,
             )
             prepared.check_model()
         except UsageProblem as caught:

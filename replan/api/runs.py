@@ -10,12 +10,12 @@ from typing import Any, TypeVar, Unpack
 
 from actors.acquisition.prepare import AcquisitionInput
 from actors.acquisition.result import AcquisitionResult
-from actors.planning.prepare import RunOptions, RunRequest
+from actors.planning.prepare import PlanningInput, RunOptions, give_facts
 from actors.planning.result import Result
 from actors.run.kind import PreparedRun
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
-from actors.values.given import Attachment, PddlTexts
+from actors.values.given import Attachment, Given, PddlTexts
 from replan.api.handle import Run, TrioRun, drive_in_trio
 from replan.api.loops import blocking_form, copy_parameters, name_keywords, run_in_any_loop, running_loop
 from replan.api.options import (
@@ -32,23 +32,23 @@ from replan.api.options import (
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
-from replan.runs.executing import request_with_tools
+from replan.runs.executing import Loads, plan_with_tools
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
-from replan.runs.prepare import Prepared, prepare
+from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.runs.run_ids import new_run_id, resolve_run
 from replan.runs.token_goals import (
-    MODEL,
     TokenGoal,
     pddl_task,
     read_goal,
     tools_to_plan_with,
-    workflow_for_goal,
     workflow_for_pddl,
 )
 from runtime.core.errors import UsageProblem
 
 T = TypeVar("T")
+ReadOrder = Callable[[str | None], RunOrder]
+"""Reads what an order needs, such as attached files, and returns the order for a model. Raises `UsageProblem`."""
 
 
 @asynccontextmanager
@@ -121,10 +121,12 @@ def start(
     named = read_goal_keywords(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(read_attachments, attach, repo, problem)
-    path = None if tools is None else os.fspath(tools)
     if pddl is not None:
-        return _start(partial(_prepare_pddl, problem, pddl, planning, attachments), how)
-    return _start(partial(_prepare_problem, problem, planning, attachments, tools=path, goal=named), how)
+        return _start(_pddl_order(problem, pddl, planning, attachments), how)
+    path, load = None if tools is None else os.fspath(tools), None
+    if named is not None or path is not None:
+        load = partial(tools_to_plan_with, path, how.environment)
+    return _start(planning_order(problem, named, planning, attachments, load), how)
 
 
 @copy_parameters(start)
@@ -235,9 +237,9 @@ fork = blocking_form(afork)
 
 
 @asynccontextmanager
-async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> AsyncIterator[Run[Result]]:
-    request = await run_beside_loop(partial(prepared, how))
-    async with drive_run(new_run_id(), how, new=request) as run:
+async def _start(read: ReadOrder, how: Driving) -> AsyncIterator[Run[Result]]:
+    prepared = await run_beside_loop(partial(how.prepare, partial(prepare_order, read)))
+    async with drive_run(new_run_id(), how, new=prepared.request) as run:
         yield run
 
 
@@ -287,64 +289,54 @@ def read_goal_keywords(
     return read_goal(goal, holds)
 
 
-def _prepare_problem(
+def _pddl_order(
+    problem: str, pddl: tuple[str, str], options: RunOptions, attachments: Callable[[], tuple[Attachment, ...]]
+) -> ReadOrder:
+    """Return what reads the order of a planning task in PDDL, given as the texts of domain and problem."""
+
+    def read(model: str | None) -> RunOrder:
+        given: object = pddl  # whatever a caller passes
+        if not isinstance(given, Sequence) or len(given) != 2 or not all(isinstance(text, str) for text in given):
+            hint = "pddl=(DOMAIN, PROBLEM)"
+            raise UsageProblem("should be the texts of a domain and a problem", place="pddl", hint=hint)
+        if problem:
+            raise UsageProblem("both a problem and PDDL are given", place="pddl", hint="leave one of the two out")
+        texts = PddlTexts(domain=pddl[0], problem=pddl[1])
+        named = options
+        if options.workflow == RunOptions().workflow:
+            named = replace(options, workflow=workflow_for_pddl())
+        adapt = partial(give_facts, Given(pddl=texts))
+        return RunOrder(PlanningInput(pddl_task(texts), named, attachments(), adapt), model)
+
+    return read
+
+
+def planning_order(
     problem: str,
-    options: RunOptions,
-    attachments: Callable[[], tuple[Attachment, ...]],
-    how: Driving,
-    *,
-    tools: str | None,
     goal: TokenGoal | None,
-) -> RunRequest:
-    """Prepare a run for a problem or a goal, with the tools of a file if one is named. Raises `UsageProblem`."""
-    if goal is None and tools is None:
-        return prepare_planning(problem, options, attachments, how)
-    found, _ = tools_to_plan_with(tools, how.environment)
-    if goal is None:
-        return request_with_tools(prepare_planning(problem, options, attachments, how), found, None)
-    return request_with_tools(prepare_goal(goal, options, how), found, goal)
-
-
-def _prepare_pddl(
-    problem: str,
-    pddl: tuple[str, str],
     options: RunOptions,
     attachments: Callable[[], tuple[Attachment, ...]],
-    how: Driving,
-) -> RunRequest:
-    """Prepare a run for a planning task in PDDL, given as the texts of domain and problem. Raises `UsageProblem`."""
-    given: object = pddl  # whatever a caller passes
-    if not isinstance(given, Sequence) or len(given) != 2 or not all(isinstance(text, str) for text in given):
-        raise UsageProblem("should be the texts of a domain and a problem", place="pddl", hint="pddl=(DOMAIN, PROBLEM)")
-    if problem:
-        raise UsageProblem("both a problem and PDDL are given", place="pddl", hint="leave one of the two out")
-    if options.workflow == RunOptions().workflow:
-        options = replace(options, workflow=workflow_for_pddl())
-    texts = PddlTexts(domain=pddl[0], problem=pddl[1])
-    return prepare_planning(pddl_task(texts), options, attachments, how, pddl=texts)
+    load: Loads | None,
+) -> ReadOrder:
+    """Return what reads the order to plan a problem, or for a goal; with tools, its plan may name only these.
+
+    `load` loads the tools; None uses none. A goal has a workflow and a model of its own, if none is named.
+    """
+
+    def read(model: str | None) -> RunOrder:
+        adapt = None if load is None else partial(plan_with_tools, load, goal)
+        if goal is None:
+            return RunOrder(PlanningInput(problem, options, attachments(), adapt), model)
+        workflow = goal.workflow if options.workflow == RunOptions().workflow else options.workflow
+        task = PlanningInput(goal.problem, replace(options, workflow=workflow), adapt=adapt)
+        return RunOrder(task, model or goal.model)
+
+    return read
 
 
-def prepare_goal(goal: TokenGoal, options: RunOptions, how: Driving) -> RunRequest:
-    """Prepare a run for a goal, without its tools. Raises `UsageProblem`, whose place is the keyword."""
-    if options.workflow == RunOptions().workflow:
-        options = replace(options, workflow=workflow_for_goal())
-    return prepare_planning(goal.problem, options, tuple, replace(how, model=how.model or MODEL))
-
-
-def prepare_planning(
-    problem: str,
-    options: RunOptions,
-    attachments: Callable[[], tuple[Attachment, ...]],
-    how: Driving,
-    *,
-    pddl: PddlTexts | None = None,
-) -> RunRequest:
-    """Prepare a planning run. Raises `UsageProblem`, whose place is the keyword."""
-
-    def read_and_prepare(*task: Any, **resources: Any) -> Prepared:
-        return prepare(*task, attachments=attachments(), pddl=pddl, **resources)
-
-    return how.prepare(read_and_prepare, problem, options).request
+def prepare_order(read: ReadOrder, *, model: str | None, **resources: Any) -> Prepared[Any]:
+    """Read an order for a model, and prepare its run. Raises the `UsageProblem` errors of both."""
+    return prepare(read(model), **resources)
 
 
 __all__ = ["AcquisitionResult", "aacquire", "acquire"]
@@ -374,7 +366,7 @@ async def aacquire(
     how, limits = read_keywords(home, options)
     wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)
     folder = None if docs is None else os.fspath(docs)
-    prepared = await run_beside_loop(partial(how.prepare, prepare_to_acquire, wish, folder))
+    prepared = await run_beside_loop(partial(how.prepare, partial(prepare_to_acquire, wish, folder)))
     async with drive_run(new_run_id(), how, new=prepared.request) as run:
         result = await run.result()
         assert isinstance(result, AcquisitionResult)

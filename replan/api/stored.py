@@ -19,18 +19,15 @@ from replan.runs.changes import Changes, cancel_run, post_changes
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.runs.inbox import AnswerReceipt
-from replan.runs.models import check_model
-from replan.runs.prepare import setup_for
+from replan.runs.prepare import RunOrder, prepare
 from replan.runs.retention import delete_run
 from replan.runs.run_ids import ALL, resolve_run
 from replan.runs.status import STATUSES, Status
 from replan.setup.home_folder import locate_home
-from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
-from replan.setup.settings import choose_model, read_user_config
+from replan.setup.settings import read_user_config
 from replan.views.rows import row_to_json
-from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter, RunRow
 
@@ -172,17 +169,13 @@ async def aadmit(
     async def work() -> str:
         environment = environment_of(home)
         config = read_user_config(locate_home(environment).config)
-        choice = choose_model(model, environment, config)
-        check_model(choice.spec, environment)
-        kinds, plugins, clock = Kinds(), registry(), SystemClock()
-        setup = setup_for(
-            choice, config=config, registry=plugins, root=data_root(), environment=environment, now=clock.now()
+        kinds, plugins = Kinds(), registry()
+        prepared = prepare(
+            RunOrder(task, model, kind), registry=plugins, environment=environment, config=config, kinds=kinds
         )
-        prepared = kinds.named(kind).prepare(task, setup)
-        async with open_home(
-            registry=plugins, kinds=kinds, clock=clock, environment=environment, config=config
-        ) as engine:
-            return await replace(engine, placement=placement, by="python").admit(prepared)
+        prepared.check_model()
+        async with open_home(registry=plugins, kinds=kinds, environment=environment, config=config) as engine:
+            return await replace(engine, placement=placement, by="python").admit(prepared.request)
 
     return await run_in_any_loop(work)
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from actors.config.model_spec import ReplaySpec
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunRequest
 from actors.run.kind import PreparedRun
@@ -21,6 +22,7 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignore_closed_stdout, notice, print_json, print_text, show
 from replan.runs.engine import Engine
 from replan.runs.executing import admit_alone, ensure_unused
+from replan.runs.prepare import Prepared
 from replan.runs.run_ids import new_run_id
 from replan.runs.shipped_examples import ShippedExample, example_named
 from replan.runs.worst_case import cost_of, cost_of_run, cost_texts
@@ -33,20 +35,21 @@ from runtime.process.identity import is_dead
 
 async def start_run(
     invocation: Invocation,
-    request: PreparedRun,
+    prepared: Prepared[PreparedRun],
     *,
     engine: Engine | None = None,
     detach: bool = False,
-    make: bool = True,
     ended: Callable[[RunResult], None] = ignore,
 ) -> int:
     """Start a run and return the exit code. A host that serves the home drives the run; else it is driven here.
 
-    With `detach` a host must serve the home, and this returns at once. `engine` is the home, if it is open already;
-    `make` creates a missing home. `ended` is called with the result of a run that was not detached, after it is
-    printed. Raises `UsageProblem` if another execution works in the workspace of the run.
+    With `detach` a host must serve the home, and this returns at once. `engine` is the home, if it is open already.
+    `ended` is called with the result of a run that was not detached, after it is printed. Raises `UsageProblem` if the
+    model cannot be opened, or if another execution works in the workspace of the run.
     """
-    run = new_run_id()
+    prepared.check_model()
+    run, request = new_run_id(), prepared.request
+    make = not isinstance(prepared.choice.spec, ReplaySpec)  # A replay reads a run of the home.
     if detach:
         return await _detach(invocation, request, run, make=make)
     tune()
@@ -121,9 +124,11 @@ async def require_host(engine: Engine, name: str) -> None:
         raise UsageProblem(cause, place="--detach", hint=hint)
 
 
-def print_dry_run(request: RunRequest, *, as_json: bool) -> None:
-    """Print what the run can cost."""
-    _print_cost(cost_of_run(request), as_json=as_json)
+def print_dry_run(prepared: Prepared[RunRequest], *, as_json: bool) -> int:
+    """Print what the run can cost, and return the exit code. Raises `UsageProblem` for settings that it cannot use."""
+    prepared.check_settings()
+    _print_cost(cost_of_run(prepared.request), as_json=as_json)
+    return Exit.OK
 
 
 def print_cost_of(pinned: RunConfig, *, as_json: bool) -> None:

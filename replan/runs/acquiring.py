@@ -2,46 +2,21 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition, prepare_acquisition
+from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
 from actors.config.model_spec import TemplateSpec
 from actors.documents.index import list_folder, open_index
 from actors.handlers.registry import Registry
 from actors.values.format import format_count
-from replan.runs.models import check_model
-from replan.runs.prepare import setup_for
+from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.setup.home_folder import locate_home
-from replan.setup.installation import data_root
-from replan.setup.settings import ModelChoice, UserConfig, choose_model, read_user_config
-from runtime.core.clock import SystemClock
+from replan.setup.settings import UserConfig, choose_model, read_user_config
 from runtime.core.errors import UsageProblem
 
 _NOTICES_MAX = 5
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedToAcquire:
-    """An acquisition that may begin, and the model that was chosen for it."""
-
-    request: PreparedAcquisition
-    """What the run starts with: the goal, its profile and its limits."""
-    choice: ModelChoice
-    environment: Mapping[str, str]
-    """The environment that names keys and servers."""
-    remarks: tuple[str, ...] = ()
-    """Notices about the documents."""
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Notices for the user before the run starts."""
-        return (*self.request.notices, *self.remarks)
-
-    def check_model(self) -> None:
-        """Check that the model can be opened. Raises `UsageProblem` if not."""
-        check_model(self.choice.spec, self.environment)
 
 
 def prepare_to_acquire(
@@ -53,7 +28,7 @@ def prepare_to_acquire(
     environment: Mapping[str, str],
     config: UserConfig | None = None,
     reads: bool = True,
-) -> PreparedToAcquire:
+) -> Prepared[PreparedAcquisition]:
     """Return an acquisition that may begin.
 
     `docs` is a folder of documents; without one, the search service of the user's config is asked, if there is one.
@@ -67,16 +42,8 @@ def prepare_to_acquire(
         hint = "name a language model with -m, or recorded:FILE or scripted:FILE"
         raise UsageProblem("a template reads no documents, so it fills no profile", place="model", hint=hint)
     search, remarks = _search_settings(docs, config, reads=reads)
-    setup = setup_for(
-        choice,
-        config=config,
-        registry=registry,
-        root=data_root(),
-        environment=environment,
-        now=SystemClock().now(),
-    )
-    request = prepare_acquisition(replace(wish, search=search), setup)
-    return PreparedToAcquire(request, choice, environment, remarks)
+    order = RunOrder(replace(wish, search=search), model, kind="acquisition")
+    return replace(prepare(order, registry=registry, environment=environment, config=config), remarks=remarks)
 
 
 def documents_folder(docs: str) -> Path:

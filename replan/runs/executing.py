@@ -1,6 +1,6 @@
 """Prepares an execution: its plan, from a file or a planning run; its settings; and a workspace for it alone."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -22,10 +22,9 @@ from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
 from actors.tools.workspace import check_workspace, ensure_free
 from actors.values.given import Given
-from replan.runs.models import check_model
 from replan.runs.prepare import Prepared, setup_for
 from replan.runs.run_ids import ALL
-from replan.runs.token_goals import MODEL, TOOLS_FILE, TokenGoal, planning_for_goal, tools_to_plan_with, with_tool_steps
+from replan.runs.token_goals import MODEL, TOOLS_FILE, TokenGoal, planning_for_goal, with_tool_steps
 from replan.setup.home_folder import Home, locate_home
 from replan.setup.installation import data_root, program
 from replan.setup.settings import ModelChoice, NoModel, UserConfig, choose_model, read_user_config
@@ -154,34 +153,6 @@ class ExecutionOptions:
     """The limits of the execution, replans included."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedToExecute:
-    """An execution that may begin, and the model that was chosen for it."""
-
-    request: PreparedExecution
-    """What the run starts with."""
-    choice: ModelChoice
-    environment: Mapping[str, str]
-    """The environment that names keys and servers."""
-    remarks: tuple[str, ...]
-    """Lines for the user about the tools file."""
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Notices for the user before the run starts."""
-        return (*self.remarks, *self.request.notices)
-
-    @property
-    def workspace(self) -> Path:
-        """The folder that the tools work in: its absolute path, without symbolic links."""
-        return Path(self.request.config.workspace)
-
-    def check_model(self) -> None:
-        """Check that the model, and the models of replans, can be opened. Raises `UsageProblem` if not."""
-        planning = self.request.config.planning
-        check_model(self.choice.spec, self.environment, others=() if planning is None else planning.step_prices)
-
-
 def prepare_to_execute(
     source: PlanToExecute,
     options: ExecutionOptions,
@@ -190,12 +161,12 @@ def prepare_to_execute(
     registry: Registry,
     environment: Mapping[str, str],
     config: UserConfig | None = None,
-) -> PreparedToExecute:
+) -> Prepared[PreparedExecution]:
     """Prepare the execution of a plan with the user's settings. Nothing is written, and nothing runs.
 
-    `model` and `config` are those of `replan.runs.prepare.prepare`. If no model is named, no new plan can be made.
-    Raises `UsageProblem`, whose place is the option or the file. Causes are a plan that is not proved or names what no
-    tool implements, an invalid tools file, and a workspace that cannot be used.
+    `model` is that of `replan.runs.prepare.RunOrder`, and `config` that of `prepare`. If no model is named, no new plan
+    can be made. Raises `UsageProblem`, whose place is the option or the file. Causes are a plan that is not proved or
+    names what no tool implements, an invalid tools file, and a workspace that cannot be used.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
@@ -236,7 +207,7 @@ def prepare_to_execute(
         raise UsageProblem(wrong.cause, place=place, hint=wrong.hint) from None
     if source.plan_of:
         prepared = replace(prepared, title=f"plan {source.plan_of}: {prepared.title}")
-    return PreparedToExecute(prepared, choice, environment, remarks)
+    return Prepared(prepared, choice, environment, remarks)
 
 
 def tools_of(
@@ -290,7 +261,7 @@ def planning_for(
     return with_guards(config if least is None else config.with_stop_below(least), tools)
 
 
-def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
+def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     """Return a planning run whose plan may name what the tools implement, and nothing else.
 
     Raises `UsageProblem` if a template needs names that no tool implements.
@@ -302,24 +273,25 @@ def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     return replace(request, pinned=with_guards(request.pinned, tools), given_facts=facts)
 
 
-def with_tools(
-    prepared: Prepared, name: str | None, goal: TokenGoal | None, environment: Mapping[str, str]
-) -> tuple[Prepared, tuple[str, ...]]:
-    """Return a prepared planning run, changed for the tools of a file, with remarks about the file.
+Loads = Callable[[], tuple[ToolSet, tuple[str, ...]]]
+"""Loads tools, and returns them with remarks about their file. Raises `UsageProblem`."""
+
+
+def plan_with_tools(load: Loads, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
+    """Return a planning run, changed for tools, with the remarks about their file among its notices.
 
     With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
-    implement. Without a file, the run is unchanged. Raises `UsageProblem`.
+    implement. Raises `UsageProblem`.
     """
-    if goal is None and name is None:
-        return prepared, ()
-    tools, remarks = tools_to_plan_with(name, environment)
-    return replace(prepared, request=request_with_tools(prepared.request, tools, goal)), remarks
+    tools, remarks = load()
+    request = _request_with_tools(request, tools, goal)
+    return replace(request, notices=(*remarks, *request.notices))
 
 
-def request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) -> RunRequest:
+def _request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) -> RunRequest:
     """Return a planning run, changed for tools; and for the goal, if there is one. Raises `UsageProblem`."""
     if goal is None:
-        return planning_for_tools(request, tools)
+        return _planning_for_tools(request, tools)
     request = planning_for_goal(request, tools, goal)
     return replace(request, pinned=with_guards(request.pinned, tools))
 

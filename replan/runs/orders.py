@@ -17,7 +17,7 @@ from actors.config.loader import shipped_policies, shipped_workflows
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions, RunRequest
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.values.given import Attachment
@@ -26,7 +26,7 @@ from replan.runs.attaching import check_sizes, read_upload
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.forks import ForkRequest
-from replan.runs.prepare import Prepared, prepare
+from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.setup.model_discovery import TEMPLATES
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
@@ -140,24 +140,22 @@ class Offer:
         prepared.check_model()
         return prepared.request
 
-    def prepare(self, order: Order, registry: Registry, environment: Mapping[str, str] = os.environ) -> Prepared:
+    def prepare(
+        self, order: Order, registry: Registry, environment: Mapping[str, str] = os.environ
+    ) -> Prepared[RunRequest]:
         """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
-        options = original = self._options(order)
-        prepare_with = {
-            "model": self.model_of(order),
-            "registry": registry,
-            "environment": environment,
-            "config": self.config,
-            "attachments": _attachments(order, environment),
-        }
-        prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
+        options, files = self._options(order), _attachments(order, environment)
+        task = original = PlanningInput(order.problem, options, files)
+        model = self.model_of(order)
+        resources: dict[str, Any] = {"registry": registry, "environment": environment, "config": self.config}
+        prepared: Prepared[RunRequest] = prepare(RunOrder(task, model), **resources)
         limits, ceilings = prepared.request.limits, self.config.clients.ceilings
         if limits.calls > ceilings["max_calls"]:
-            options = _limited(options, max_calls=ceilings["max_calls"])
+            task = _limited(task, max_calls=ceilings["max_calls"])
         if limits.stop_below is not None and limits.stop_below < (ceilings["stop_below"] or 0.0):
-            options = _limited(options, stop_below=ceilings["stop_below"])
-        if options != original:
-            prepared = prepare(order.problem, options, **prepare_with)  # type: ignore[arg-type]
+            task = _limited(task, stop_below=ceilings["stop_below"])
+        if task is not original:
+            prepared = prepare(RunOrder(task, model), **resources)
         prepared.check_model()
         return prepared
 
@@ -220,8 +218,9 @@ class Offer:
             raise UsageProblem(f"the least that clients may ask for is {least:g}", place="stop_below", hint=hint)
 
 
-def _limited(options: RunOptions, **limits: Any) -> RunOptions:
-    return replace(options, limits=cast("RunLimits", {**options.limits, **limits}))
+def _limited(task: PlanningInput, **limits: Any) -> PlanningInput:
+    merged = cast("RunLimits", {**task.options.limits, **limits})
+    return replace(task, options=replace(task.options, limits=merged))
 
 
 def offer_fields(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:

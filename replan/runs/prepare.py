@@ -3,40 +3,58 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from actors.config.model_spec import Named, PluginSpec, parse_model_spec, unpin_model
 from actors.handlers.registry import Registry
-from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
-from actors.run.kind import Setup
-from actors.values.given import Attachment, PddlTexts
+from actors.run.kind import PreparedRun, Setup
 from actors.values.model_settings import ModelSettings
 from replan.runs.models import check_model, check_server, make_plugin_model
 from replan.setup.home_folder import database_url, locate_home
 from replan.setup.installation import data_root
+from replan.setup.kinds import Kinds
 from replan.setup.settings import ModelChoice, UserConfig, choose_model, price_of, read_user_config
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Price
+from runtime.journal.port import FIRST_KIND
 from runtime.models.providers import PROVIDERS, call_seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RunOrder:
+    """What a person or a program asks for: a run of a kind."""
+
+    task: Any
+    """What the kind's `prepare` accepts, such as an `actors.planning.prepare.PlanningInput`."""
+    model: str | None = None
+    """The model in the form of `--model`; None is the model of the environment or the config file."""
+    kind: str = FIRST_KIND
+    """The name of the kind; planning if none is named."""
+
+
+R_co = TypeVar("R_co", bound=PreparedRun, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(Generic[R_co]):
     """A run that may begin, and the model that was chosen for it."""
 
-    request: RunRequest
-    """What the run starts with: the problem, its configuration and its limits."""
+    request: R_co
+    """What the run starts with, such as the problem, its configuration and its limits."""
     choice: ModelChoice
     environment: Mapping[str, str]
     """The environment that names keys and servers."""
+    remarks: tuple[str, ...] = ()
+    """Notices about what was read to prepare the run, such as a tools file."""
 
     @property
     def notices(self) -> tuple[str, ...]:
         """Notices for the user before the run starts."""
-        return tuple(self.request.notices)
+        return (*self.remarks, *self.request.notices)
 
     def check_model(self) -> None:
         """Check that the model, and the models that steps name, can be opened. Raises `UsageProblem` if not."""
-        check_model(self.choice.spec, self.environment, others=self.request.pinned.step_prices)
+        check_model(self.choice.spec, self.environment, others=self.request.other_models)
 
     def check_settings(self) -> None:
         """Check all settings that a run needs, except the model's key. Raises `UsageProblem`."""
@@ -46,54 +64,31 @@ class Prepared:
 
 
 def prepare(
-    problem: str,
-    options: RunOptions,
-    model: str | None,
+    order: RunOrder,
     *,
     registry: Registry,
     environment: Mapping[str, str],
     config: UserConfig | None = None,
-    attachments: tuple[Attachment, ...] = (),
-    pddl: PddlTexts | None = None,
-) -> Prepared:
-    """Prepare a planning run with the user's settings.
+    kinds: Kinds | None = None,
+    now: float | None = None,
+) -> Prepared[Any]:
+    """Prepare an ordered run with the user's settings; nothing is written.
 
-    `model` is in the form of `--model`; None is the model of the environment or the config file. `config` replaces the
-    home's config file. Raises the `UsageProblem` errors of `prepare_run`, and `UsageProblem` for a wrong config file.
+    `config` replaces the home's config file, and `kinds` the installed kinds. `now` is the time from which limits
+    count, in UTC seconds since 1970; None is the time of the call. Raises the `UsageProblem` errors of the kind, and
+    `UsageProblem` for a wrong config file and if no model is named.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
-    choice = choose_model(model, environment, config)
-    request = prepare_run(
-        problem,
-        options,
+    choice = choose_model(order.model, environment, config)
+    setup = setup_for(
         choice,
         config=config,
         registry=registry,
         root=data_root(),
         environment=environment,
-        now=SystemClock().now(),
-        attachments=attachments,
-        pddl=pddl,
+        now=SystemClock().now() if now is None else now,
     )
-    return Prepared(request, choice, environment)
-
-
-def prepare_run(
-    problem: str,
-    options: RunOptions,
-    choice: ModelChoice,
-    *,
-    config: UserConfig,
-    registry: Registry,
-    root: Path,
-    environment: Mapping[str, str],
-    now: float,
-    attachments: tuple[Attachment, ...] = (),
-    pddl: PddlTexts | None = None,
-) -> RunRequest:
-    """Return a planning run that may begin. Raises the `UsageProblem` errors of `actors.planning.prepare`."""
-    setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
-    return prepare_planning(PlanningInput(problem, options, attachments, pddl), setup)
+    return Prepared((kinds or Kinds()).named(order.kind).prepare(order.task, setup), choice, environment)
 
 
 def setup_for(

@@ -12,13 +12,13 @@ from actors.config.model_spec import TemplateSpec
 from actors.documents.index import DocumentIndex, open_index
 from actors.files.yaml_document import parse_document
 from actors.handlers.registry import Registry
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions, RunRequest
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.given import Attachment
 from replan.runs.acquiring import documents_folder
 from replan.runs.loaded import Loaded
-from replan.runs.prepare import Prepared, prepare
+from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.setup.installation import data_root
 from replan.setup.settings import UserConfig
 from runtime.core.errors import UsageProblem
@@ -42,7 +42,7 @@ def prepare_proposal(
     environment: Mapping[str, str],
     no_input: bool,
     config: UserConfig | None = None,
-) -> Prepared:
+) -> Prepared[RunRequest]:
     """Return the run that proposes a profile for a goal, with passages of the documents as attachments.
 
     It reads the documents, which may take minutes. `config` takes the place of the home's config file.
@@ -52,9 +52,8 @@ def prepare_proposal(
     """
     attachments = () if docs is None else _attach(open_index(documents_folder(docs)), goal)
     options = RunOptions(str(data_root() / WORKFLOW), None, limits, no_input=no_input)
-    prepared = prepare(
-        goal, options, model, registry=registry, environment=environment, config=config, attachments=attachments
-    )
+    order = RunOrder(PlanningInput(goal, options, attachments), model)
+    prepared: Prepared[RunRequest] = prepare(order, registry=registry, environment=environment, config=config)
     if isinstance(prepared.choice.spec, TemplateSpec):
         hint = "name a language model with -m, or a profile; `replan acquire --help` has examples"
         raise UsageProblem("a template proposes no profile", place="-m", hint=hint)

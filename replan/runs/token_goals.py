@@ -51,6 +51,16 @@ class TokenGoal:
         start = f"\n\nAt the beginning: {', '.join(sorted(self.holds))}." if self.holds else ""
         return f"{goal_text(frozenset(self.tokens))}{start}"
 
+    @property
+    def workflow(self) -> str:
+        """The path of the shipped workflow that plans from the steps of tools, if the user names no other."""
+        return str(data_root() / "configs" / "tools" / "workflow.yaml")
+
+    @property
+    def model(self) -> str:
+        """The model of a run with this goal, if the user names no other."""
+        return MODEL
+
 
 def read_goal(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> TokenGoal:
     """Return the goal that these texts state, each a comma-separated list of tokens. Raises `UsageProblem`."""
@@ -79,11 +89,6 @@ def tools_to_plan_with(name: str | None, environment: Mapping[str, str]) -> tupl
         return NO_TOOLS, ()
     loaded = load_tools(own if name is None else name, environment=environment)
     return loaded.toolset, loaded.notices
-
-
-def workflow_for_goal() -> str:
-    """Return the path of the shipped workflow that plans from the steps of tools."""
-    return str(data_root() / "configs" / "tools" / "workflow.yaml")
 
 
 def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> RunRequest:

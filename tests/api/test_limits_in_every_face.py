@@ -9,13 +9,13 @@ import pytest
 
 import replan
 from actors.acquisition.prepare import AcquisitionInput
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.limits import LIMITS, check_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
 from replan.mcp.server import offered_tools
 from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
-from replan.runs.prepare import prepare
+from replan.runs.prepare import RunOrder, prepare
 from replan.runs.shipped_examples import example_named
 from replan.setup.plugins import registry
 from replan.setup.settings import CEILINGS, ClientsEntry, UserConfig
@@ -144,7 +144,7 @@ def prepared(kind, folder, limits):
     how = {"registry": registry(), "environment": environment, "config": UserConfig()}
     match kind:
         case "planning":
-            return prepare(PROBLEM, RunOptions(limits=limits), "template:bug", **how).request
+            return prepare(RunOrder(PlanningInput(PROBLEM, RunOptions(limits=limits)), "template:bug"), **how).request
         case "acquisition":
             return prepare_to_acquire(
                 AcquisitionInput("market_size", "Shops.", limits=limits), None, "quoting:", **how

@@ -23,7 +23,7 @@ from actors.guards.port import Composite
 from actors.planning.config import RunConfig, StepModel
 from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome, classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
 from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.table import (
@@ -51,9 +51,8 @@ from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import Choice, Inquiry
 from replan.runs.engine import Engine
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.runs.status import STATUSES
-from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock
@@ -170,16 +169,13 @@ async def messages():
     async with open_memory(CODEC, clock) as journal:
         engine = Engine(journal, registry=known, clock=clock, environment={}, threads=False)
         options, choice = RunOptions(workflow="search"), choose_model("template:bug", {}, UserConfig())
-        job = prepare_run(
-            "Make it better, please.",
-            options,
-            choice,
+        job = prepare(
+            RunOrder(PlanningInput("Make it better, please.", options), choice.text),
             config=UserConfig(),
             registry=known,
-            root=data_root(),
             environment={},
             now=clock.now(),
-        )
+        ).request
         job = replace(job, limits=job.limits.model_copy(update={"stop_below": 0.0}))  # As with a policy of beliefs.
         for run in ("answered", "declined"):
             assert (await engine.begin(job, run=run)).status == "waiting"

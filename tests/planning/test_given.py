@@ -155,6 +155,7 @@ class Prepared:
     kind: str = "planning"
     title: str = "a new plan"
     notices: tuple[str, ...] = ()
+    other_models: tuple[str, ...] = ()
 
     def first(self, run: str, at: float) -> Any:
         return child_of(self.brief).first(at)

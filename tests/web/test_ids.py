@@ -4,11 +4,10 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-from actors.config.model_spec import parse_model_spec
-from actors.planning.prepare import RunOptions
-from replan.runs.prepare import prepare_run
+from actors.planning.prepare import PlanningInput, RunOptions
+from replan.runs.prepare import RunOrder, prepare
 from replan.runs.run_ids import ALL, SHOWN, short_id
-from replan.setup.settings import ModelChoice, UserConfig
+from replan.setup.settings import UserConfig
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, STRATEGY
 from tests.long.api.test_children import CHILD, PARENT, write
 from tests.web.world import served
@@ -69,16 +68,13 @@ async def test_every_page_shows_ids_of_one_length_with_the_whole_id_beside_them(
     workflow = write(tmp_path, above=PARENT, below=CHILD)
     async with served(tmp_path, hosts=False, scripts={"child": SCRIPT}) as web:
         spec = web.config.clients.models["child"]
-        prepared = prepare_run(
-            PROBLEM,
-            RunOptions(workflow=str(workflow)),
-            ModelChoice(spec, parse_model_spec(spec)),
+        prepared = prepare(
+            RunOrder(PlanningInput(PROBLEM, RunOptions(workflow=str(workflow))), spec),
             config=UserConfig(),
             registry=web.engine.registry,
-            root=web.engine.root,
             environment={},
             now=web.engine.clock.now(),
-        )
+        ).request
         assert (await web.engine.begin(prepared, run=NAMED)).outcome == "success"
         await web.engine.resume(await web.start("asks"))
         ids = [row.run for row in await web.engine.journal.runs(ALL)]

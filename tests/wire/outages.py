@@ -12,15 +12,15 @@ import trio
 import trio.testing
 
 from actors.planning.kind import CODEC
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.calls import CallFailed, Replied
 from actors.run.parking import RunResumed
 from actors.run.waits import WaitRequested
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.plugins import registry
-from replan.setup.settings import UserConfig, choose_model
+from replan.setup.settings import UserConfig
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.events import Event
 from runtime.drive.options import Stop
@@ -244,16 +244,13 @@ async def home(clock: JumpingClock, url: str, key: str = "sk-right-000000000000"
 
 
 def request(engine: Engine, model: str = "test-model", **options: Any) -> Any:
-    return prepare_run(
-        PROBLEM,
-        RunOptions(**options),
-        choose_model(model, engine.environment, UserConfig()),
+    return prepare(
+        RunOrder(PlanningInput(PROBLEM, RunOptions(**options)), model),
         config=UserConfig(),
         registry=engine.registry,
-        root=engine.root,
         environment=engine.environment,
         now=engine.clock.now(),
-    )
+    ).request
 
 
 async def events_of(engine: Engine, run: str) -> list[Event]:

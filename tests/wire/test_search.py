@@ -20,15 +20,15 @@ from actors.planning.events import (
     VerdictReached,
 )
 from actors.planning.kind import CODEC
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.planning.result import Result
 from actors.run.calls import CallFailed
 from actors.run.waits import WaitRequested
 from replan.runs.engine import Engine
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.settings import UserConfig, choose_model
+from replan.setup.settings import UserConfig
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.events import Event
 from runtime.drive.options import DriveOptions
@@ -60,16 +60,13 @@ async def run_against(
         async with open_memory(CODEC, time) as journal:
             known = registry()
             engine = Engine(journal, registry=known, clock=time, environment=environment)
-            request = prepare_run(
-                PROBLEM,
-                RunOptions(**options),
-                choose_model("test-model", environment, UserConfig()),
+            request = prepare(
+                RunOrder(PlanningInput(PROBLEM, RunOptions(**options)), "test-model"),
                 config=UserConfig(),
                 registry=known,
-                root=engine.root,
                 environment=environment,
                 now=time.now(),
-            )
+            ).request
             drive = DriveOptions(on_record=lambda record, _: events.append(record.event))
             result = await engine.begin(request, drive, run="run-1")
             yield result, server, events

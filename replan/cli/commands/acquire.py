@@ -119,9 +119,8 @@ def acquire(
         prepared = prepare_to_acquire(wish, docs, model, registry=registry_of(invocation), environment=os.environ)
     for item in prepared.notices:
         notice(item)
-    prepared.check_model()
     ended = ignore if output is None and earlier is None else partial(_show_end, invocation, output, earlier)
-    return trio.run(partial(start_run, invocation, prepared.request, detach=detach, ended=ended))
+    return trio.run(partial(start_run, invocation, prepared, detach=detach, ended=ended))
 
 
 def _propose(
@@ -158,9 +157,8 @@ def _propose(
         )
     for item in prepared.notices:
         notice(item)
-    prepared.check_model()
     ended = partial(_write_profile, goal=goal, path=path, docs=docs)
-    return trio.run(partial(start_run, invocation, prepared.request, detach=detach, ended=ended))
+    return trio.run(partial(start_run, invocation, prepared, detach=detach, ended=ended))
 
 
 def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None) -> None:

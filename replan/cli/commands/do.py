@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from replan.cli.exits import Exit
 from replan.cli.options import Invocation, LongCommand, examples
 from replan.cli.run_options import (
     check_one_named,
@@ -81,29 +81,28 @@ def do(
     """
     import trio
 
-    from actors.planning.prepare import RunOptions
-    from actors.run.limits import split_limits
+    from actors.planning.prepare import PlanningInput
     from actors.tools.workspace import check_workspace
     from actors.values.lines import BLANK, line
     from replan.cli.home import registry_of
     from replan.cli.inputs import read_problem, source_of
     from replan.cli.model_choice import model_to_use
+    from replan.cli.planning_order import options_of
     from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
-    from replan.runs.executing import ExecutionOptions, request_with_tools, tools_of
-    from replan.runs.prepare import prepare
+    from replan.runs.executing import ExecutionOptions, plan_with_tools, tools_of
+    from replan.runs.prepare import RunOrder, prepare
     from replan.setup.home_folder import locate_home
     from replan.setup.installation import tune
 
-    executing, goal = model, _goal(problem, example, model, values)
-    model = values["model"] if goal else model
+    executing, goal = model, _goal(problem, example, values)
+    model = model or goal.model if goal else model
     if example is not None:
         shipped = take_example(example, values, dry_run=dry_run)
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
-    limits, file, home, silent = split_limits(values), values["tools"], locate_home(), invocation.no_input
-    planning = RunOptions(values["workflow"], values["search"], limits, no_input=silent, strict=values["strict"])
-    options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=limits)
+    planning, file, home = options_of(invocation, values, goal), values["tools"], locate_home()
+    options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=planning.limits)
     text = goal.problem if goal is not None else read_problem(problem or "")
     if example is not None:
         _show(invocation, [*map(line, text.splitlines()), BLANK])
@@ -112,38 +111,29 @@ def do(
     attached = attach(values["files"], values["repository"], text)
     with name_options(PROBLEM=source_of(problem or "--goal"), tools=file or "--tools"):
         tools, remarks = tools_of(file, home, check_workspace(options.workspace, home.folder), os.environ)
-        prepared = prepare(
-            text,
-            planning,
-            model,
-            registry=registry_of(invocation),
-            environment=os.environ,
-            attachments=attached.attachments,
-        )
-        request = request_with_tools(prepared.request, tools, goal)
+        adapt = partial(plan_with_tools, lambda: (tools, remarks), goal)
+        order = RunOrder(PlanningInput(text, planning, attached.attachments, adapt), model)
+        prepared = prepare(order, registry=registry_of(invocation), environment=os.environ)
     if not (tools.generators or tools.steps):
         hint = f"`{program()} init` writes a tools file there, and --tools names another one"
         raise UsageProblem("there are no tools, so no step can be executed", place=file or str(home.folder), hint=hint)
-    for item in (*attached.notices, *remarks, *prepared.notices):
+    for item in (*attached.notices, *prepared.notices):
         notice(item)
     if dry_run:
-        prepared.check_settings()
-        print_dry_run(request, as_json=invocation.json)
-        return Exit.OK
+        return print_dry_run(prepared, as_json=invocation.json)
     prepared.check_model()
     tune()
-    return trio.run(_do, invocation, request, options, executing)
+    return trio.run(_do, invocation, prepared.request, options, executing)
 
 
-def _goal(problem: str | None, example: str | None, model: str | None, values: dict[str, Any]) -> TokenGoal | None:
-    """Return the goal of `--goal`, and set the model and the workflow for it in `values`; None for a problem."""
-    from replan.cli.commands.run import read_goal
+def _goal(problem: str | None, example: str | None, values: dict[str, Any]) -> TokenGoal | None:
+    """Return the goal of `--goal`; None for a problem. Raises `UsageProblem`."""
+    from replan.cli.planning_order import read_goal
 
     if not (values["goal"] or values["holds"]):
         check_one_named("problem", problem, example, "name a file with a problem, or --example NAME")
         return None
-    values["model"] = model
-    return read_goal(problem, values["goal"], values["holds"], values, or_else="--example" if example else "")
+    return read_goal(problem, values, or_else="--example" if example else "")
 
 
 async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOptions, model: str | None) -> int:
@@ -194,7 +184,7 @@ async def _execute(
             raise UsageProblem(wrong.cause, place=wrong.place, hint=hint) from None
     for item in prepared.request.notices:
         notice(item)
-    return await start_run(invocation, prepared.request, engine=engine)
+    return await start_run(invocation, prepared, engine=engine)
 
 
 def _show(invocation: Invocation, lines: list[Line]) -> None:

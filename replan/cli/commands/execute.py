@@ -121,8 +121,7 @@ def execute(
         else:
             show(list(outline_lines(outline)))
         return Exit.OK
-    prepared.check_model()
-    return trio.run(partial(start_run, invocation, prepared.request, detach=detach))
+    return trio.run(partial(start_run, invocation, prepared, detach=detach))
 
 
 def _source_of(invocation: Invocation, name: str) -> PlanToExecute:

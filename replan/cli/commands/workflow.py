@@ -182,20 +182,21 @@ def _diagram_of_a_kind(name: str) -> str | None:
 
 def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunConfig:
     """Return the configuration that a run of the workflow would store, whatever its problem."""
-    from actors.planning.prepare import RunOptions
+    from actors.planning.prepare import PlanningInput, RunOptions
     from replan.cli.home import registry_of
-    from replan.runs.prepare import prepare
+    from replan.runs.prepare import RunOrder, prepare
     from replan.runs.token_goals import MODEL
     from replan.setup.settings import NoModel
 
     with _name_argument():
         plugins = registry_of(invocation)
-        given = RunOptions(workflow=name)
+        task = PlanningInput("any problem", RunOptions(workflow=name))
         try:
-            prepared = prepare("any problem", given, model, registry=plugins, environment=os.environ)
+            prepared = prepare(RunOrder(task, model), registry=plugins, environment=os.environ)
         except NoModel:
-            prepared = prepare("any problem", given, MODEL, registry=plugins, environment=os.environ)
-    return prepared.request.pinned
+            prepared = prepare(RunOrder(task, MODEL), registry=plugins, environment=os.environ)
+    pinned: RunConfig = prepared.request.pinned
+    return pinned
 
 
 @contextmanager

@@ -6,19 +6,18 @@ import pytest
 import trio
 import yaml
 
-from actors.config.model_spec import parse_model_spec
 from actors.config.workflow_check import DEPTH_MAX, check_workflow
 from actors.planning.children import child_of
 from actors.planning.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
 from actors.planning.kind import CODEC, PLANNING
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import Engine
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.settings import ModelChoice, UserConfig
+from replan.setup.settings import UserConfig
 from runtime.core.clock import SystemClock
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.drive.options import DriveOptions, Stop
@@ -56,16 +55,13 @@ class ParentRun:
         (folder / "script.yaml").write_text(yaml.safe_dump(script))
         self.engine = Engine(journal, registry=registry(), environment={})
         model = f"scripted:{folder / 'script.yaml'}"
-        self.request = prepare_run(
-            PROBLEM,
-            RunOptions(workflow=str(folder / "above.yaml"), **options),
-            ModelChoice(model, parse_model_spec(model)),
+        self.request = prepare(
+            RunOrder(PlanningInput(PROBLEM, RunOptions(workflow=str(folder / "above.yaml"), **options)), model),
             config=UserConfig(),
             registry=self.engine.registry,
-            root=data_root(),
             environment={},
             now=0.0,
-        )
+        ).request
 
     async def events(self, run, kind):
         _, records = await self.engine.load(run)

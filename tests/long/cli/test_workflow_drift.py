@@ -10,11 +10,11 @@ import trio
 from actors.config.loader import shipped_workflows
 from actors.planning.config import read_config
 from actors.planning.events import RunStarted
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.planning.workflow_drift import describe_edits
 from replan.runs.home import open_home
 from replan.runs.hosting import host
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
@@ -177,9 +177,13 @@ def test_an_edit_of_another_key_than_an_option_is_reported(replan, folder, waiti
 def test_an_unchanged_shipped_workflow_is_not_reported(name):
     """It survives storing and reading. Its source is its name, since its path changes with the release."""
     choice, config, known = choose_model("template:bug", {}, UserConfig()), UserConfig(), registry()
-    job = prepare_run(
-        "It fails.", RunOptions(name), choice, config=config, registry=known, root=data_root(), environment={}, now=1.0
-    )
+    job = prepare(
+        RunOrder(PlanningInput("It fails.", RunOptions(name)), choice.text),
+        config=config,
+        registry=known,
+        environment={},
+        now=1.0,
+    ).request
     pinned = job.pinned.model_dump_json()
     begun = RunStarted(at=1.0, run="r", specification="p", pinned=pinned, limits=job.limits, source=job.source)
     assert begun.source == name

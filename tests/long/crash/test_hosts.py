@@ -12,10 +12,10 @@ from typing import Any
 import trio
 
 from actors.config.model_spec import parse_model_spec
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.settings import ModelChoice, UserConfig
 from runtime.journal.port import RunFilter, RunRow
 from tests.journal.behind import query
@@ -51,14 +51,13 @@ async def admit_runs(environment: dict[str, str]) -> list[str]:
         more: dict[str, Any] = {
             "config": UserConfig(),
             "registry": engine.registry,
-            "root": engine.root,
             "environment": environment,
             "now": engine.clock.now(),
         }
         options = [
             RunOptions(workflow=flow, search=search, limits={"max_calls": calls}) for flow, search, calls in SEARCHES
         ]
-        requests = [prepare_run(PROBLEM, item, choice, **more) for item in options]
+        requests = [prepare(RunOrder(PlanningInput(PROBLEM, item), choice.text), **more).request for item in options]
         return [await engine.admit(requests[place % 2]) for place in range(HOSTS * RUNS)]
 
 

@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import trio
 
 from actors.config.model_spec import parse_model_spec
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.calls import CallFailed, Replied
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.settings import ModelChoice, UserConfig
 from runtime.journal.port import RunFilter, RunRow
 from tests.long.crash.cli_case import Case
@@ -80,16 +80,13 @@ async def admit(environment: dict[str, str], folder: Path) -> list[str]:
             RunOptions(workflow=write(folder), limits={"patience": 1.0}),
         )
         prepared = [
-            prepare_run(
-                PROBLEM,
-                each,
-                choice,
+            prepare(
+                RunOrder(PlanningInput(PROBLEM, each), choice.text),
                 config=UserConfig(),
                 registry=engine.registry,
-                root=engine.root,
                 environment=environment,
                 now=engine.clock.now(),
-            )
+            ).request
             for each in options
         ]
         return [await engine.admit(each) for each in prepared]

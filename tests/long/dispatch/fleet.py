@@ -11,10 +11,10 @@ import psycopg
 import trio
 
 from actors.config.model_spec import parse_model_spec
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.settings import ModelChoice, UserConfig
 from runtime.core.errors import JournalError
 from runtime.dispatch import tables
@@ -144,11 +144,15 @@ class Fleet:
             more = {
                 "config": UserConfig(),
                 "registry": engine.registry,
-                "root": engine.root,
                 "environment": self.environment(99),
                 "now": engine.clock.now(),
             }
-            prepared = prepare_run(PROBLEM, RunOptions(workflow=str(flow), limits={"max_calls": 400}), choice, **more)
+            prepared = prepare(
+                RunOrder(
+                    PlanningInput(PROBLEM, RunOptions(workflow=str(flow), limits={"max_calls": 400})), choice.text
+                ),
+                **more,
+            ).request
             placed = replace(engine, placement=Placement(tenant, priority))
             return [await placed.admit(prepared) for _ in range(runs)]
 

@@ -9,10 +9,9 @@ import trio
 
 from actors.handlers.registry import Registry
 from actors.planning.kind import CODEC as PLANNING
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from replan.runs.engine import Engine
-from replan.runs.prepare import prepare_run
-from replan.setup.installation import data_root
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.errors import RunExists
 from runtime.journal.port import Fact, RunFilter
@@ -86,16 +85,13 @@ async def open_for_each_batch(opening):
 def run_request():
     """Return a request for a run of the built-in model."""
     choice = choose_model("template:bug", {}, UserConfig())
-    return prepare_run(
-        PROBLEM,
-        RunOptions(),
-        choice,
+    return prepare(
+        RunOrder(PlanningInput(PROBLEM, RunOptions()), choice.text),
         config=UserConfig(),
         registry=Registry(),
-        root=data_root(),
         environment={},
         now=0.0,
-    )
+    ).request
 
 
 async def whole_plan(opening):

@@ -7,11 +7,10 @@ import re
 import pytest
 import trio
 
-from actors.config.model_spec import parse_model_spec
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.ids import child_run
-from replan.runs.prepare import prepare_run
-from replan.setup.settings import ModelChoice, UserConfig
+from replan.runs.prepare import RunOrder, prepare
+from replan.setup.settings import UserConfig
 from runtime.models.port import HEARD_MAX
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, write_script
 from tests.long.api.test_children import PARENT, write
@@ -165,16 +164,13 @@ async def test_a_step_that_is_a_run_with_a_model_of_its_own_shows_its_text_on_it
     workflow = write(tmp_path, above=PARENT, below=below)
     async with world(tmp_path) as web:
         spec = write_script(tmp_path, {"g_analysis": [ANALYSIS]}, "analysis.yaml")
-        prepared = prepare_run(
-            PROBLEM,
-            RunOptions(workflow=str(workflow)),
-            ModelChoice(spec, parse_model_spec(spec)),
+        prepared = prepare(
+            RunOrder(PlanningInput(PROBLEM, RunOptions(workflow=str(workflow))), spec),
             config=UserConfig(),
             registry=web.engine.registry,
-            root=web.engine.root,
             environment=os.environ,
             now=web.engine.clock.now(),
-        )
+        ).request
         run = await web.engine.admit(prepared)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(web.engine.resume, run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +16,7 @@ from replan.cli.run_options import (
     driving_options,
     limit_options,
     model_option,
+    name_options,
     placement_options,
 )
 from runtime.core.errors import UsageProblem
@@ -67,12 +70,34 @@ def run(
     **values: Any,
 ) -> int:
     """Plan the PROBLEM of a DOMAIN: the model names actions, and what they need and do is what the domain says."""
-    from replan.cli.commands.run import start_planning
+    if detach and dry_run:
+        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    import trio
+
+    from actors.planning.prepare import PlanningInput, RunOptions, give_facts
+    from actors.run.limits import split_limits
+    from actors.values.given import Given
+    from replan.cli.home import registry_of
+    from replan.cli.inputs import source_of
+    from replan.cli.model_choice import model_to_use
+    from replan.cli.starting import print_dry_run, start_run
+    from replan.cli.terminal.console import notice
+    from replan.runs.prepare import RunOrder, prepare
     from replan.runs.token_goals import workflow_for_pddl
 
     text, texts = _read_task(domain, problem)
-    values |= {"workflow": workflow or workflow_for_pddl(), "strict": False, "tools": None, "domain": domain}
-    return start_planning(invocation, text, values, problem, pddl=texts, dry_run=dry_run, detach=detach)
+    words = ["lab", "pddl", "run", domain, problem]
+    model = model_to_use(invocation, values["model"], words, templates=False)
+    workflow, limits = workflow or workflow_for_pddl(), split_limits(values)
+    options = RunOptions(workflow, values["search"], limits, no_input=invocation.no_input)
+    task = PlanningInput(text, options, adapt=partial(give_facts, Given(pddl=texts)))
+    with name_options(PROBLEM=source_of(problem)):
+        prepared = prepare(RunOrder(task, model), registry=registry_of(invocation), environment=os.environ)
+    for remark in prepared.notices:
+        notice(remark)
+    if dry_run:
+        return print_dry_run(prepared, as_json=invocation.json)
+    return trio.run(partial(start_run, invocation, prepared, detach=detach))
 
 
 @pddl.command(epilog=examples("replan lab pddl check domain.pddl problem.pddl plan.txt --json"))

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from actors.config.model_spec import parse_model_spec
 from actors.planning.kind import CODEC
-from actors.planning.prepare import RunOptions
+from actors.planning.prepare import PlanningInput, RunOptions
 from replan.runs.engine import Engine
-from replan.runs.prepare import prepare_run
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
-from replan.setup.settings import ModelChoice, UserConfig
+from replan.setup.settings import UserConfig
 from replan_lab.experiments.simulation import LabSetup, simulate_run
 from replan_lab.simulated.profile import load_profile
 from replan_lab.simulated.verdict_filter import VerdictFilter
@@ -38,16 +37,13 @@ def make_setup(workflow, search, filter_options, seed, name="base"):
     """Return the setup of a simulated run, the request of the same real run, and the registry of the latter."""
     known, profile = registry({}, {}), load_profile(name)
     model = f"simulated:{name}?seed={seed}"
-    request = prepare_run(
-        PROBLEM,
-        RunOptions(workflow=workflow, search=search),
-        ModelChoice(model, parse_model_spec(model)),
+    request = prepare(
+        RunOrder(PlanningInput(PROBLEM, RunOptions(workflow=workflow, search=search)), model),
         config=UserConfig(),
         registry=known,
-        root=data_root(),
         environment={},
         now=0.0,
-    )
+    ).request
     verdict_filter = VerdictFilter(profile, seed, **filter_options) if filter_options else None
     filtered = known if verdict_filter is None else replace(known, guards=verdict_filter.apply(known.guards))
     return LabSetup(request.pinned, request.limits, profile, known, verdict_filter), request, filtered
