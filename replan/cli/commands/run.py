@@ -73,9 +73,9 @@ def run(invocation: Invocation, /, problem: str | None, *, dry_run: bool, detach
     from replan.runs.attaching import attach
     from replan.runs.prepare import RunOrder, prepare
 
-    goal, source = read_goal(problem, values), problem or "--goal"
+    goal, source, model = read_goal(problem, values), problem or "--goal", values["model"]
     text = read_problem(problem or "") if goal is None else goal.problem
-    model = values["model"] or (model_to_use(invocation, None, ["run", source]) if goal is None else goal.model)
+    model = model_to_use(invocation, model, ["run", source]) if goal is None else model or goal.model
     attached = attach(values["files"], values["repository"], text)
     task = PlanningInput(text, options_of(invocation, values, goal), attached.attachments, adapt_to(values, goal))
     with name_options(PROBLEM=source_of(source)):
