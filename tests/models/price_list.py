@@ -1,6 +1,11 @@
-"""Random usages of random models, priced by this program and by the price list's own function."""
+"""Random usages of random models: reported by a provider, read by its client, and priced.
 
+They are compared with what was reported, and with the price list's own function.
+"""
+
+import json
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -10,7 +15,12 @@ import genai_prices
 from genai_prices.data_snapshot import get_snapshot
 
 from runtime.core.ledger import MICRO, Price, Usage
+from runtime.models.answer_reader import AnswerReader
+from runtime.models.completion import CompletionReader
+from runtime.models.messages import MessageReader
+from runtime.models.port import Fault, Reply
 from runtime.models.prices import price_in_list
+from runtime.models.responses import ResponseReader
 
 AT = 1_790_000_000.0
 ROUNDING = Decimal("1.000001")
@@ -23,6 +33,7 @@ class Comparison:
     models: int = 0
     dearer_by_hour: int = 0
     """Usages that cost more here, since the model's price changes with the hour."""
+    misread: list[Any] = field(default_factory=list)
     under_reserved: list[Any] = field(default_factory=list)
     different: list[Any] = field(default_factory=list)
 
@@ -39,7 +50,11 @@ def compare_with_list(rng: random.Random, count: int) -> Comparison:
     counted = Comparison(usages=count, models=len(priced))
     for _ in range(count):
         provider, model, price = rng.choice(priced)
-        usage, sent, output_max = random_usage(rng)
+        reader, report = rng.choice(CLIENTS)
+        usage, sent, output_max = random_usage(rng, hours=reader is not ResponseReader)
+        reply = read(reader, report(usage))
+        if not isinstance(reply, Reply) or reply.usage != usage:
+            counted.misread.append((reader.called, usage, reply))
         listed = model.get_prices(day).calc_price(listed_usage(usage))["total_price"] * MICRO
         ours, about = price.micro_usd(usage), (provider.id, model.id, usage)
         if ours > price.micro_usd_at_most(sent, output_max) or listed > price.micro_usd_at_most(sent, output_max):
@@ -52,8 +67,69 @@ def compare_with_list(rng: random.Random, count: int) -> Comparison:
     return counted
 
 
-def random_usage(rng: random.Random) -> tuple[Usage, int, int]:
-    """Return a usage, and the bytes and the output limit of a request that can lead to it."""
+def read(reader: type[AnswerReader], answer: dict[str, Any]) -> Reply | Fault:
+    reading = reader(asked="m", mode="text", bytes_max=1000)
+    reading.feed(json.dumps(answer).encode())
+    return reading.result()
+
+
+def as_completion(usage: Usage) -> dict[str, Any]:
+    """Return a chat completion that reports a usage: cached and reasoning tokens are parts of the totals."""
+    reported = {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.tokens,
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        "cache_creation": {"ephemeral_1h_input_tokens": usage.cache_write_1h_tokens},
+    }
+    return {"choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}], "usage": reported}
+
+
+def as_response(usage: Usage) -> dict[str, Any]:
+    """Return the same as a response of OpenAI's Responses API."""
+    reported = {
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        "total_tokens": usage.tokens,
+    }
+    message = {"type": "message", "content": [{"type": "output_text", "text": "{}"}]}
+    return {"status": "completed", "output": [message], "usage": reported}
+
+
+def as_message(usage: Usage) -> dict[str, Any]:
+    """Return the same as a message of Anthropic: cached tokens are counted beside the others."""
+    reported = {
+        "input_tokens": usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cache_read_tokens,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_creation": {"ephemeral_1h_input_tokens": usage.cache_write_1h_tokens},
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"thinking_tokens": usage.reasoning_tokens},
+    }
+    return {"content": [{"type": "text", "text": "{}"}], "stop_reason": "end_turn", "usage": reported}
+
+
+CLIENTS: list[tuple[type[AnswerReader], Callable[[Usage], dict[str, Any]]]] = [
+    (CompletionReader, as_completion),
+    (ResponseReader, as_response),
+    (MessageReader, as_message),
+]
+
+
+def random_usage(rng: random.Random, *, hours: bool) -> tuple[Usage, int, int]:
+    """Return a usage, and the bytes and the output limit of a request that can lead to it.
+
+    `hours` says whether parts of the prompt may be cached for an hour.
+    """
     tokens = int(10 ** rng.uniform(0, 6))
     output = int(10 ** rng.uniform(0, 5))
     parts = sorted(rng.randint(0, tokens) for _ in range(2)) if rng.random() < 0.7 else [0, 0]
@@ -63,7 +139,7 @@ def random_usage(rng: random.Random) -> tuple[Usage, int, int]:
         output_tokens=output,
         cache_read_tokens=parts[0],
         cache_write_tokens=write,
-        cache_write_1h_tokens=rng.randint(0, write) if rng.random() < 0.5 else 0,
+        cache_write_1h_tokens=rng.randint(0, write) if hours and rng.random() < 0.5 else 0,
         reasoning_tokens=rng.randint(0, output) if rng.random() < 0.5 else 0,
     )
     return usage, int(tokens * rng.uniform(1, 5)), output + rng.randint(0, 1000)

@@ -133,7 +133,7 @@ def test_a_setting_of_the_first_provider_that_the_second_lacks_parks_the_run_and
     replan("run", problem, "-m", GPT, "-w", "single", "--model-settings", "seed=7")
     parked = replan("resume", run_id(replan), "-m", CLAUDE)
     assert parked.exit_code == 4
-    assert "bad_request: the Messages API does not take the setting seed (leave it out)" in parked.stdout
+    assert "bad_request: Anthropic does not take the setting seed (leave it out)" in parked.stdout
     assert replan("resume", run_id(replan), "--model-settings", "seed=null").exit_code == 0
 
 
