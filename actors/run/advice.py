@@ -18,6 +18,8 @@ def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = 
     """Return the next step after a provider's fault that holds a run, as a clause without a full stop."""
     provider = PROVIDERS[name]
     base = "https://HOST" if provider.interface == "messages" else "up to its version, such as https://HOST/v1"
+    if "v1/responses" in fault.message and name == "openai" and fault.kind.final:
+        return "ask the model by the Responses API: put `openai-responses:` before its name"
     match fault.kind:
         case FaultKind.AUTH:
             return _account_advice(fault.status, provider)

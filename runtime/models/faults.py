@@ -125,7 +125,8 @@ def provider_text(text: str, secret: str = "") -> str:
 def error_of(body: bytes) -> tuple[str, str]:
     """Return the message of an error body, with the parameter that it names, and its code.
 
-    A body in another format gives its text and no code.
+    A body in another format gives its text and no code. Gemini puts the error into a list. OpenRouter puts that of the
+    server behind it into the error's `metadata`.
     """
     if has_more_values(body, _VALUES_MAX):
         return body.decode("utf-8", "replace"), ""
@@ -133,6 +134,7 @@ def error_of(body: bytes) -> tuple[str, str]:
         plain: Any = json.loads(body)
     except (ValueError, RecursionError):
         return body.decode("utf-8", "replace"), ""
+    plain = plain[0] if isinstance(plain, list) and plain and isinstance(plain[0], dict) else plain
     error = plain.get("error", plain) if isinstance(plain, dict) else plain
     if not isinstance(error, dict):
         return str(error), ""
@@ -141,7 +143,12 @@ def error_of(body: bytes) -> tuple[str, str]:
         message = f"{message} ({named})"
     names = (error.get("code"), error.get("type"))  # The code is a number where it repeats the status.
     code = next((name for name in names if name and isinstance(name, str)), "")
-    return message if isinstance(message, str) else json.dumps(error), code
+    message = message if isinstance(message, str) else json.dumps(error)
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("raw"), str):
+        behind, code_behind = error_of(metadata["raw"].encode("utf-8", "replace"))
+        return f"{message}: {behind}", code_behind or code
+    return message, code
 
 
 def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: float, secret: str) -> Fault:

@@ -243,7 +243,7 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _answer(self, seen: Seen) -> Answer:
         match self.path.split("?")[0]:
-            case "/v1/chat/completions":
+            case path if path.endswith(("/v1/chat/completions", "/openai/chat/completions")):
                 return self.server.owner.answer(seen)
             case messages_api.PATH:
                 refusal = messages_api.refused(seen.body, seen.headers)
