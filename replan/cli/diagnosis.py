@@ -93,6 +93,8 @@ def describe_server(environment: Mapping[str, str], model: str | None, *, online
     url = provider.url_in(environment)
     if configured:
         url = check_base_url(url, place=provider.address)
+    if not url:
+        return f"none: {provider.region or provider.address} is not set"
     parts = urlsplit(url)
     place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
     source = provider.address if configured else "the default"

@@ -71,3 +71,10 @@ def test_a_setting_that_the_interface_does_not_have_is_refused_before_the_run(re
     assert refused.exit_code == 2
     assert f"the provider of '{MODEL}' does not take seed (leave it out)" in refused.stderr
     assert server.seen == []
+
+
+@pytest.mark.parametrize(("model", "missing"), [("bedrock:m", "AWS_REGION"), ("azure:m", "AZURE_OPENAI_ENDPOINT")])
+def test_the_doctor_says_what_the_address_of_a_provider_lacks(replan, model, missing):
+    checks = replan("doctor", "-m", model, "--json")
+    found = {check["name"]: check["found"] for check in json.loads(checks.stdout)["checks"]}
+    assert found["server"] == f"none: {missing} is not set"

@@ -9,6 +9,7 @@ from opentelemetry.semconv._incubating.attributes import error_attributes, gen_a
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
 from replan.telemetry import conventions
+from runtime.models.providers import PROVIDERS
 
 OURS = {
     name: value
@@ -44,5 +45,8 @@ def test_values_are_those_that_the_registry_lists():
     )
     assert {"input", "output"} == values_of("GenAiTokenTypeValues")
     assert {"text", "json"} <= values_of("GenAiOutputTypeValues")
-    assert {"openai", "anthropic"} <= values_of("GenAiProviderNameValues")
+    labels = {conventions.provider_label(f"{name}:m") for name in PROVIDERS}
+    assert {"openai", "anthropic", "azure.ai.openai", "aws.bedrock", "gcp.gemini"} == labels & values_of(
+        "GenAiProviderNameValues"
+    )
     assert conventions.provider_label("template:bug") not in values_of("GenAiProviderNameValues")

@@ -133,6 +133,9 @@ def test_what_is_counted_of_a_run_is_what_its_ledger_has_spent(runs):
     [
         ("gpt-5", "gpt-5", "openai"),
         ("anthropic:claude-sonnet-5", "claude-sonnet-5", "anthropic"),
+        ("openai-responses:gpt-6", "gpt-6", "openai"),
+        ("bedrock:openai.gpt-oss-120b-1:0", "openai.gpt-oss-120b-1:0", "aws.bedrock"),
+        ("ollama:qwen3:8b", "qwen3:8b", "ollama"),
         ("scripted:/home/me/replies.yaml", "scripted", "replan"),
     ],
 )
