@@ -98,6 +98,8 @@ def describe_server(environment: Mapping[str, str], model: str | None, *, online
     parts = urlsplit(url)
     place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
     source = provider.address if configured else "the default"
+    if provider.interface_of(chosen.name, environment) == "responses":
+        source += ", by the Responses API"
     if not online:
         return f"{place} ({source}; --online tries to reach it)"
     return f"{place} ({source}) {_probe(chosen, environment, url)}"

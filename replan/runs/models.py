@@ -155,7 +155,7 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def is_stateless(text: str) -> bool:
-    """Tell whether a model keeps no state of a run, so that all runs can share it."""
+    """Tell whether all runs can share a model: what it keeps of one run has no effect on another."""
     return isinstance(parse_model_spec(text), Named | TemplateSpec)
 
 

@@ -41,8 +41,8 @@ class ResponseReader(AnswerReader):
         items = [_fields(item) for item in self._items]
         types = {item.get("type") for item in items}
         encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in items)
-        if not encrypted or types != {"reasoning", "message"} or self._error is not None:
-            return ()  # Reasoning must come before a message, and a call of a function needs its result.
+        if not encrypted or types != {"reasoning", "message"} or self._reason != "stop":
+            return ()  # Reasoning must come before a whole message, and a call of a function needs its result.
         return tuple({name: value for name, value in item.items() if value is not None} for item in items)
 
     def _texts(self) -> Sequence[list[str]]:

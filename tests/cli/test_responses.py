@@ -73,6 +73,12 @@ def test_a_setting_that_the_interface_does_not_have_is_refused_before_the_run(re
     assert server.seen == []
 
 
+@pytest.mark.parametrize(("model", "told"), [("gpt-6", True), ("gpt-5-mini", False), (MODEL, True)])
+def test_the_doctor_says_what_is_asked_by_the_responses_api(replan, monkeypatch, model, told):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    assert (", by the Responses API" in replan("doctor", "-m", model).stdout) is told
+
+
 @pytest.mark.parametrize(("model", "missing"), [("bedrock:m", "AWS_REGION"), ("azure:m", "AZURE_OPENAI_ENDPOINT")])
 def test_the_doctor_says_what_the_address_of_a_provider_lacks(replan, model, missing):
     checks = replan("doctor", "-m", model, "--json")

@@ -350,10 +350,11 @@ async def test_reasoning_that_may_cost_more_than_was_reserved_is_not_sent():
         api.response(MESSAGE),
         api.response(api.reasoning(), CALL),
         api.response(api.reasoning()),
+        thought(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
         {**thought(), "usage": None},
         {**thought(), "usage": api.usage(3, 4, cached=5)},
     ],
-    ids=["not encrypted", "no reasoning", "a call", "only reasoning", "no usage", "contradictory usage"],
+    ids=["not encrypted", "no reasoning", "a call", "only reasoning", "incomplete", "no usage", "contradictory usage"],
 )
 async def test_what_cannot_be_sent_back_is_not_kept(response):
     _, second = await conversation([Answer.json(response)] * 2, attempt(1), attempt(2))
@@ -388,6 +389,23 @@ async def test_a_model_without_reasoning_is_asked_without_the_encrypted_form_fro
         for _ in range(2):
             assert isinstance(await model.complete(request()), Reply)
     assert ["include" in seen.body for seen in server.seen] == [True, False, False]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.integers(0, 900), st.integers(0, 900)), max_size=12)
+)
+def test_no_request_can_cost_more_than_its_bytes_whatever_came_before(replies):
+    """The bound is the input and output of the last reply, which had all that was kept, and the new feedback."""
+    kept, last = KeptReasoning(), dict[str, Usage]()
+    for number, (visit, rejections, input_tokens, output_tokens) in enumerate(replies):
+        asked = request(**attempt(rejections + 1, visit=visit, common="A problem. " * 30))
+        items = kept.items_for(asked)
+        if items:
+            most = last[visit].tokens + len(FEEDBACK) * rejections
+            assert most <= len(asked.system) + len(asked.user)
+            assert {item["visit"] for item in items} == {visit}
+        last[visit] = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+        kept.add(asked, ({"type": "reasoning", "visit": visit, "number": number},), last[visit])
 
 
 def test_the_oldest_is_dropped_where_too_much_is_kept():

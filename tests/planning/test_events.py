@@ -25,7 +25,7 @@ from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.prompting.book import schema_bytes
 from actors.run.calls import Settled
-from actors.run.ids import call_of, expiry_id, node_of, step_of, try_id
+from actors.run.ids import call_of, expiry_id, node_of, step_of, try_id, visit_of
 from actors.run.parking import RunParked
 from actors.run.questions import Question
 from actors.run.state import NotStarted, RunState
@@ -160,6 +160,15 @@ def test_names_can_be_read_back(step, visit, attempt, number):
     assert (asked.call, call_of(asked.request_id), node_of(asked.request_id)) == (call, call, node)
     assert asked.step == step
     assert asked.request_id != request.request_id
+
+
+def test_the_attempts_of_a_visit_have_one_name_which_no_other_call_has():
+    """Other visits, branches and classifications have other names; a further try of a call has its name."""
+    nodes = [node_id("a", visit, attempt, branch) for visit in (1, 2) for branch in (0, 1) for attempt in (1, 2, 10)]
+    names = [visit_of(try_id(node, number)) for node in nodes for number in (1, 2)]
+    assert names == [name for name in ("a/v1", "a/v1.b1", "a/v2", "a/v2.b1") for _ in range(6)]
+    assert visit_of(classification_id("a/v1.a2")) == visit_of(classification_id("a/v1.a1")) != "a/v1"
+    assert visit_of("fix/r1.v2.a3.apply") == "fix/r1.v2.apply"
 
 
 @pytest.mark.parametrize("kind", [GenerationRequested, ClassificationRequested])
