@@ -6,6 +6,7 @@ another request id (`actors.run.parking`, `actors.run.outage`). A driver that ta
 of the earlier driver again (*reissue*); the earlier try stays charged as unknown.
 """
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
@@ -20,6 +21,7 @@ from runtime.core.events import Event, Seconds, make_storable
 from runtime.core.ledger import ZERO, Amount, Ledger, Price, Usage, cost_of_call
 from runtime.core.messages import Control, Message
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
+from runtime.models.replies import repeated_phrase
 
 UNPAID = frozenset({503, 529})
 """The HTTP statuses that say that the server did not begin to work on a request. Those of refused requests come on
@@ -432,9 +434,11 @@ def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) 
     Its message tells the model how to avoid this in the next attempt.
     """
     if artifact.finish_reason == LENGTH:
+        phrase = repeated_phrase(artifact.content)
         message = (
             f"The reply was cut off at the limit of {output_tokens_max:,} tokens, so its end is missing. "
-            "Write it anew, complete and much shorter: nothing around the JSON, brief texts, only what is necessary."
+            + (f"It repeated {json.dumps(phrase, ensure_ascii=False)} up to there. " if phrase else "")
+            + "Write it anew, complete and much shorter: nothing around the JSON, brief texts, only what is necessary."
         )
         return Verdict(
             guard=guard, findings=(Finding(code=Code.CUT, message=message),), facts={LIMIT: output_tokens_max}

@@ -6,6 +6,7 @@ Subclasses interpret the events.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 from runtime.core.ledger import Usage
@@ -39,6 +40,8 @@ class AnswerReader(ABC):
 
     called: ClassVar[str]
     """What an answer of the interface is called, such as `chat completion`."""
+    places: ClassVar[tuple[str, ...]] = ()
+    """Where each of the texts was found, if people should know it; empty for the usual place."""
 
     def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
         """Create a reader for the answer to one request.
@@ -55,7 +58,7 @@ class AnswerReader(ABC):
         self._head = b""
         self._rest: list[bytes] = []
         self._data: list[bytes] = []
-        self._size = self._pieces = self._lines = self._events = 0
+        self._size = self._thought_size = self._pieces = self._lines = self._events = 0
         self._over = ""
         self._model = ""
         self._reason = ""
@@ -66,6 +69,7 @@ class AnswerReader(ABC):
         """Whether the body is an event stream; None before its first byte that is no white space."""
         self.characters = 0
         """How many characters the model has written, including its reasoning; 0 if the answer is not streamed."""
+        self._thoughts: list[str] = []
         self.done = False
         """Whether nothing more is read, because the stream has said that it ends or has passed a limit."""
 
@@ -120,6 +124,10 @@ class AnswerReader(ABC):
             size += len(pieces[start])
         tail = join_pieces(pieces[start:])
         return without_key(tail, self._secret_in_text)[-HEARD_MAX:]
+
+    def reasoning(self) -> str:
+        """Return the model's reasoning, as far as the server gives it as text, without the key."""
+        return without_key(join_pieces(self._thoughts), self._secret_in_text)
 
     def result(self) -> Reply | Fault:
         """Return the reply or the fault after the end of the body.
@@ -183,9 +191,9 @@ class AnswerReader(ABC):
         or the server reports usage.
         """
         reason = reason or "stop"
-        there = [text for text in texts if text is not None]
-        text = next(filter(None, there), there[0] if there else None)
-        if text is None and reason not in _ENDED_EARLY and usage is None:
+        found = [(text, place) for text, place in zip_longest(texts, self.places, fillvalue="") if text is not None]
+        text, place = next((pair for pair in found if pair[0]), found[0] if found else (None, ""))
+        if text is None and reason not in _ENDED_EARLY and usage is None and not self._thoughts:
             return Fault(kind=FaultKind.BAD_REPLY, message=f"a {self.called} without content", status=200)
         return Reply(
             text=without_key(text or "", self._secret_in_text),
@@ -193,7 +201,16 @@ class AnswerReader(ABC):
             model=provider_text(model, self._secret) or self._asked,
             finish_reason=provider_text(reason, self._secret),
             mode=self._mode,
+            notices=(f"the reply was in {place}",) if text and place else (),
         )
+
+    def _think(self, thought: Any) -> None:
+        """Add a piece of the model's reasoning, if it is text."""
+        if isinstance(thought, str) and thought:
+            self.characters += len(thought)
+            self._thought_size += len(thought)
+            if self._thought_size <= self._bytes_max:
+                self._thoughts.append(thought)
 
     def _grow(self, pieces: list[str], piece: str) -> None:
         """Add a piece to a text of the reply. Characters beyond the limit are counted, but not kept."""

@@ -16,7 +16,7 @@ from runtime.models.usage import read_usage
 LISTED_VALUES_MAX = 400_000
 """The largest number of JSON values in a list of models; a catalogue of 400 models has 30,000."""
 _REASONING = ("reasoning_content", "reasoning")
-"""The keys for reasoning text of compatible servers, which is not part of the reply."""
+"""The keys for reasoning text of compatible servers. It is the reply only if that is missing."""
 
 
 class _Lenient(BaseModel):
@@ -28,6 +28,8 @@ class _Message(_Lenient):
     content: str | None = None
     refusal: str | None = None
     tool_calls: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
 
 
 class _Choice(_Lenient):
@@ -48,6 +50,11 @@ def only_arguments(calls: Any) -> str | None:
     function = calls[0].get("function")
     arguments = function.get("arguments") if isinstance(function, dict) else None
     return json.dumps(arguments) if isinstance(arguments, dict) else arguments if isinstance(arguments, str) else None
+
+
+def _thought(fields: Mapping[str, Any]) -> str:
+    """Return the reasoning in a message or a piece of one."""
+    return next((fields[name] for name in _REASONING if isinstance(fields.get(name), str)), "")
 
 
 def _completion(body: bytes) -> _Completion:
@@ -86,6 +93,7 @@ class CompletionReader(AnswerReader):
     """
 
     called = "chat completion"
+    places = ("", "the arguments of a tool call", "")
 
     def __init__(self, **limits: Any) -> None:
         """Take the arguments of `AnswerReader`."""
@@ -106,6 +114,7 @@ class CompletionReader(AnswerReader):
         completion = _completion(body)
         choice = completion.choices[0]
         message = choice.message
+        self._think(_thought(message.model_dump()))
         return self._build_reply(
             (message.content, only_arguments(message.tool_calls), message.refusal),
             reason=choice.finish_reason or "",
@@ -134,8 +143,7 @@ class CompletionReader(AnswerReader):
                 elif piece is not None:
                     self._broken = f"the stream's {name} is not text"
             self._tool_calls(delta.get("tool_calls"))
-            thought = next((delta[name] for name in _REASONING if isinstance(delta.get(name), str)), "")
-            self.characters += len(thought)
+            self._think(_thought(delta))
         if isinstance(choice.get("finish_reason"), str):
             self._reason = choice["finish_reason"]
 

@@ -30,6 +30,7 @@ from runtime.models.context_window import (
 )
 from runtime.models.faults import is_unresolved, provider_text, status_fault
 from runtime.models.http_client import RejectedAnswer
+from runtime.models.json_in_replies import find_json
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, ModelRequest, Reply
 from runtime.models.provider_state import PROBE_SECONDS, Listed
 from runtime.models.providers import PROVIDERS, ProviderName
@@ -314,6 +315,8 @@ class HttpModel(ABC):
         answer = reader.result()
         if isinstance(answer, Fault):
             return self._with_address(answer, response.headers.get("content-type", ""))
+        if request.schema is not None:
+            answer = await find_json(answer, reader.reasoning())
         self._keep(request, reader, answer)
         return answer
 

@@ -50,6 +50,8 @@ class ReplyCode(StrEnum):
     DUPLICATE_KEY = "reply.duplicate_key"
     NOT_FINITE = "reply.not_finite"  # also an integer with too many digits to read
     BAD_TEXT = "reply.bad_text"  # lone surrogates and NUL
+    ONLY_REASONING = "reply.only_reasoning"
+    REPEATS = "reply.repeats"  # one phrase up to the end
     UNREAD = "reply.unread"  # reading it raised: a bug of the reader
 
 
@@ -77,6 +79,12 @@ DEPTH_MAX = 100
 VALUES_MAX = 400_000
 """The largest number of values in a JSON text, counted by commas and opening brackets. Large plans have 300,000."""
 
+PHRASE_MAX = 200
+"""The largest number of characters of a phrase that counts as repeated."""
+REPEATED_MIN = 400
+"""The least number of characters at the end of a text that are one phrase, at least eight times."""
+
+_THINK, _THINK_END = "<think>", "</think>"
 _FENCES_MAX = 64
 _QUOTE_MAX = 40
 
@@ -102,7 +110,7 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
     (else the first array) counts; the text from the first brace to the last, or from the first bracket to the last if
     those enclose the braces; a bare scalar. The whole text is first, since a fence inside it is part of a string. A
     candidate that is not JSON but a Python literal (single quotes, `True`, `None`) is read as one, since some models
-    write those; nothing else is repaired.
+    write those; nothing else is repaired here (`runtime.models.json_in_replies`).
 
     If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
     """
@@ -132,7 +140,38 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
             fallback = fallback or result
     if fallback is not None:
         return fallback
-    return whole if isinstance(whole, Parsed) or error is None else error
+    if isinstance(whole, Parsed) or error is None:
+        return whole
+    return _explain(text, error)
+
+
+def _explain(text: str, error: Unreadable) -> Unreadable:
+    """Return why a text is not readable: what is the matter with all of it, or else the error of its JSON."""
+    if error.code is not ReplyCode.NOT_JSON:
+        return error
+    phrase = repeated_phrase(text)
+    if phrase:
+        said = f"The reply repeats {_quote(phrase)} up to its end; write the JSON object once, and stop there."
+        return Unreadable(ReplyCode.REPEATS, said)
+    if text.startswith(_THINK) and not text.partition(_THINK_END)[2].strip():
+        said = "The reply holds only reasoning; write the JSON object after it, and reason more briefly."
+        return Unreadable(ReplyCode.ONLY_REASONING, said)
+    return error
+
+
+def as_reasoning(text: str) -> str:
+    """Return a text marked as reasoning, as models mark it."""
+    return f"{_THINK}\n{text}\n{_THINK_END}"
+
+
+def repeated_phrase(text: str) -> str:
+    """Return the phrase of at most `PHRASE_MAX` characters that a text repeats up to its end; empty for none."""
+    tail = text.rstrip()[-2 * REPEATED_MIN - 8 * PHRASE_MAX :]
+    for size in range(1, PHRASE_MAX + 1):
+        times = max(8, -(-REPEATED_MIN // size))
+        if size * times <= len(tail) and tail.endswith(tail[-size:] * times):
+            return tail[-size:].strip()
+    return ""
 
 
 def is_whole(text: str) -> bool:
@@ -141,7 +180,7 @@ def is_whole(text: str) -> bool:
     Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a part
     of what was to come.
     """
-    text = text.rpartition("</think>")[2].strip()
+    text = text.rpartition(_THINK_END)[2].strip()
     if text.startswith("```") and text.endswith("```"):
         body = text[3:-3]
         text = body[_end_of_info_string(body) :].strip()
@@ -151,7 +190,7 @@ def is_whole(text: str) -> bool:
 def _candidates(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a text that may be its JSON value, each with whether it is a fenced block."""
     # Reasoning models end their reasoning with this tag; braces before it are not part of the answer.
-    text = text.rpartition("</think>")[2].strip()
+    text = text.rpartition(_THINK_END)[2].strip()
     blocks = text.split("```", 2 * _FENCES_MAX)[1::2]
     # A text that starts with a brace is the value itself, perhaps a broken one; a fence in it is part of a string.
     for block in blocks if not text.startswith("{") else ():
@@ -165,6 +204,11 @@ def _candidates(text: str) -> Iterator[tuple[str, bool]]:
     for first, last in spans:
         if 0 <= first < last:
             yield text[first : last + 1], False
+
+
+def candidates(text: str) -> list[str]:
+    """Return the parts of a reply that may be its JSON value, the likeliest first."""
+    return [candidate for candidate, _ in _candidates(text.strip().strip("\ufeff").strip())]
 
 
 def _end_of_info_string(block: str) -> int:
@@ -300,9 +344,14 @@ def _python_as_json(text: str) -> str | None:
             parts.append(_PYTHON_NAMES[match["name"]])
         else:
             inner = match["double"] if match["single"] is None else match["single"]
-            parts.append('"' + _RESPELLED.sub(_respell, inner) + '"')
+            parts.append(f'"{respell(inner)}"')
         at = match.end()
     return "".join(parts)
+
+
+def respell(text: str) -> str:
+    """Return the inside of a Python string as that of a JSON string."""
+    return _RESPELLED.sub(_respell, text)
 
 
 def _respell(match: re.Match[str]) -> str:

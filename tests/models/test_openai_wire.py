@@ -79,9 +79,8 @@ async def test_the_arguments_of_the_only_tool_call_are_the_reply(arguments):
     for content in (None, ""):
         async with wired(Answer.say(content, finish_reason="tool_calls", tool_calls=calls)) as (_, model):
             reply = await model.complete(request())
-        assert reply == Reply(
-            '{"a": 1}', Usage(input_tokens=10, output_tokens=5), "test-model", "tool_calls", "json_schema"
-        )
+        usage, notices = Usage(input_tokens=10, output_tokens=5), ("the reply was in the arguments of a tool call",)
+        assert reply == Reply('{"a": 1}', usage, "test-model", "tool_calls", "json_schema", notices)
 
 
 @pytest.mark.parametrize("calls", [None, [], [{"function": {"arguments": "{}"}}] * 2, [{"function": None}], "none"])

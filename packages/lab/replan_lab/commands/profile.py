@@ -187,6 +187,7 @@ def _rows(measures: Measures) -> Table:
             "step": step.step,
             "attempts": step.attempts,
             "form_errors": step.form_errors,
+            "repaired": step.repaired,
             **share_cells("at_once", step.firsts_accepted, step.firsts),
             "told": step.told,
             **share_cells("after_finding", step.told_accepted, step.told),

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from actors.config.loader import read_workflow
-from actors.planning.events import PlanningEvent, VerdictReached
+from actors.planning.events import ArtifactProduced, PlanningEvent, VerdictReached
 from actors.run.ids import step_of
 from replan.setup.installation import data_root
 from replan_lab.experiments.equal_calls import Curve, curves_of
@@ -40,6 +40,8 @@ class StepMeasure:
     """All attempts that were judged."""
     form_errors: int = 0
     """Those with a form error."""
+    repaired: int = 0
+    """The replies whose JSON was broken and could be read."""
     firsts: int = 0
     """The first attempts of a run without a form error."""
     firsts_accepted: int = 0
@@ -82,6 +84,10 @@ def measure_steps(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Me
         before = dict[str, bool]()  # Whether the last attempt at a step was accepted.
         formed = list[bool]()  # Whether each well-formed attempt at the plan was accepted.
         for event in events:
+            if isinstance(event, ArtifactProduced) and event.original:
+                step = step_of(event.node)
+                measure = steps.get(step, StepMeasure(step))
+                steps[step] = replace(measure, repaired=measure.repaired + 1)
             if not isinstance(event, VerdictReached):
                 continue
             step, accepted = step_of(event.node), event.verdict.passed

@@ -1,6 +1,6 @@
 """What recorded runs say about the steps of a model, against counts made by hand."""
 
-from actors.planning.events import VerdictReached
+from actors.planning.events import ArtifactProduced, VerdictReached
 from actors.values.findings import Finding, Verdict
 from replan_lab.tuning.model_profile import AttemptsUntilPlan, StepMeasure, measure_steps
 
@@ -36,6 +36,20 @@ def test_an_attempt_with_a_form_error_says_nothing_about_success():
     assert found.steps == (StepMeasure("g_plan", attempts=3, form_errors=2, told=1, told_accepted=1),)
     assert found.plans == (AttemptsUntilPlan(1, True),)
     assert found.form_error_share == 2.5 / 4
+
+
+def test_replies_with_broken_json_that_could_be_read_are_counted():
+    reply = {"at": 0.0, "elapsed": 0.0, "content": "{}"}
+    runs = [
+        [
+            ArtifactProduced(request_id="g_plan/v1.a1", original="{,}", **reply),
+            judged("g_plan/v1.a1", "plan.goal"),
+            ArtifactProduced(request_id="g_plan/v1.a2", **reply),
+            judged("g_plan/v1.a2"),
+        ]
+    ]
+    [measure] = measure_steps(runs, "g_plan").steps
+    assert (measure.attempts, measure.form_errors, measure.repaired) == (2, 0, 1)
 
 
 def test_a_run_without_a_plan_is_a_record_of_no_success_and_one_without_an_attempt_is_none():

@@ -1,0 +1,129 @@
+"""Finds the JSON of a reply where a server has put it, and reads JSON that is broken but unambiguous.
+
+Broken are commas, comments, quotes and line ends in strings. They are read by the library json-repair, which guesses
+where it cannot know; what it has added, left out or moved is found by comparing the words and brackets of both texts,
+and is not taken.
+"""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import trio
+
+from runtime.models.port import Reply
+from runtime.models.replies import (
+    Parsed,
+    ReplyCode,
+    Unreadable,
+    as_reasoning,
+    candidates,
+    is_whole,
+    read_reply,
+    respell,
+)
+
+REPAIR_MAX = 128 * 1024
+"""The largest number of characters of a broken JSON text that is read."""
+THREAD_MIN = 8 * 1024
+"""From how many characters on a broken JSON text is read in a thread; these take 20 ms."""
+THOUGHTS_KEPT = 2_000
+"""How many characters of its reasoning a reply keeps that has nothing else."""
+
+# The parts of a broken JSON text. An unterminated comment or string is no part.
+_PART = re.compile(
+    r'(?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")'
+    r"|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)'"
+    r"|(?P<number>-?\d[\d.]*+(?:[eE][+-]?\d++)?)"
+    r"|(?P<word>[A-Za-z_$][\w$]*+)"
+    r"|(?P<bracket>[\[\]{}])"
+    r"|[\s,:]++|//[^\n]*+|/\*.*?\*/|#[^\n]*+",
+    re.DOTALL,
+)
+_KEY_FOLLOWS = re.compile(r"\s*+:")
+_NAMES = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+
+
+async def find_json(reply: Reply, thoughts: str) -> Reply:
+    """Return a reply whose text is the JSON that was asked for, as far as it can be found; else the same reply.
+
+    `thoughts` is the model's reasoning, which some servers give in place of the text. If it is JSON, it is the text. If
+    it is prose and there is no text, the text is the end of the reasoning, marked as such.
+    """
+    if not reply.text.strip() and thoughts.strip():
+        if not is_whole(thoughts) and await trio.to_thread.run_sync(_mend, thoughts.strip()) is None:
+            return replace(reply, text=as_reasoning(thoughts[-THOUGHTS_KEPT:]))
+        reply = replace(reply, text=thoughts, notices=(*reply.notices, "the reply was in the field for reasoning"))
+    found = read_reply(reply.text)
+    if not isinstance(found, Unreadable) or found.code is not ReplyCode.NOT_JSON:
+        return reply
+    repaired = await _repaired(reply.text)
+    if repaired is None:
+        return reply
+    notice = "the JSON of the reply was broken, and could be read"
+    return replace(reply, text=repaired, original=reply.text, notices=(*reply.notices, notice))
+
+
+async def _repaired(text: str) -> str | None:
+    if len(text) < THREAD_MIN:
+        return repair(text)
+    return await trio.to_thread.run_sync(repair, text)
+
+
+def repair(text: str) -> str | None:
+    """Return the JSON that a broken reply can only mean; None if there is none, or several."""
+    found = (_mend(candidate) for candidate in candidates(text))
+    return next((value for value in found if value is not None), None)
+
+
+def _mend(text: str) -> str | None:
+    """Return what the library makes of a broken object or array, if that has the same words and brackets."""
+    if len(text) > REPAIR_MAX or not text.startswith(("{", "[")):
+        return None
+    words = _words(text)
+    if words is None:
+        return None
+    import json_repair  # noqa: PLC0415 -- few replies are broken
+
+    try:
+        mended = json.dumps(json_repair.loads(text, skip_json_loads=True), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+    return mended if _words(mended) == words and isinstance(read_reply(mended), Parsed) else None
+
+
+def _words(text: str) -> list[tuple[str, Any]] | None:
+    """Return the strings, numbers, names and brackets of a text, without what is between them and without comments.
+
+    None for a text with something else, such as a bare word that is neither a key nor a value of JSON.
+    """
+    words: list[tuple[str, Any]] = []
+    at = 0
+    while at < len(text):
+        part = _PART.match(text, at)
+        if part is None:
+            return None
+        at = part.end()
+        kind = part.lastgroup
+        try:
+            match kind:
+                case None:
+                    pass
+                case "double":
+                    words.append(("text", json.loads(part[kind], strict=False)))
+                case "single":
+                    words.append(("text", json.loads(f'"{respell(part[kind])}"', strict=False)))
+                case "number":
+                    words.append(("number", json.loads(part[kind])))
+                case "word" if _KEY_FOLLOWS.match(text, at):
+                    words.append(("text", part[kind]))
+                case "word" if part[kind] in _NAMES:
+                    words.append(("name", _NAMES[part[kind]]))
+                case "bracket":
+                    words.append(("bracket", part[kind]))
+                case _:
+                    return None
+        except ValueError:
+            return None
+    return words
