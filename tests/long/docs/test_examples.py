@@ -228,15 +228,6 @@ def test_the_front_page_and_the_tutorial_say_how_terms_are_explained():
         assert any("replan explain composite" in block.body for block in blocks(page) if block.language == "sh"), page
 
 
-def test_the_tree_on_the_front_page_is_the_one_that_the_tutorial_has_printed():
-    trees = [
-        [block.body for block in blocks(ROOT / page) if "thrown away" in block.body]
-        for page in ("README.md", "docs/tutorial/first-plan.md")
-    ]
-    assert trees[0] == trees[1]
-    assert len(trees[0]) == 1
-
-
 def test_the_pages_that_teach_are_followed():
     """A parser that found no blocks would let all pages pass."""
     assert [page for page in pages() if any(block.language == "sh" for block in blocks(page))] == FOLLOWED
