@@ -43,7 +43,7 @@ class InvalidAnswer(UsageProblem):
 
 
 def choice(options: list[str]) -> dict[str, Any]:
-    """Return the schema of a choice between texts."""
+    """Return the JSON Schema of an answer that is one of these texts."""
     return {"type": "string", "enum": options}
 
 

@@ -9,7 +9,7 @@ from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.handlers.agents import agent_kind
 from actors.planning.kind import PLANNING
-from replan.agents import AgentTask, Limits
+from replan.plugins import AgentTask, Limits
 from replan.setup.kinds import GROUP, Kinds
 from runtime.core import entry_points
 from runtime.core.errors import KindUnknown, UsageProblem

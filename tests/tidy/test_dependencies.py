@@ -38,7 +38,7 @@ EXTRAS = {
     "actors/tools/mcp_": "mcp",
     "replan/mcp/": "mcp",
     "replan/pddl_planner.py": "unified-planning",
-    "replan/pytest_plugin.py": "pytest",
+    "replan/testing.py": "pytest",
     "replan/runs/token_goals.py": "unified-planning",
     "replan/telemetry/": "otel",
     "replan/unified_planning_engine.py": "unified-planning",

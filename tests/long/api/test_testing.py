@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from replan.pytest_plugin import assert_plan
+from replan.testing import assert_plan
 from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, write_script
 
 TESTS = f"""
 import pytest
 import replan
-from replan.pytest_plugin import assert_plan
+from replan.testing import assert_plan
 
 SCRIPT = {BACKTRACKS!r}
 
@@ -45,7 +45,7 @@ def run_pytest(folder, *arguments, **environment):
     hidden = {"REPLAN_HOME", "REPLAN_MODEL", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS"}
     known = {name: value for name, value in os.environ.items() if name not in hidden and "XDIST" not in name}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments]
-    known |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "replan.pytest_plugin", **environment}
+    known |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "replan.testing", **environment}
     return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, check=False)
 
 
