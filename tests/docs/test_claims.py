@@ -31,7 +31,7 @@ ADVICE = (
     "Such a program can show",
     "A program with a bearer token",
     "Whoever reads the terminal",
-    "Instruct the client's model",
+    "**Instruct the client's model",
 )
 """How the passages begin that say what is not prevented, what to do about it, or what the next ones are."""
 DEFINITION = re.compile(r"^\[(?P<name>\w+)\]: (?P<file>\S+\.py)$", re.MULTILINE)
