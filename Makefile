@@ -169,6 +169,7 @@ docs: $(READY) ## regenerate the generated pages, and the schemas of files
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python -m replan.setup.config_schemas configs/schemas
 	@$(BIN)/python -m replan_lab.schemas packages/lab/configs/schemas
+	@$(BIN)/python -m replan_acquire.schemas packages/acquire/configs/schemas
 
 pictures: $(READY) ## make the pictures of the web page's how-to anew (needs Chromium)
 	@$(BIN)/python docs/pictures.py

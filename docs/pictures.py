@@ -24,10 +24,8 @@ from PIL import Image
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from actors.acquisition.prepare import AcquisitionInput  # noqa: E402
 from actors.planning.prepare import PlanningInput  # noqa: E402
 from actors.run.result import RunResult  # noqa: E402
-from replan.runs.acquiring import prepare_to_acquire  # noqa: E402
 from replan.runs.executing import (  # noqa: E402
     ExecutionOptions,
     prepare_to_execute,
@@ -40,6 +38,8 @@ from replan.setup.home_folder import locate_home  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
 from replan.setup.settings import UserConfig  # noqa: E402
 from replan.web.serving import serve_home  # noqa: E402
+from replan_acquire.acquiring import prepare_to_acquire  # noqa: E402
+from replan_acquire.acquisition.prepare import AcquisitionInput  # noqa: E402
 from runtime.core.clock import SystemClock  # noqa: E402
 from runtime.drive.options import Stop  # noqa: E402
 from tests.long.web.chromium import chromium  # noqa: E402

@@ -3,8 +3,8 @@
 `solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
 continues one, with higher `limits` if need be; `fork` starts a new one from the middle of it. `runs`, `show`, `cancel`
 and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute`
-executes one with your tools, and `do` plans and executes; `acquire` fills a schema from documents; `admit` records a
-run of another kind. The public names are loaded when they are first used, so that `import replan` costs nothing.
+executes one with your tools, and `do` plans and executes; `admit` records a run of another kind. The public names are
+loaded when they are first used, so that `import replan` costs nothing.
 """
 
 import sys
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from replan.api.handle import Run
     from replan.api.options import MEMORY
     from replan.api.runs import (
-        AcquisitionResult,
-        aacquire,
-        acquire,
         afork,
         aresume,
         asolve,
@@ -71,7 +68,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY",
-    "AcquisitionResult",
     "AnswerReceipt",
     "Artifact",
     "AttemptTree",
@@ -95,11 +91,9 @@ __all__ = [
     "TreeAttempt",
     "UsageProblem",
     "Verdict",
-    "aacquire",
     "aadmit",
     "aanswer",
     "acancel",
-    "acquire",
     "adecline",
     "adelete",
     "admit",
@@ -137,7 +131,6 @@ __all__ = [
 
 _HOMES = {
     "MEMORY": "replan.api.options",
-    "AcquisitionResult": "replan.api.runs",
     "AnswerReceipt": "replan.runs.inbox",
     "Artifact": "actors.values.artifacts",
     "AttemptTree": "actors.planning.story",
@@ -161,11 +154,9 @@ _HOMES = {
     "TreeAttempt": "actors.planning.story",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
-    "aacquire": "replan.api.runs",
     "aadmit": "replan.api.stored",
     "aanswer": "replan.api.stored",
     "acancel": "replan.api.stored",
-    "acquire": "replan.api.runs",
     "adecline": "replan.api.stored",
     "adelete": "replan.api.stored",
     "admit": "replan.api.stored",

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.core.clock import Clock
 from runtime.core.daily_budget import HomeBudget
-from runtime.core.errors import UsageProblem, install_command
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
+from runtime.core.extras import install_command
 from runtime.dispatch.port import Dispatcher
 from runtime.host.wakeup import WakeUp
 from runtime.journal.port import Codecs, Journal

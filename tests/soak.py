@@ -45,7 +45,7 @@ SUITES = {
     "kill_executions": (["tests/long/crash/test_kill_execution.py"], {"REPLAN_KILLS": 200}),
     "plans": (["tests/plans/test_contingent_steps.py"], {"REPLAN_PLANS": 10_000}),
     "workers": (FLEET, {"REPLAN_WORKER_ROUNDS": 11}),
-    "hostile_documents": (["tests/long/documents/test_hostile.py"], {"REPLAN_HOSTILE_DOCUMENTS": 500}),
+    "hostile_documents": (["packages/acquire/tests/long/documents/test_hostile.py"], {"REPLAN_HOSTILE_DOCUMENTS": 500}),
     "traces": (["tests/long/execution/test_traces.py"], {"REPLAN_TRACES": 10_000}),
     "forks": (["tests/long/simulation", "-k", "fork"], {"REPLAN_SIM_FORKS": 400}),
     "undos": (["tests/long/execution/test_undo_simulation.py"], {"REPLAN_UNDOS": 100_000}),

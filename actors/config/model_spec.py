@@ -105,7 +105,7 @@ TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
 OURS = ("quoting", "simulated")
-"""The prefixes of the models that the other distributions of Replan bring (`replan.setup.extras`).
+"""The prefixes of the models that the other distributions of Replan bring (`runtime.core.extras`).
 
 They begin no server's name for a model, so that runs store these models as they are written.
 """

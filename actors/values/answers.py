@@ -7,14 +7,12 @@ no references. An answer is stored as text; `normal_answer` normalises it, so th
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import Any, Literal, assert_never
 
+from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 
-if TYPE_CHECKING:
-    from actors.quantities.quantity import Quantity, Refusal
-
-AnswerForm = Literal["text", "choice", "yes_no", "number", "quantity", "json"]
+AnswerForm = Literal["text", "choice", "yes_no", "number", "formatted", "json"]
 """The forms of answers, which decide how a question is shown."""
 Schema = Mapping[str, Any]
 """The JSON Schema of an answer."""
@@ -22,10 +20,14 @@ Schema = Mapping[str, Any]
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 YES_NO: dict[str, Any] = {"type": "boolean"}
 NUMBER: dict[str, Any] = {"type": "number"}
-QUANTITY = "quantity"
-"""The `format` of a text that states a number in a `unit`, or in its `short_unit`, between `minimum` and `maximum`.
+ANSWER_FORMATS = PluginGroup(
+    "replan.answers",
+    "an object with describe(schema) and problem(schema, answer)",
+    lambda value: all(callable(getattr(value, name, None)) for name in ("describe", "problem")),
+)
+"""The formats of texts that installed distributions check, by the `format` of the schema.
 
-`units` declares units that are not generally known (`actors.quantities.units.UnitTable`).
+`describe` returns a description of a valid answer, in a few words. `problem` returns why a text is none, or nothing.
 """
 
 ANSWER_MAX = 100_000
@@ -69,7 +71,8 @@ def answer_form(schema: Schema) -> AnswerForm:
         case "number" | "integer":
             return "number"
         case "string":
-            return "quantity" if schema.get("format") == QUANTITY else "text"
+            format = schema.get("format")
+            return "formatted" if isinstance(format, str) and ANSWER_FORMATS.find(format) else "text"
         case _:
             return "json"
 
@@ -93,8 +96,8 @@ def describe_expected(schema: Schema) -> str:
             return "a whole number" if schema.get("type") == "integer" else "a number"
         case "text":
             return "some text"
-        case "quantity":
-            return _describe_quantity(schema)
+        case "formatted":
+            return str(_checker_of(schema).describe(schema))
         case "json":
             return "a JSON value that fits the question's schema"
         case _:
@@ -126,8 +129,8 @@ def _json_value(schema: Schema, answer: str) -> Any:
     match form:
         case "text":
             return answer
-        case "quantity":
-            return _quantity(schema, answer)
+        case "formatted":
+            return _formatted(schema, answer)
         case "choice":
             exact = [option for option in schema["enum"] if _normal_text(option) == answer]
             folded = [option for option in schema["enum"] if _normal_text(option).casefold() == answer.casefold()]
@@ -142,37 +145,16 @@ def _json_value(schema: Schema, answer: str) -> Any:
             assert_never(form)
 
 
-def read_quantity(schema: Schema, answer: str) -> "Quantity | Refusal":
-    """Return the number in an answer, in the unit of the question, or the reason why there is none."""
-    from actors.quantities.quantity import Quantity, Refusal, RefusalCode  # noqa: PLC0415 - few questions need them
-    from actors.quantities.quoted import read_value  # noqa: PLC0415
-    from actors.quantities.units import UnitTable  # noqa: PLC0415
-
-    unit, table = str(schema.get("unit", "")), UnitTable(schema.get("units", {}))
-    read = read_value(answer, unit, table)
-    if isinstance(read, Refusal) and "short_unit" in schema:
-        again = read_value(answer, str(schema["short_unit"]), table)
-        read = again.model_copy(update={"unit": unit}) if isinstance(again, Quantity) else read
-    if isinstance(read, Refusal):
-        return read
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    if not (low <= read.low and read.high <= high):
-        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{read.text} is outside of the bounds")
-    return read
+def _checker_of(schema: Schema) -> Any:
+    checker = ANSWER_FORMATS.get(schema["format"])
+    assert checker is not None, "`answer_form` has found it"
+    return checker
 
 
-def _quantity(schema: Schema, answer: str) -> str:
-    read = read_quantity(schema, answer)
-    message = getattr(read, "message", None)
-    if message is not None:
-        raise InvalidAnswer(f"the answer should be {describe_expected(schema)}: {str(message)[:SHOWN_MAX]}")
+def _formatted(schema: Schema, answer: str) -> str:
+    if problem := _checker_of(schema).problem(schema, answer):
+        raise InvalidAnswer(f"the answer should be {describe_expected(schema)}: {str(problem)[:SHOWN_MAX]}")
     return answer
-
-
-def _describe_quantity(schema: Schema) -> str:
-    bounds = [f"{name} {schema[key]:,g}" for name, key in (("from", "minimum"), ("to", "maximum")) if key in schema]
-    unit = schema.get("unit") or ""
-    return " ".join(filter(None, ("a number or a range", f"in {unit}" if unit else "", *bounds)))
 
 
 def _number(answer: str) -> Any:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_args
 
-from actors.acquisition.events import EVENTS as ACQUISITION
 from actors.execution.events import EVENTS as EXECUTION
 from actors.planning.events import EVENTS as PLANNING
 from actors.run.agent import AGENT_EVENTS
@@ -14,6 +13,7 @@ from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started, TimedEvent
 from replan.setup.config_schemas import field_docs
+from replan_acquire.acquisition.events import EVENTS as ACQUISITION
 from runtime.core.events import Event
 
 SHARED: Mapping[type[Event], str] = {

@@ -5,13 +5,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from typing_extensions import is_typeddict
 
-from actors.acquisition.result import AcquisitionJson
 from actors.execution.result import ExecutionJson
 from actors.planning.result import PlanningJson
 from actors.run.open_question import OpenQuestion
 from actors.run.result import ResultJson
 from page_parts.markdown import arguments
 from replan.web.api_routes import addressed_operations, openapi, openapi_text
+from replan_acquire.acquisition.result import AcquisitionJson
 
 FILE = "reference/openapi.json"
 """The published document, in the documentation's folder."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from actors.run.words import question_in_words
 from actors.values.question_form import WITHOUT
+from packages.acquire.tests import questions as of_acquisitions
 from tests.support.every_question import Drawn, every_question
 
 PROFILE = "Acquisition, profile"
@@ -17,7 +18,7 @@ USED_UP = ", with no visit and no replan left"
 def asked() -> str:
     """Return one list of questions for each part that asks."""
     parts: dict[str, list[Drawn]] = {}
-    for drawn in every_question():
+    for drawn in (*every_question(), *of_acquisitions.every_question()):
         if not drawn.part.startswith(PROFILE) or not drawn.when.startswith(
             "`"
         ):  # The fields of a profile are left out.

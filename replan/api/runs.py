@@ -1,4 +1,4 @@
-"""Planning and acquisition runs from Python: started or resumed in one call, or in a block that follows the run."""
+"""Planning runs from Python: started or resumed in one call, or in a block that follows the run."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from actors.acquisition.prepare import AcquisitionInput
-from actors.acquisition.result import AcquisitionResult
 from actors.planning.prepare import PlanningInput, RunOptions, give_facts
 from actors.planning.result import Result
 from actors.run.kind import PreparedRun
@@ -29,7 +27,6 @@ from replan.api.options import (
     read_keywords,
     run_at_home,
 )
-from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
 from replan.runs.executing import Loads, plan_with_tools
@@ -338,39 +335,3 @@ def prepare_order(read: ReadOrder, *, model: str | None, **resources: Any) -> Pr
     """Read an order for a model, and prepare its run. Raises the `UsageProblem` errors of both."""
     return prepare(read(model), **resources)
 
-
-__all__ = ["AcquisitionResult", "aacquire", "acquire"]
-
-
-@name_keywords
-async def aacquire(
-    profile: str | Path,
-    goal: str,
-    *,
-    docs: Path | str | None = None,
-    given: Mapping[str, str] | None = None,
-    home: Path | str | Memory | None = None,
-    **options: Unpack[StartKeywords],
-) -> AcquisitionResult:
-    """Fill the schema of a profile and return the result, in trio or in asyncio.
-
-    `profile` is a shipped name or a file. `docs` is a folder of documents; without it, the search service of the home's
-    config is asked, if there is one. `given` are values that you know, as texts by the path of the field. The limits,
-    `tenant` and `priority` are those of `start`. `ask` answers questions; without it, a run that needs an answer ends
-    with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
-
-    Missing values are no error: `result.succeeded` tells whether all were found. Cancelling the call parks the run,
-    which can be resumed if it has a home. Raises `UsageProblem`, whose place is the keyword, before anything is
-    written.
-    """
-    how, limits = read_keywords(home, options)
-    wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)
-    folder = None if docs is None else os.fspath(docs)
-    prepared = await run_beside_loop(partial(how.prepare, partial(prepare_to_acquire, wish, folder)))
-    async with drive_run(new_run_id(), how, new=prepared.request) as run:
-        result = await run.result()
-        assert isinstance(result, AcquisitionResult)
-        return result
-
-
-acquire = blocking_form(aacquire)

@@ -103,7 +103,7 @@ def _own_broken_pipes() -> Iterator[None]:
 
 
 def _how_to_install(command: str) -> str:
-    from replan.setup.extras import how_to_install
+    from runtime.core.extras import how_to_install
 
     return how_to_install("commands", command)
 

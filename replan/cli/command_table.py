@@ -44,7 +44,6 @@ _ROWS = (
     ("cancel", DAILY[1], "Cancel a run.", "control:cancel"),
     ("fork", DAILY[1], "Start a new run from the middle of another one.", "control:fork"),
     ("undo", "Also for runs", "Undo what an execution did.", "control:undo"),
-    ("acquire", "Also for runs", "Fill a schema by searching, asking and calculating.", "acquire:acquire"),
     ("host", "Operate", "Drive all runs of the home (the folder with runs and settings).", "serve:host"),
     ("worker", "Operate", "Drive runs of a journal in Postgres, on any number of machines.", "serve:worker"),
     ("serve", "Operate", "Serve the runs to a browser on this machine, and drive them.", "serve:serve"),

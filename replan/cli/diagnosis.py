@@ -20,8 +20,8 @@ import trio
 
 from actors.config.loader import shipped_workflows
 from actors.config.model_spec import MODEL_PLUGINS, Named
-from actors.documents.extract_process import READER_PLUGINS
 from actors.files.suggestions import nearest
+from actors.guards.built_in import BUILT_IN
 from actors.tools.specs import McpSpec
 from actors.tools.tools_file import TOOL_PLUGINS
 from actors.values.format import format_count, money
@@ -31,19 +31,21 @@ from replan.cli.exits import Exit
 from replan.cli.home import registry_of
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import plain_terminal, print_json, show
+from replan.runs.faces import installed_faces
 from replan.runs.models import check_model, open_named
 from replan.runs.token_goals import TOOLS_FILE
 from replan.setup.home_folder import USE_ANOTHER_HOME, database_place, database_url, locate_home, prepare_home
 from replan.setup.installation import data_root, program, release
 from replan.setup.kinds import Kinds
 from replan.setup.model_discovery import choices_text, find_models
-from replan.setup.plugins import BUILT_IN_GUARDS, GENERATOR_PLUGINS, GUARD_PLUGINS
+from replan.setup.plugins import GENERATOR_PLUGINS, GUARD_PLUGINS
 from replan.setup.settings import SETTINGS, HomeBudgetEntry, NoModel, choose_model, read_user_config
 from replan.telemetry.running import how_to_install, is_installed
 from replan.telemetry.settings import telemetry_settings
 from replan.webhooks.sender import SENDER_PLUGINS, by_plugin
 from runtime.core.clock import SystemClock
-from runtime.core.errors import ReplanError, UsageProblem, install_command
+from runtime.core.errors import ReplanError, UsageProblem
+from runtime.core.extras import install_command
 from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.journal.port import VERSION, HostRow, Journal, RunFilter
 from runtime.models.providers import ANTHROPIC_VERSION, PROVIDERS, check_base_url
@@ -52,8 +54,8 @@ from runtime.models.servers import Servers
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS, SETTINGS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, READER_PLUGINS, TOOL_PLUGINS)
-"""The groups of plug-ins other than guards, generators and kinds."""
+PLUGIN_GROUPS = (COMMAND_PLUGINS, SETTINGS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, TOOL_PLUGINS)
+"""The groups of plug-ins other than guards, generators and kinds. A kind may have groups of its own."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""
 
@@ -244,9 +246,10 @@ def _describe_version() -> str:
 
 
 def _describe_plugins() -> str:
-    plugins, own = registry_of(Invocation()), len(BUILT_IN_GUARDS)
+    plugins, own = registry_of(Invocation()), len(BUILT_IN)
     kinds, broken_kinds = Kinds().formats()
-    broken = [line for group in (GUARD_PLUGINS, GENERATOR_PLUGINS, *PLUGIN_GROUPS) for line in group.problems()]
+    groups = (*PLUGIN_GROUPS, *(group for faces in installed_faces() for group in faces.plugins))
+    broken = [line for group in (GUARD_PLUGINS, GENERATOR_PLUGINS, *groups) for line in group.problems()]
     if broken := [*broken, *broken_kinds]:
         raise UsageProblem("; ".join(broken))
     return "; ".join(
@@ -254,7 +257,7 @@ def _describe_plugins() -> str:
             f"guards {own} built in, {len(plugins.guards) - own} plugged in",
             f"generators {len(plugins.generators)} plugged in",
             f"kinds of agents {', '.join(sorted(kinds))}",
-            *(f"{group.name} {', '.join(sorted(group.installed))}" for group in PLUGIN_GROUPS if group.installed),
+            *(f"{group.name} {', '.join(sorted(group.installed))}" for group in groups if group.installed),
         ]
     )
 

@@ -57,7 +57,7 @@ def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
             field |= {"type": "boolean"}
         case "number":
             field |= {"type": "integer" if schema.get("type") == "integer" else "number"}
-        case "text" | "quantity" | "json":
+        case "text" | "formatted" | "json":
             field |= {"type": "string", "maxLength": ANSWER_MAX, "description": clean(describe_expected(schema))}
         case _:
             assert_never(form)

@@ -19,7 +19,7 @@ from actors.values.lines import Line
 from replan.runs.loaded import Loaded
 from replan.runs.orders import KindOrder, Offer
 from replan.setup.kinds import Kinds
-from runtime.core.errors import UsageProblem
+from runtime.core.entry_points import PluginGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class Names:
     """The key under which the offer lists them, such as `profiles`."""
     thing: str
     """The word for one of them in messages."""
+    setting: str
+    """The key of the config file that gives such names."""
     find: Callable[[Offer], Mapping[str, str]]
     """Returns what each name stands for, such as a path."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -100,6 +102,8 @@ class Faces:
     """The `TypedDict` of the keys that the results of such runs have beside those of all runs."""
     keeps: Keeps | None = None
     """What its runs make for people to keep; None for nothing."""
+    plugins: Sequence[PluginGroup] = ()
+    """The groups of plug-ins that only its runs use, which `replan doctor` checks."""
 
     @property
     def plural(self) -> str:
@@ -109,7 +113,7 @@ class Faces:
     def choose(self, offer: Offer, place: str, name: str) -> str:
         """Return what a name stands for. Raises `UsageProblem`, whose place is the field."""
         names = self.names[place]
-        return offer.choose(name, names.find(offer), place, thing=names.thing, key=names.key)
+        return offer.choose(name, names.find(offer), place, thing=names.thing, things=names.key, setting=names.setting)
 
 
 def installed_faces() -> Sequence[Faces]:
@@ -118,13 +122,7 @@ def installed_faces() -> Sequence[Faces]:
 
 
 def _faces(kinds: Kinds) -> Iterator[Faces]:
-    for name in sorted(kinds.names):
-        try:
-            found = kinds.named(name).faces
-        except UsageProblem:
-            continue  # `replan doctor` names it.
-        if found:
-            yield load_faces(found)
+    return (load_faces(kind.faces) for kind in kinds.usable() if kind.faces)
 
 
 @cache

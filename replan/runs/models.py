@@ -25,13 +25,13 @@ from actors.config.model_spec import (
 from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
-from replan.setup.extras import how_to_install
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.provider_table import read_refusals
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
+from runtime.core.extras import how_to_install
 from runtime.core.ledger import Price
 from runtime.journal.port import Journal
 from runtime.logs.redact import Redactor, secrets_in

@@ -127,7 +127,8 @@ class Offer:
     ) -> PreparedRun:
         """Return the execution that a client has ordered. Raises `UsageProblem`, whose place is the field."""
         sets = self.config.clients.tools
-        chosen = sets[_choose(order.tools, {name: name for name in sets}, "tools", "tool set") or ""]
+        offered = {name: name for name in sets}
+        chosen = sets[self.choose(order.tools, offered, "tools", thing="tool set", things="tools")]
         options = ExecutionOptions(
             tools=str(self.folder / chosen.file),
             workspace=str(self.folder / chosen.workspace),
@@ -166,7 +167,7 @@ class Offer:
         """
         limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)
-        policy = None if order.policy is None else _choose(order.policy, self.policies, "policy", key="policies")
+        policy = None if order.policy is None else _choose(order.policy, self.policies, "policy", things="policies")
         model = None if order.model == DEFAULT else self.choice_of(order.model, environment).text
         return ForkRequest(order.at, workflow, policy, Changes(limits, model), order.given)
 
@@ -178,12 +179,14 @@ class Offer:
         """Return the path of the workflow behind a name. Raises `UsageProblem`."""
         return _choose(name, self.workflows, "workflow") or ""
 
-    def choose(self, name: str, choices: Mapping[str, str], place: str, *, thing: str, key: str) -> str:
-        """Return the choice with a name. Raises `UsageProblem`, whose place is the field and which says `thing`.
+    def choose(
+        self, name: str, choices: Mapping[str, str], place: str, *, thing: str, things: str, setting: str = ""
+    ) -> str:
+        """Return the choice with a name. Raises `UsageProblem`, whose place is the field.
 
-        `key` is the key of the settings that gives such names.
+        `thing` and `things` are the words for the choices, and `setting` is the key of the config file that names them.
         """
-        return _choose(name, choices, place, thing, key) or ""
+        return _choose(name, choices, place, thing=thing, things=things, setting=setting) or ""
 
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, if a client wants a limit beyond the server's."""
@@ -243,13 +246,15 @@ def _choose(
     name: str,
     choices: Mapping[str, str | None] | Mapping[str, str],
     place: str,
+    *,
     thing: str = "",
-    key: str = "",
+    things: str = "",
+    setting: str = "",
 ) -> str | None:
     if name not in choices:
-        thing, key = thing or place, key or f"{place}s"
-        hint = nearest(name[:100], choices, kind=key)
-        hint = hint or f"clients.{key} in the server's config.yaml gives them names"
+        thing, things = thing or place, things or f"{place}s"
+        hint = nearest(name[:100], choices, kind=things)
+        hint = hint or f"{setting or f'clients.{things}'} in the server's config.yaml gives them names"
         raise UsageProblem(f"there is no {thing} {name[:100]!r} here", place=place, hint=hint)
     return choices[name]
 

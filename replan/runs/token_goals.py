@@ -22,7 +22,8 @@ from actors.tools.uses import NO_TOOLS, ToolSet
 from actors.values.given import Given, PddlTexts
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
-from runtime.core.errors import UsageProblem, install_command
+from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import orjson
 from pydantic import BaseModel
 
-from actors.acquisition.profile import Profile as AcquisitionProfile
 from actors.config.workflow import Workflow
 from actors.files.validation_errors import Config
 from actors.policy.table import Policy
@@ -25,7 +24,6 @@ from replan.setup.settings import SETTINGS, UserConfig, config_model
 from runtime.core.events import Value
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
-    "acquisition": AcquisitionProfile,
     "config": UserConfig,
     "policy": Policy,
     "prompts": PromptsFile,

@@ -20,7 +20,6 @@ GROUP = "replan.kinds"
 
 _BUILT_IN = {
     FIRST_KIND: "actors.planning.kind:PLANNING",
-    "acquisition": "actors.acquisition.kind:ACQUISITION",
     "execution": "actors.execution.kind:EXECUTION",
 }
 """The kinds of this distribution. They are known even in a checkout that is not installed."""
@@ -56,9 +55,13 @@ class Kinds:
         """The names of all kinds, loaded or not."""
         return frozenset({*self._loaded, *self._entries})
 
-    def built_in(self) -> "Iterator[Kind[Any, Any]]":
-        """Yield the kinds of this distribution, in the order of their names."""
-        return (self.named(name) for name in sorted(_BUILT_IN))
+    def usable(self) -> "Iterator[Kind[Any, Any]]":
+        """Yield the kinds that can be loaded, in the order of their names. `formats` names the others."""
+        for name in sorted(self.names):
+            try:
+                yield self.named(name)
+            except UsageProblem:
+                continue
 
     def formats(self) -> tuple[Formats, list[str]]:
         """Load all kinds. Return the format of each by name, and a line for each kind that cannot be used."""

@@ -167,22 +167,12 @@ def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory
 BUILT_IN_GENERATORS = MODEL_GENERATORS | FREE_GENERATORS
 
 
-def _profile_valid(config: Mapping[str, Any]) -> AnyGuard:
-    from actors.acquisition.profile_check import make  # noqa: PLC0415 - it loads the units, which most commands do without
-
-    return make(config)
-
-
-_SHIPPED: Mapping[str, GuardFactory] = {"profile_valid": _profile_valid}
-"""Guards that only the workflows of other commands than `run` use."""
-BUILT_IN_GUARDS = frozenset((*BUILT_IN, *_SHIPPED))
-"""The names of guards that a plug-in may not have."""
 _FACTORY = "make(config) returns guard(artifact, context)"
 GUARD_PLUGINS = PluginGroup(
     "replan.guards",
     "a function make(config) that returns guard(artifact, context)",
     function_of(1),
-    dict.fromkeys(BUILT_IN_GUARDS, ""),
+    dict.fromkeys(BUILT_IN, ""),
 )
 """The factories of guards in installed distributions: `make(config) -> guard(artifact, context) -> Verdict`."""
 GENERATOR_PLUGINS = PluginGroup(
@@ -216,7 +206,6 @@ def registry(
                 raise reserved_name_error(f"{group.name} {name}")
     factories: dict[str, GuardFactory] = {
         **BUILT_IN,
-        **_SHIPPED,
         **{name: _Factory(point) for name, point in GUARD_PLUGINS.installed.items()},
         **own.guards,
     }

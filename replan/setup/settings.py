@@ -27,22 +27,21 @@ from actors.config.model_spec import (
     parse_model_spec,
     pin_model,
 )
-from actors.documents.search_config import McpSearch
 from actors.files.validation_errors import Config, config_error, keys_of, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
 from actors.values.model_settings import ModelSettings
-from replan.setup.extras import how_to_install
 from replan.setup.limit_fields import with_limits
 from replan.setup.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import how_to_install
 from runtime.core.ledger import FREE, Price, micro_limit
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
 from runtime.models.prices import find_price
-from runtime.models.providers import PROVIDERS, check_base_url
+from runtime.models.providers import PROVIDERS
 
 EVERYBODY = "*"
 """The name for every user that the proxy lets through."""
@@ -200,10 +199,6 @@ class ClientsEntry(Config):
     """Policy files for forks, by the name that clients use, beside the shipped ones; paths as for `workflows`."""
     models: Mapping[str, str] = Field(default_factory=dict)
     """Models by the name that clients use, in the form of `--model`, beside the templates and the home's own model."""
-    profiles: Mapping[str, str] = Field(default_factory=dict)
-    """Profiles of acquisitions by the name that clients use, beside the shipped ones; paths as for `workflows`."""
-    documents: Mapping[str, str] = Field(default_factory=dict)
-    """Folders of documents that acquisitions search, by the name that clients use; paths as for `workflows`."""
     tools: Mapping[str, ClientTools] = Field(default_factory=dict)
     """Tool sets by the name that clients use; clients execute plans only if the server allows it."""
     tenant: str = ""
@@ -219,27 +214,6 @@ class ClientsEntry(Config):
         return {name: getattr(self, name) for name in CEILINGS}
 
 
-class SearchEntry(Config):
-    """The search of acquisitions without a folder of documents: a search service or an MCP server."""
-
-    endpoint: Annotated[str, Field(max_length=2000)] = ""
-    """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`."""
-    mcp: McpSearch | None = None
-    """The search tool of an MCP server, in place of an endpoint."""
-
-    @model_validator(mode="after")
-    def _is_allowed(self) -> Self:
-        if bool(self.endpoint) == (self.mcp is not None):
-            raise config_error("a search has either `endpoint` or `mcp`", ("endpoint",), "leave one of them out")
-        for key, address in (("endpoint", self.endpoint), ("mcp", "" if self.mcp is None else self.mcp.url)):
-            try:
-                if address:
-                    check_base_url(address, place=key)
-            except UsageProblem as problem:
-                raise config_error(problem.cause, (key,), "such as https://HOST/search") from None
-        return self
-
-
 WebhookName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 PersonName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 
@@ -247,7 +221,7 @@ PersonName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 class UserConfig(Config):
     """The user's config file."""
 
-    secret_keys: ClassVar[tuple[str, ...]] = ("answer_links", "search", "senders", "webhooks")
+    secret_keys: ClassVar[tuple[str, ...]] = ("answer_links", "senders", "webhooks")
     """The keys of this class whose values may contain a secret, or an address with a token."""
 
     model: str | None = None
@@ -268,8 +242,6 @@ class UserConfig(Config):
     """The choices and limits of clients of `replan serve` and `replan mcp`."""
     proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
     """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
-    search: SearchEntry | None = None
-    """The search service for acquisitions; without it, only folders of documents are searched."""
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
     """Addresses that a host posts signed messages to, by name."""
     senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)

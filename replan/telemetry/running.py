@@ -10,7 +10,8 @@ import trio
 
 from replan.runs.engine import Engine
 from replan.telemetry.settings import TelemetrySettings, telemetry_settings
-from runtime.core.errors import UsageProblem, install_command, root_cause
+from runtime.core.errors import UsageProblem, root_cause
+from runtime.core.extras import install_command
 from runtime.logs import log
 
 if TYPE_CHECKING:

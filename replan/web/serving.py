@@ -118,7 +118,7 @@ def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
 def _prepare_pages(reader: CachedReader) -> None:
     """Compile the templates and import the views before the first page is requested."""
     compile_templates()
-    for _ in reader.kinds.built_in():
+    for _ in reader.kinds.usable():
         pass
 
 

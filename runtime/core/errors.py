@@ -27,6 +27,7 @@ A rejection by a guard is a value, never an error.
 
 from typing import TYPE_CHECKING
 
+from runtime.core.extras import how_to_install
 from runtime.core.names import describe
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ class KindUnknown(JournalError):
     def __init__(self, run: str, kind: str, format: int, known: int | None) -> None:
         self.run, self.kind, self.format, self.known = run, kind, format, known
         if known is None:
-            self.cause, self.hint = f"of kind {kind!r}, which is not installed here", "install what provides it"
+            self.cause = f"of kind {kind!r}, which is not installed here"
+            self.hint = how_to_install("kinds", kind) or "install what provides it"
         else:
             self.cause = f"of kind {kind!r} in format {format}; the one installed here knows formats up to {known}"
             self.hint = "upgrade what provides it"
@@ -272,25 +274,3 @@ def _rank(error: BaseException) -> int:
             return 2
         case _:
             return 3  # The cancellation of an async library, whichever it is.
-
-
-def install_command(extra: str) -> str:
-    """Return the command that adds an extra to this installation, from where it was installed.
-
-    A folder or an archive is named as such: on an index, the name `replan` may belong to somebody else. An extra that
-    is a distribution of its own is installed from a checkout by its folder.
-    """
-    import json  # noqa: PLC0415 - most commands need no hint
-    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
-    from pathlib import Path  # noqa: PLC0415
-    from urllib.parse import unquote, urlsplit  # noqa: PLC0415
-
-    try:
-        url = str(json.loads(distribution("replan").read_text("direct_url.json") or "{}").get("url", ""))
-    except (PackageNotFoundError, ValueError, AttributeError):
-        url = ""
-    source = unquote(urlsplit(url).path) if url.startswith("file:") else url
-    if (own := Path(source, "packages", extra)).is_dir():
-        return f"pip install {own}"
-    requirement = f"{source}[{extra}]" if not url or url.startswith("file:") else f"replan[{extra}] @ {url}"
-    return f"pip install '{requirement if source else f'replan[{extra}]'}'"

@@ -6,7 +6,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import UsageProblem, install_command
+from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from runtime.models.providers import (
     ANTHROPIC_URL,
     OPENAI_URL,

@@ -8,13 +8,12 @@ import re
 import pytest
 
 import replan
-from actors.acquisition.prepare import AcquisitionInput
 from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.limits import LIMITS, check_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
 from replan.mcp.server import offered_tools
-from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
+from replan.runs.faces import installed_faces
 from replan.runs.prepare import RunOrder, prepare
 from replan.runs.shipped_examples import example_named
 from replan.setup.plugins import registry
@@ -26,10 +25,10 @@ from runtime.core.ledger import MICRO
 from tests.cli.conftest import ROOT
 from tests.cli.samples import PROBLEM
 
-COMMANDS = ("run", "do", "execute", "acquire", "resume", "fork")
-FUNCTIONS = ("start", "solve", "drive", "resume", "limits", "start_execution", "execute", "do", "acquire")
-BODIES = ("StartRun", "StartAcquisition", "StartExecution", "StartFork", "ChangedLimits")
-TOOLS = ("plan", "acquire", "execute", "fork", "limits")
+COMMANDS = ("run", "do", "execute", "resume", "fork")
+FUNCTIONS = ("start", "solve", "drive", "resume", "limits", "start_execution", "execute", "do")
+BODIES = ("StartRun", "StartExecution", "StartFork", "ChangedLimits")
+TOOLS = ("plan", "execute", "fork", "limits")
 EARLIER = re.compile(r"max_cost_usd|\w+_seconds|output_tokens")
 """Names that a face had for a limit beside the one name of all faces."""
 VALUES = {
@@ -78,7 +77,8 @@ def test_a_limit_has_its_name_in_every_face(name):
     for body in BODIES:
         assert name in schemas[body]["properties"], body
     for tool, (_, entry) in offered_tools(allow_execute=True).items():
-        assert (name in entry.takes.model_json_schema()["properties"]) == (tool in TOOLS), tool
+        starts = tool in {*TOOLS, *(faces.tool for faces in installed_faces())}
+        assert (name in entry.takes.model_json_schema()["properties"]) == starts, tool
     assert f"`{name}`" in (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert f'name="{name}"' in form("planning")
     assert f'name="{name}"' in form("execution")
@@ -114,24 +114,22 @@ def test_every_face_that_starts_a_run_takes_plug_ins():
         assert {"guards", "generators"} <= set(keywords(function)), function
 
 
-@pytest.mark.parametrize("kind", ["planning", "acquisition", "execution"])
+@pytest.mark.parametrize("kind", ["planning", "execution"])
 @pytest.mark.parametrize("name", VALUES)
 def test_a_limit_that_is_given_holds_in_a_run_of_every_kind(tmp_path, kind, name):
-    if (kind, name) == ("acquisition", "stop_below"):
-        with pytest.raises(replan.UsageProblem, match="weighs no moves"):
-            prepared(kind, tmp_path, {name: VALUES[name]})
-        return
-    request, usual = prepared(kind, tmp_path, {name: VALUES[name]}), prepared(kind, tmp_path, {})
+    check_limit(name, *(prepared(kind, tmp_path, limits) for limits in ({name: VALUES[name]}, {})))
+
+
+def check_limit(name, request, usual):
+    """Check that a run which is prepared with a limit of `VALUES` is held to it, and a usual one is not."""
     if name not in HELD:
-        written = (request.config if kind == "execution" else request.pinned).model_dump_json()
+        written = (request.config if hasattr(request, "config") else request.pinned).model_dump_json()
         value = seconds_of(VALUES[name]) if LIMITS[name].unit == "time" else VALUES[name]
         assert json.dumps(value) in written
         return
     field, value = HELD[name]
     held = getattr(request.limits, field)
-    if kind == "acquisition" and name == "keep_trying":
-        assert request.limits.stop_below is None
-    elif name == "deadline":
+    if name == "deadline":
         assert usual.limits.deadline is None
         assert held > 7_200
     else:
@@ -145,10 +143,6 @@ def prepared(kind, folder, limits):
     match kind:
         case "planning":
             return prepare(RunOrder(PlanningInput(PROBLEM, RunOptions(limits=limits)), "template:bug"), **how).request
-        case "acquisition":
-            return prepare_to_acquire(
-                AcquisitionInput("market_size", "Shops.", limits=limits), None, "quoting:", **how
-            ).request
         case "execution":
             example = example_named("repair")
             work = folder / "work"

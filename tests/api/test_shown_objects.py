@@ -13,7 +13,6 @@ from tests.cli.samples import BACKTRACKS, PROBLEM
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:y) `*_"
 NAMES = (
-    "AcquisitionResult",
     "AttemptTree",
     "DemandTable",
     "ExecutionResult",
@@ -24,7 +23,7 @@ NAMES = (
 )
 
 
-class _Tags(HTMLParser):
+class Tags(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tags = set()
@@ -53,7 +52,6 @@ def results(tmp_path_factory):
             model=example.model,
             home=folder / "home",
         ),
-        "acquisition": replan.acquire("market_size", HOSTILE, model="quoting:", home=folder / "home"),
     }
 
 
@@ -63,7 +61,6 @@ REPRS = {
     "tree": r"<AttemptTree: 4 attempts, 0 rejected>",
     "demands": r"<DemandTable: \d+ demands?, \d+ in no step>",
     "execution": r"<ExecutionResult \w{8}: success, 3 of 3 goals, 2 calls>",
-    "acquisition": r"<AcquisitionResult \w{8}: waiting, 0 of \d+ fields, \d+ calls?>",
 }
 
 
@@ -71,7 +68,7 @@ REPRS = {
 def test_each_object_is_one_line_in_a_console_and_a_page_without_foreign_markup_in_a_notebook(results, name):
     shown = results[name]
     assert re.fullmatch(REPRS[name], repr(shown)), repr(shown)
-    tags = _Tags(shown._repr_html_()).tags
+    tags = Tags(shown._repr_html_()).tags
     assert tags <= {("pre", "style"), ("span", "style")}
     assert "<script" not in shown._repr_html_()
     if name == "plan":

@@ -100,13 +100,6 @@ def test_a_run_becomes_strict_when_it_is_resumed_so(replan, scripted, stack):
     assert changed in replan("log", "--last").stdout
 
 
-def test_a_run_that_makes_no_plan_from_a_text_cannot_become_strict(replan):
-    assert replan("acquire", "cloud_cost", "Cost of a shop", "-m", "quoting:", "--no-input").exit_code == 6
-    result = replan("resume", "--last", "--strict")
-    assert result.exit_code == 2
-    assert "--strict: strict needs a run that makes a plan from a text" in result.stderr
-
-
 def test_a_strict_run_tells_each_missing_demand_to_the_author_of_the_facts(replan, scripted, stack):
     """The policy looks for the cause where the demands were to be collected."""
     replies = script(CAREFUL, [CAREFUL[2]])

@@ -3,19 +3,12 @@
 import pytest
 
 from replan.setup.installation import data_root
-from tests.docs.blocks import ROOT
 from tests.support.question_form import breaches_below
 
 PROBLEMS = sorted((data_root() / "configs" / "problems").glob("*.md"))
-DOCUMENTS = ROOT / "docs" / "examples"
 COMMANDS = {
     **{f"problem {path.stem}": (("run", path, "-m", "template:bug", "--no-input"), 0) for path in PROBLEMS},
     **{f"example {name}": (("execute", "--example", name, "--workspace", "work"), 0) for name in ("detour", "repair")},
-    "market": (
-        ("acquire", "market_size", "EV charging in Portugal", "--docs", DOCUMENTS / "market", "-m", "quoting:"),
-        1,
-    ),
-    "cloud": (("acquire", "cloud_cost", "A shop", "--docs", DOCUMENTS / "cloud", "-m", "quoting:"), 1),
 }
 ANSWERS = 12
 """The largest number of answers that one run is given."""
@@ -25,6 +18,11 @@ ANSWERS = 12
 def test_every_question_of_a_shipped_example_has_the_form(replan, tmp_path, monkeypatch, command, least):
     """Each question is declined in turn, so that all that follow are asked too."""
     monkeypatch.chdir(tmp_path)
+    check_questions(replan, tmp_path, command, least)
+
+
+def check_questions(replan, tmp_path, command, least):
+    """Run a command and decline its questions in turn; check that there are enough, and that each has the form."""
     result = replan(*command, *([] if "--no-input" in command or "execute" in command else ["--no-input"]))
     for _ in range(ANSWERS):
         if result.exit_code != 6:

@@ -7,10 +7,10 @@ import sys
 import pytest
 import trio
 
+from actors.guards.built_in import BUILT_IN
 from actors.planning.kind import CODEC
 from replan.runs.home import open_home
 from replan.setup.installation import program
-from replan.setup.plugins import BUILT_IN_GUARDS
 from runtime.process.identity import identity
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
@@ -78,7 +78,7 @@ def test_the_doctor_checks_the_named_model(replan, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "template:bug (--model)" in replan("doctor", "-m", "template:bug").stdout
     checks = replan("doctor").stdout
-    assert f"guards {len(BUILT_IN_GUARDS)} built in, 0 plugged in" in checks
+    assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in checks
     assert re.search(r"kinds of agents [^;]*\bplanning\b", " ".join(checks.split()))
     online = replan("doctor", "-m", "gpt-5-mini")
     assert online.exit_code == 1

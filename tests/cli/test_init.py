@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from replan.setup.starter import find_programs
-from runtime.core.errors import install_command
+from runtime.core.extras import install_command
 
 PROJECTS = [
     ({"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n"}, {"tests": "pytest -q", "lint": "ruff check"}),

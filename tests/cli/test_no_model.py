@@ -85,14 +85,12 @@ def test_piped_with_a_server_it_prints_its_command_and_sends_nothing_of_the_prob
     assert "authorization" not in headers
 
 
-@pytest.mark.parametrize("words", [("do", "{problem}"), ("acquire", "market_size", "Sheds")])
-def test_other_commands_that_need_a_model_say_the_same(replan, problem, ollama, words):
-    words = [word.format(problem=problem) for word in words]
-    done = replan(*words)
+def test_other_commands_that_need_a_model_say_the_same(replan, problem, ollama):
+    done = replan("do", problem)
     assert done.exit_code == 2
-    assert f"replan {words[0]} {words[1]}" in done.stderr
+    assert f"replan do {problem}" in done.stderr
     assert "ollama:qwen3:8b" in done.stderr
-    assert ("template:bug" in done.stderr) == (words[0] == "do")
+    assert "template:bug" in done.stderr
     assert done.stderr.endswith(REFUSED)
 
 

@@ -39,17 +39,6 @@ def test_a_workflow_graph_is_drawn_and_valid_as_a_plan(replan, name):
     assert checked.exit_code == 0, checked.stdout
 
 
-def test_the_graph_of_a_profile_is_that_of_its_runs_from_a_name_or_a_file(replan, tmp_path):
-    page = (data_root() / "docs" / "reference" / "acquisition.md").read_text("utf-8")
-    drawn = replan("workflow", "graph", "market_size").stdout
-    assert f"```mermaid\n{drawn}```" in page
-    profile = tmp_path / "mine.yaml"
-    profile.write_text((data_root() / "configs" / "acquisition" / "market_size.yaml").read_text("utf-8"), "utf-8")
-    assert replan("workflow", "graph", profile).stdout == drawn
-    assert json.loads(replan("workflow", "graph", "market_size", "--json").stdout)["workflow"] == "market_size"
-    assert_refused(replan("workflow", "graph", "market_size", "--format", "dot"), "replan: NAME: unknown workflow")
-
-
 @pytest.mark.parametrize("kind", ["workflow", "prompts", "policy"])
 def test_schemas_are_json_schemas(replan, kind):
     schema = json.loads(replan("workflow", "schema", kind).stdout)

@@ -11,7 +11,6 @@ from replan.setup.config_schemas import SCHEMAS, schema_text, write_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
-    "acquisition": sorted((ROOT / "configs" / "acquisition").glob("*.yaml")),
     "config": [ROOT / "configs" / "starter" / "config.yaml"],
     "tools": sorted((ROOT / "configs" / "examples").glob("*/tools.yaml")),
     "policy": sorted((ROOT / "configs" / "policies").glob("*.yaml")),

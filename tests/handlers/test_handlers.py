@@ -7,7 +7,6 @@ import pytest
 import trio
 import trio.lowlevel
 
-from actors.acquisition.actors import actors_for as of_acquisition
 from actors.execution.actors import open_actors as of_execution
 from actors.guards.port import composite
 from actors.handlers.generators import FunctionGenerator
@@ -31,7 +30,6 @@ from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import open_memory
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
-from tests.acquisition.states import state
 from tests.execution.stage import Stage, plan, step
 from tests.support.planning_start import planning_start
 from tests.support.worlds import SEEDS, passed, pinned, rejected
@@ -240,7 +238,3 @@ async def test_each_tool_of_an_execution_has_an_actor_and_so_have_its_proof_its_
     assert set(found) - {each for each in found if each.startswith("tool:")} == {"clock", "model", "planner", "prover"}
     assert set(tools) <= set(found)
     assert not [each for each in found if each.startswith("step:")]
-
-
-def test_an_acquisition_has_three_actors_and_none_for_a_gate():
-    assert addresses(of_acquisition(state().config, resources())) == ["clock", "model", "tool:search"]

@@ -61,7 +61,6 @@ from runtime.journal.memory import open_memory
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.models.port import Fault, FaultKind
 from runtime.models.replies import ReplyCode
-from tests.journal.acquisition_names import acquisition_names
 from tests.journal.execution_names import execution_names
 from tests.journal.list_stored_names import Names, lost, names_of_events, names_of_tables, names_of_values, words_of
 
@@ -222,7 +221,6 @@ def stored_names():
         "messages": trio.run(messages),
         "file": trio.run(tables),
         "executions": execution_names(named),
-        "acquisitions": acquisition_names(named),
     }
 
 

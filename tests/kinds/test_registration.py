@@ -5,7 +5,6 @@ from importlib.metadata import EntryPoint
 import pytest
 
 import replan
-from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.handlers.agents import agent_kind
 from actors.planning.kind import PLANNING
@@ -43,7 +42,7 @@ def test_an_installed_kind_is_found_and_one_that_is_passed_in_wins(installed):
 
 def test_planning_is_known_where_nothing_is_installed_and_its_own_entry_point_is_no_second_one(installed):
     assert installed().named("planning") is PLANNING
-    own = {kind.name: kind.format for kind in (PLANNING, ACQUISITION, EXECUTION)}
+    own = {kind.name: kind.format for kind in (PLANNING, EXECUTION)}
     assert installed(("planning", "actors.planning.kind:PLANNING")).formats() == (own, [])
 
 
@@ -62,7 +61,7 @@ def test_a_kind_that_cannot_be_used_is_named_and_the_others_work(installed, name
         kinds.get("run", name, 1)
     assert caught.value.place.startswith(f"replan.kinds {name} (from ")
     formats, problems = kinds.formats()
-    assert formats == {kind.name: kind.format for kind in (PLANNING, ACQUISITION, EXECUTION, HAGGLER)}
+    assert formats == {kind.name: kind.format for kind in (PLANNING, EXECUTION, HAGGLER)}
     [line] = problems
     assert problem in line
     assert kinds.codecs.get(name) is None
@@ -88,9 +87,11 @@ def test_a_run_of_an_unknown_kind_or_of_a_newer_format_says_what_to_do(installed
     kinds, newer = installed(), PLANNING.format + 1
     with pytest.raises(KindUnknown, match=r"not installed here .*install what provides it"):
         kinds.get("run", "haggler", 1)
+    with pytest.raises(KindUnknown, match=r"not installed here \(pip install .*acquire"):
+        kinds.get("run", "acquisition", 1)
     with pytest.raises(KindUnknown, match=rf"in format {newer}.*upgrade what provides it"):
         kinds.get("run", "planning", newer)
-    with pytest.raises(UsageProblem, match="known are acquisition, execution, planning"):
+    with pytest.raises(UsageProblem, match="known are execution, planning"):
         kinds.named("haggler")
 
 

@@ -1,4 +1,4 @@
-"""Plants mutants in `actors/` and counts how many the suites of their area catch: `make mutants`.
+"""Plants mutants in `actors/` and `replan_acquire`, and counts how many the suites of their area catch: `make mutants`.
 
 `--seed` and `--count` choose the mutants, `--out` names the JSON file: a list of samples, one for each seed and tier.
 `--tier fast` runs the tests of `make test`, `--tier check` (the default) also those of `tests/long`, with the examples
@@ -45,15 +45,19 @@ SIMULATION = f"{LONG}simulation"
 PAGES = ("tests/docs/test_pages.py", "-k", "generated")
 AREAS = {
     "acquisition": (
-        "tests/acquisition",
-        "tests/histories/test_acquisition_histories.py",
-        "tests/quantities",
+        "packages/acquire/tests/acquisition",
+        "packages/acquire/tests/histories",
+        "packages/acquire/tests/quantities",
         VIEWS,
         STORED,
     ),
     "config": ("tests/config", "tests/planning", "tests/guards", "tests/plugins", STORED),
     "demands": (VIEWS, "tests/demands", "tests/guards"),
-    "documents": ("tests/documents", "tests/acquisition", "tests/long/documents"),
+    "documents": (
+        "packages/acquire/tests/documents",
+        "packages/acquire/tests/acquisition",
+        "packages/acquire/tests/long/documents",
+    ),
     "execution": (
         "tests/histories/test_execution_histories.py",
         VIEWS,
@@ -70,15 +74,17 @@ AREAS = {
     "plans": ("tests/plans", "tests/guards", "tests/execution", VIEWS),
     "policy": ("tests/policy", "tests/histories", SIMULATION),
     "prompting": ("tests/prompting", "tests/histories"),
-    "quantities": ("tests/quantities", "tests/acquisition"),
+    "quantities": ("packages/acquire/tests/quantities", "packages/acquire/tests/acquisition"),
     "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution", STORED, SIMULATION),
     "search": ("tests/search", "tests/histories", "tests/planning", SIMULATION),
     "tools": ("tests/tools", "tests/execution", "tests/long/tools"),
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools", STORED),
 }
-"""The suites of each room of `actors/`, the quickest first; the tier `fast` leaves out those in `tests/long`."""
+"""The suites of each room, the quickest first; the tier `fast` leaves out those in `tests/long`."""
 SLOW = {"cli", "conformance", "crash", "dispatch", "host", "postgres", "power", "real", "web", "wire"}
 """Suites that start processes: a module is judged without their test files."""
+PLANTED = ("actors", "packages/acquire/replan_acquire")
+"""The folders of the rooms in which mutants are planted."""
 COUNTED = ("caught", "survived", "equivalent", "unclear")
 """The results of mutants; only the first two are in the share."""
 TIERS = {"fast": "test", "check": "check", "long": "check"}
@@ -96,11 +102,17 @@ def chosen(folder, seed):
     """Return the room, the file and the place of every mutant, in the random order of a seed."""
     places = [
         (path.parent.name, str(path.relative_to(folder)), site)
-        for path in sorted((folder / "actors").glob("*/*.py"))
+        for planted in PLANTED
+        for path in sorted((folder / planted).glob("*/*.py"))
         for site in sites(path.read_text(encoding="utf-8"))
     ]
     random.Random(seed).shuffle(places)
     return places
+
+
+def dotted(file):
+    """Return the name under which a file is imported."""
+    return re.sub(r"^packages/\w+/", "", file).removesuffix(".py").replace("/", ".")
 
 
 class Tree:
@@ -122,7 +134,7 @@ class Tree:
                 status, output = self._run(*self._pytest, *suite)
                 if status == 0:
                     continue
-                if self._run("-c", f"import {file.removesuffix('.py').replace('/', '.')}")[0]:
+                if self._run("-c", f"import {dotted(file)}")[0]:
                     return "broken", ""
                 path.write_text(source, encoding="utf-8")
                 failed = _FAILED.search(output)
@@ -137,21 +149,26 @@ class Tree:
 
     def suites(self, room, file):
         """Yield the arguments of pytest: the test files of any suite that import the module, then the room's suites."""
-        module = re.compile(rf"\b{file.removesuffix('.py').replace('/', '.')}\b".replace(".", r"\."))
-        folders = ("tests/*",) if self.tier == "fast" else ("tests/*", f"{LONG}*")
+        module = re.compile(rf"\b{dotted(file)}\b".replace(".", r"\."))
+        folders = ["tests/*", "packages/acquire/tests", "packages/acquire/tests/*"]
+        folders += [] if self.tier == "fast" else [f"{LONG}*", "packages/acquire/tests/long/*"]
         found = sorted(path for name in folders for path in self.folder.glob(f"{name}/test_*.py"))
         files = [path for path in found if path.parent.name not in SLOW]
         own = [str(each.relative_to(self.folder)) for each in files if module.search(each.read_text(encoding="utf-8"))]
         if own:
             yield own
         for suite in AREAS[room]:
-            if suite not in own and (self.tier != "fast" or not suite.startswith(LONG)):
+            if suite not in own and (self.tier != "fast" or LONG not in suite):
                 yield [suite, *(f"--ignore={each}" for each in own)]
         yield PAGES
 
     def _run(self, *words):
         """Run Python in the copy, and return its status, None where it takes too long, and its output."""
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
+        environment = {
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": f"{self.folder}:{self.folder / 'packages' / 'acquire'}",
+        }
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
                 [sys.executable, *words],

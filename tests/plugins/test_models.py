@@ -19,10 +19,10 @@ from actors.config.model_spec import (
 )
 from replan.runs.models import check_model, is_stateless, provider_of
 from replan.runs.prepare import price_for
-from replan.setup.extras import BROUGHT
 from replan.setup.settings import UserConfig, choose_model, price_of
 from runtime.core import entry_points
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import BROUGHT
 from runtime.core.ledger import FREE
 from tests.cli.samples import PLAN, PROBLEM
 from tests.support.distributions import install

@@ -8,9 +8,9 @@ import pytest
 from replan.cli import diagnosis
 from replan.setup import settings
 from replan.setup.config_schemas import schema_text
-from replan.setup.extras import BROUGHT
 from replan.setup.settings import UserConfig, read_user_config, settings_of
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import BROUGHT
 from tests.support.distributions import install
 
 MODULE = """

@@ -1,4 +1,4 @@
-"""No reply of a model ends a run by a bug: hostile replies in runs of the three kinds, and readers that do raise.
+"""No reply of a model ends a run by a bug: hostile replies in runs, and readers that do raise.
 
 `make soak` gives each kind 100,000 replies (`REPLAN_REPLIES`).
 """
@@ -12,8 +12,6 @@ from collections import Counter
 
 import pytest
 
-from actors.acquisition.prepare import PreparedAcquisition
-from actors.acquisition.profile import Profile
 from actors.config.step_guards import PlugInFailed, make_step_guard
 from actors.execution.replan_rules import given_facts
 from actors.guards.built_in import BUILT_IN
@@ -30,8 +28,6 @@ from runtime.core.messages import Mailed, Resumed, Woken
 from runtime.logs import log
 from runtime.logs.redact import Redactor
 from runtime.models.port import Reply
-from tests.acquisition import stage as acquisition
-from tests.acquisition.states import BOOT, SMALL
 from tests.execution import stage as execution
 from tests.execution.stage import plan, step
 from tests.replies.hostile_replies import hostile
@@ -39,76 +35,19 @@ from tests.support import artifacts
 from tests.support.planning_start import planning_start
 from tests.support.questions import FORM
 
-ENDINGS = {"acquisition": 1, "planning": 2, "execution": 2}
+ENDINGS = {"planning": 2, "execution": 2}
 """The least number of endings that the replies of `make test` lead to."""
 REPLIES = int(os.environ.get("REPLAN_REPLIES", "250"))
-PROFILE = Profile.model_validate(
-    {**SMALL, "fields": {**SMALL["fields"], "market.kiosks": {
-        "label": "kiosks", "source": "components", "decomposition": "generated"}}}
-)  # fmt: skip
-PASSAGE = (
-    "There are about 7.5 shops and 1,200 people in Portugal; each makes 12 visits per year and pays 3 EUR per shop."
-)
 
 
-@pytest.fixture
-def unread():
+@pytest.fixture(name="unread")
+def unread_texts():
     """The exceptions that readers have raised; the boundary has turned each into a rejection."""
     heard = []
     before = hooks._listener
     hooks.listen_to_readers(lambda what: heard.append((what, repr(sys.exc_info()[1]))))
     yield heard
     hooks.listen_to_readers(before)
-
-
-def acquire(dice, sent):
-    """Play one acquisition with hostile replies."""
-    base = acquisition.prepared()
-    config = base.pinned.model_copy(update={"profile": PROFILE})
-    stage = acquisition.Stage(PreparedAcquisition("goal", config, base.limits, dice.choice(({}, BOOT)), "random"))
-    for _ in range(600):
-        if stage.finished:
-            return str(stage.finished.outcome)
-        work = dice.choice([*stage.work.values()])
-        if work.address == "user":
-            stage.answer(dice.choice(("EUR", "7", "Portugal", "12 kWh"))) if dice.random() < 0.7 else stage.decline()
-        elif work.address.startswith("tool:"):
-            stage.found(*([PASSAGE] * dice.randint(0, 2)))
-        elif work.address == "model":
-            sent[stage.request.purpose] += 1
-            stage.reply(hostile(dice, good_reply(dice, stage.request)))
-        else:
-            stage.wake(work.request_id)
-    raise AssertionError("the run does not end")
-
-
-def good_reply(dice, request):
-    """Return a reply that an acquisition could use."""
-    path = dice.choice(("market.shops", "market.kiosks", "market.visits.people", "market.visits.rate"))
-    match request.purpose:
-        case "plan":
-            action = dice.choice(("search", "search", "search", "ask_user", "reflect", "calculate", "finish"))
-            return {
-                "action": action,
-                "target_field": path,
-                "query": "shops",
-                "question": "how many?",
-                "reasoning": "so",
-            }
-        case "observe":
-            keys = ("field", "value", "unit", "quote", "source", "confidence")
-            rows = (
-                ("market.shops", "7.5", "shop", PASSAGE, "doc1.md", 0.9),
-                ("market.visits.people", 1200, "", "1,200 people in Portugal", "doc1.md", 1),
-                ("market.visits.rate", "12", "1/year", "12 visits per year", "doc1.md", 0.2),
-            )
-            return {"values": [dict(zip(keys, row, strict=True)) for row in rows[: dice.randint(1, 3)]]}
-        case "decompose":
-            fields = [{"name": name, "label": name, "unit": "", "words": [name], "source": "web"} for name in "xy"]
-            fields[0] |= {"minimum": 0, "maximum": 100}
-            return {"formula": dice.choice(("x * y", "x / y", "(x + y) * 3")), "fields": fields}
-        case _:
-            return {"next_field": path, "finish": dice.random() < 0.3, "caveats": ["doubtful"]}
 
 
 CRITIQUE = {
@@ -243,64 +182,29 @@ def execute(dice, sent):
 def kinds():
     config = execution.planning()
     return {
-        "acquisition": acquire,
         "planning": lambda dice, sent: search(dice, sent, config),
         "execution": execute,
     }
 
 
-@pytest.mark.parametrize("kind", ["acquisition", "planning", "execution"])
+@pytest.mark.parametrize("kind", ["planning", "execution"])
 def test_no_reply_of_a_model_ends_a_run_by_a_bug_and_no_reader_raises(kind, unread):
     """Every run ends or rests as its rules say, however its replies are damaged."""
-    dice, sent, ends, play = random.Random(f"{kind} {REPLIES}"), Counter(), Counter(), kinds()[kind]
+    check_endings(kind, kinds()[kind], ENDINGS[kind], unread)
+
+
+def check_endings(kind, play, least, unread):
+    """Play runs of a kind with hostile replies, and check that they end as its rules say, in enough ways."""
+    dice, sent, ends = random.Random(f"{kind} {REPLIES}"), Counter(), Counter()
     while sent.total() < REPLIES:
         ends[play(dice, sent)] += 1
     assert unread == []
     assert "failed" not in ends
-    assert len(ends) >= ENDINGS[kind], f"too few endings to mean much: {ends}"
+    assert len(ends) >= least, f"too few endings to mean much: {ends}"
 
 
 def broken(*_, **__):
     raise OverflowError("secret text of a reply")
-
-
-def test_a_value_that_cannot_be_read_is_not_taken_and_the_run_goes_on(monkeypatch, unread):
-    """As `yottaparsec^9` was: the rejection names the field, and of the error its type alone."""
-    base = acquisition.prepared()
-    config = base.pinned.model_copy(update={"profile": Profile.model_validate(SMALL)})
-    stage = acquisition.Stage(PreparedAcquisition("goal", config, base.limits, BOOT, "random"))
-    stage.plan("search", "market.shops", query="shops")
-    stage.found(PASSAGE)
-    with monkeypatch.context() as patch:
-        patch.setattr("actors.acquisition.observation.read_stated_quantity", broken)
-        stage.observed(("market.shops", "7.5", "yottaparsec^9", "about 7.5 shops", "doc1.md"))
-        [rejection] = stage.planner.rejections
-    assert (rejection.path, rejection.code) == ("market.shops", "unreadable")
-    assert rejection.message == (
-        "Replan could not read the value of market.shops (OverflowError); write it in a simpler form."
-    )
-    assert stage.finished is None
-    assert {what for what, _ in unread} == {"the value of market.shops"}
-
-
-@pytest.mark.parametrize(
-    ("inside", "purpose", "what"),
-    [
-        ("actors.acquisition.replies.PlannerDecision.model_validate", "plan", "the decision"),
-        ("actors.acquisition.observation.schema_of", "observe", "the values"),
-        ("actors.acquisition.replies.check_formulas", "decompose", "the components and their formula"),
-        ("actors.acquisition.replies.Reflection", "reflect", "the review"),
-        ("runtime.models.replies._read_value", "plan", "the reply"),
-    ],
-)
-def test_each_reader_of_an_acquisition_rejects_what_it_raises_at(inside, purpose, what, monkeypatch, unread):
-    """The model is asked once more and told what was not read; then the run goes on without the reply."""
-    dice, sent = random.Random(purpose), Counter()
-    monkeypatch.setattr(inside, broken)
-    for _ in range(12):
-        assert acquire(dice, sent) in ("incomplete", "success", "budget_exhausted")
-    assert sent[purpose] > 1
-    assert what in {about for about, _ in unread}
 
 
 def test_a_guard_of_ours_that_raises_rejects_and_a_plugin_that_raises_is_named(monkeypatch, unread):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.calls import Faulted, Generated, Judged
@@ -11,8 +10,6 @@ from actors.values.findings import Verdict
 from runtime.core.machine import Refused
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply
-from tests.acquisition.stage import Stage as AcquisitionStage
-from tests.acquisition.stage import prepared
 from tests.execution.stage import Stage as ExecutionStage
 from tests.execution.stage import plan, step
 from tests.support.worlds import World, passed, pinned
@@ -43,7 +40,6 @@ def planning():
 BEGUN = {
     "planning": (PLANNING, planning),
     "execution": (EXECUTION, lambda: ExecutionStage(plan(step("a", "start", "goal")))),
-    "acquisition": (ACQUISITION, lambda: AcquisitionStage(prepared())),
 }
 
 

@@ -16,11 +16,10 @@ NOT_NORMAL = {
     "a step wants an approval": "high",
     "a call broke off": "high",
     "a call broke off, and may still be running": "high",
-    "`compute.utilisation` is wanted of a person": "low",
 }
 
 
-def test_approvals_and_broken_calls_are_high_and_what_has_a_default_is_low():
+def test_approvals_and_broken_calls_are_high():
     found = {drawn.when: drawn.form.priority for drawn in every_question() if drawn.form.priority != "normal"}
     assert found == NOT_NORMAL
 

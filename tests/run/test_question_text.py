@@ -106,7 +106,7 @@ def test_the_questions_of_every_trouble_and_of_every_code_that_is_asked_about_ar
     when = " ".join(each.when for each in DRAWN)
     assert [cause for cause in TroubleCause if cause.replace("_", " ") not in when] == []
     assert set(ASKABLE) == {Code.OPEN_QUESTION, Code.CONFLICT, Code.REQUIREMENT_MISSING, Code.AMBIGUOUS}
-    assert len({each.part for each in DRAWN}) == 6
+    assert len({each.part for each in DRAWN}) == 4
 
 
 RIGHT = {"about": "It is about the step 'a'.", "otherwise": "the run ends."}

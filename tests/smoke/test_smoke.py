@@ -8,8 +8,6 @@ from tests.long.crash.test_fencing import case, open_case  # noqa: F401 -- fixtu
 from tests.long.crash.test_fencing import test_a_driver_stopped_before_an_append_is_fenced as stop_a_driver
 from tests.long.crash.test_kill_execution import execution  # noqa: F401 -- a fixture
 from tests.long.crash.test_kill_execution import test_a_kill_where_a_label_is_reached as kill_an_execution
-from tests.long.documents import test_formats
-from tests.long.documents import test_hostile as test_hostile_documents
 from tests.long.execution import test_undo_simulation
 from tests.long.mcp import test_stories, test_tools
 from tests.long.models import test_streams
@@ -75,14 +73,6 @@ async def test_a_client_of_mcp_plans_and_a_kill_of_the_server_loses_nothing(tmp_
 
 async def test_a_token_of_mcp_does_what_its_scope_allows(tmp_path, monkeypatch):
     await test_tools.test_scopes_of_tokens_hold_for_tools(tmp_path, monkeypatch)
-
-
-def test_a_pdf_is_read_with_its_places(tmp_path):
-    test_formats.test_a_pdf_has_paragraphs_and_cells_with_page_and_box(tmp_path)
-
-
-def test_a_reader_of_documents_that_writes_without_end_is_ended(tmp_path, monkeypatch):
-    test_hostile_documents.test_a_reader_that_writes_without_end_is_ended(tmp_path, monkeypatch)
 
 
 async def test_a_tool_of_an_mcp_server_is_called(bench):  # noqa: F811

@@ -1,13 +1,8 @@
-"""Every question that shipped parts can ask, drawn from the functions that ask it: for its test and its page."""
+"""Every question that the core can ask, drawn from the functions that ask it: for its test and its page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from actors.acquisition.answers import acquisition_question, field_question
-from actors.acquisition.gates import BLOCKED
-from actors.acquisition.planner_state import PlannerDecision, PlannerState
-from actors.acquisition.profile_check import load_profile, shipped_profiles
-from actors.acquisition.schema import Schema
 from actors.execution.events import TroubleCause
 from actors.execution.execution_questions import question_of
 from actors.execution.state import Trouble
@@ -16,7 +11,6 @@ from actors.planning.planning_questions import questions_of_verdict, review
 from actors.planning.state import State
 from actors.run.agent import Ask
 from actors.run.questions import USER, outcome_question
-from actors.run.tools import ToolOutcome
 from actors.templates.plan import QUESTIONS
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.artifacts import Context
@@ -24,9 +18,7 @@ from actors.values.findings import Code, Finding, Verdict
 from actors.values.open_questions import questions_of
 from actors.values.question_form import AskedForm, inquiry
 from actors.values.requirements import Requirement, requirements_in
-from replan.setup.installation import data_root
 from runtime.core.copies import changed
-from tests.acquisition import stage as acquisition
 from tests.execution.stage import Stage, person, plan, step, tool, tools_for
 from tests.support.worlds import SEEDS, World, passed, pinned
 
@@ -43,10 +35,9 @@ class Drawn:
 
 
 def every_question() -> Iterator[Drawn]:
-    """Yield each question: of planning, of acquisition, of an execution and of an agent."""
+    """Yield each question of the core: of planning, of an execution and of an agent."""
     yield from _planning()
     yield from _templates()
-    yield from _acquisition()
     yield from _steps()
     yield from _troubles()
     yield from _agents()
@@ -122,36 +113,6 @@ def _templates() -> Iterator[Drawn]:
             state, next(iter(state.config.steps)), Verdict(guard="analysis_valid", findings=findings), 9
         )
         yield Drawn("A template", f"the text is too short, question {number}", form)
-
-
-def _acquisition() -> Iterator[Drawn]:
-    for name in shipped_profiles(data_root()):
-        schema = Schema(load_profile(name, data_root()).profile, PlannerState())
-        part = f"Acquisition, profile `{name}`"
-        for path in schema.fields:
-            decision = PlannerDecision(action="ask_user", target_field=path)
-            yield Drawn(part, f"`{path}` is wanted of a person", acquisition_question(schema, decision))
-        words = "How many did you count?"
-        for when, text in (
-            ("the model asks in its own words", words),
-            ("the model's words are no question", "Please give the value."),
-            ("a calculation is blocked", f"{BLOCKED} the units differ.\n{field_question(schema, path)}"),
-            ("a calculation is blocked, and the model asks", f"{BLOCKED} the units differ.\n{words}"),
-        ):
-            decision = PlannerDecision(action="ask_user", target_field=path, question=text)
-            yield Drawn(part, when, acquisition_question(schema, decision))
-        if name == "market_size":
-            yield Drawn(part, "the model repeats a search that has brought nothing", _searched_twice())
-
-
-def _searched_twice() -> AskedForm:
-    """Return the question that is asked in place of repeating a search that had no results."""
-    given = {"core.region": "Portugal", "core.currency": "EUR"}
-    stage = acquisition.Stage(acquisition.prepared(given=given))
-    stage.plan("search", "market.customers", query="buildings")
-    stage.search_ends(outcome=ToolOutcome.TRANSIENT, reason="no connection")
-    stage.plan("search", "market.customers", query="buildings")
-    return with_frame_of(stage.question)
 
 
 def _steps() -> Iterator[Drawn]:

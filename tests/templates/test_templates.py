@@ -156,11 +156,6 @@ async def test_an_unknown_role_is_a_bad_request():
     assert "a template has no role 'acquisition_plan'" in reply.message
 
 
-def test_a_template_fills_no_profile():
-    with pytest.raises(UsageProblem, match="a template reads no documents"):
-        replan.acquire("market_size", "Sheds", model="template:bug", home=replan.MEMORY)
-
-
 def test_a_step_that_refers_to_no_earlier_step_is_refused_with_its_place(tmp_path):
     for name in TEMPLATE_NAMES:
         (tmp_path / f"{name}.yaml").write_text((FOLDER / f"{name}.yaml").read_text())

@@ -1,12 +1,8 @@
 """Graphs as drawings."""
 
-import re
-
-from actors.acquisition.views import path_flow
 from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
 from replan.views.drawing import NODES_MAX, draw
-from tests.acquisition import states
 from tests.cli.samples import PLAN
 from tests.plans.test_outcomes import BOTH, step
 from tests.plans.test_outcomes import plan as with_outcomes
@@ -81,15 +77,6 @@ def test_a_plans_steps_have_their_states_and_the_way_that_was_taken():
     assert not any(edge.taken for edge in plan_flow(PLAN).edges)
     for no_plan in (None, {}, {"steps": []}, [], "x"):
         assert plan_flow(no_plan) is None
-
-
-def test_the_graph_of_an_acquisition_leads_downwards_and_only_loops_back():
-    drawn = path_flow(states.state("search"), Nowhere())
-    ids = {each: node.id for node in drawn.nodes for each in (node.id, node.name)}
-    places = {ids[re.split("[:,]", box.title)[0]]: box.y for box in draw(drawn).boxes}
-    assert all(places[edge.begin] < places[edge.end] for edge in drawn.edges if not edge.back)
-    assert {edge.end for edge in drawn.edges if edge.back} == {"enter_iteration"}
-    assert [node.id for node in drawn.nodes if node.state is NodeState.CURRENT] == ["search"]
 
 
 def ways(value, **known):

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.result import RunView
+from replan_acquire.acquisition.kind import ACQUISITION
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from tests.histories import test_acquisition_histories, test_execution_histories, test_histories

@@ -12,7 +12,8 @@ from replan.service import access
 from replan.service.access import SESSIONS_MAX, Sessions
 from replan.service.store import Start, Starts, Store, Token, WebState
 from replan.web import rendering
-from runtime.core.errors import UsageProblem, install_command
+from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from tests.web.world import served
 
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"

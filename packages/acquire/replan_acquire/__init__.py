@@ -1,1 +1,21 @@
-"""Acquisition runs: fill a typed schema by searching documents, asking people and calculating."""
+"""Acquisition runs for Replan: fill a typed schema by searching documents, asking people and calculating.
+
+`acquire` does so in one call, and `aacquire` in a trio or asyncio program. The public names are loaded when they are
+first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from replan_acquire.acquisition.result import AcquisitionResult
+    from replan_acquire.api import aacquire, acquire
+
+__all__ = ["AcquisitionResult", "aacquire", "acquire"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name at its first use."""
+    if name not in __all__:
+        raise AttributeError(f"module 'replan_acquire' has no attribute {name!r}")
+    return getattr(import_module("replan_acquire.api"), name)

@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
 from actors.config.model_spec import TemplateSpec
-from actors.documents.index import list_folder, open_index
 from actors.handlers.registry import Registry
 from actors.values.format import format_count
 from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.setup.home_folder import locate_home
-from replan.setup.settings import UserConfig, choose_model, read_user_config
+from replan.setup.settings import UserConfig, choose_model, read_user_config, settings_of
+from replan_acquire.acquisition.prepare import AcquisitionInput, PreparedAcquisition
+from replan_acquire.documents.index import list_folder, open_index
+from replan_acquire.settings import AcquireConfig
 from runtime.core.errors import UsageProblem
 
 _NOTICES_MAX = 5
@@ -58,8 +59,9 @@ def documents_folder(docs: str) -> Path:
 def _search_settings(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the settings that the search tool is opened with, and notices about them."""
     if docs is None:
-        if config.search is not None:
-            return config.search.model_dump(mode="json", exclude_defaults=True), ()
+        service = settings_of(config, AcquireConfig).search
+        if service is not None:
+            return service.model_dump(mode="json", exclude_defaults=True), ()
         remark = "there is nothing to search, so you are asked for every value; name a folder with --docs"
         return {}, (remark,)
     folder = documents_folder(docs)

@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +29,10 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from actors.acquisition.report import ValueChange
-    from actors.acquisition.result import AcquisitionResult
     from actors.run.result import RunResult
     from replan.runs.reader import RunReader
+    from replan_acquire.acquisition.report import ValueChange
+    from replan_acquire.acquisition.result import AcquisitionResult
 
 _ACQUIRE = examples(
     'replan acquire market_size "EV charging stations in Portugal" --docs market/ -o report.md',
@@ -102,13 +101,13 @@ def acquire(
         raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is to be filled for")
     import trio
 
-    from actors.acquisition.prepare import AcquisitionInput
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
     from replan.cli.model_choice import model_to_use
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
-    from replan.runs.acquiring import prepare_to_acquire
+    from replan_acquire.acquiring import prepare_to_acquire
+    from replan_acquire.acquisition.prepare import AcquisitionInput
     from runtime.drive.options import ignore
 
     model = model_to_use(invocation, model, ["acquire", profile, goal], templates=False)
@@ -141,7 +140,7 @@ def _propose(
     from replan.cli.model_choice import model_to_use
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
-    from replan.runs.profile_proposals import prepare_proposal, profile_path
+    from replan_acquire.profile_proposals import prepare_proposal, profile_path
 
     path = profile_path(output)
     model = model_to_use(invocation, model, ["acquire", goal], templates=False)
@@ -163,7 +162,7 @@ def _propose(
 
 def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None) -> None:
     from replan.cli.terminal.console import notice
-    from replan.runs.profile_proposals import profile_text
+    from replan_acquire.profile_proposals import profile_text
 
     if not result.succeeded:
         if result.status == "waiting":
@@ -181,12 +180,11 @@ def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None
 
 def _explain(name: str, *, as_json: bool) -> int:
     """Print where each field of a profile comes from. Return the exit code."""
-    from actors.acquisition.profile import outline_json, outline_lines
-    from actors.acquisition.profile_check import load_profile
     from replan.cli.terminal.console import print_json, show
-    from replan.setup.installation import data_root
+    from replan_acquire.acquisition.profile import outline_json, outline_lines
+    from replan_acquire.acquisition.profile_check import load_profile
 
-    profile = load_profile(name, data_root()).profile
+    profile = load_profile(name).profile
     if as_json:
         print_json(outline_json(profile))
     else:
@@ -211,9 +209,6 @@ def _check_report(report: str | None) -> None:
     if report is None:
         return
     path = Path(report)
-    if path.suffix.lower() == ".xlsx" and find_spec("openpyxl") is None:
-        hint = "pip install 'replan[documents]', or name a file that ends in .md or .csv"
-        raise UsageProblem("XLSX needs the extra `documents`", place="-o", hint=hint)
     if not report or path.is_dir() or not path.absolute().parent.is_dir():
         cause = "this is a folder, not a file" if path.is_dir() else "its folder does not exist"
         raise UsageProblem(cause, place="-o", hint="name a file in a folder that exists, such as report.md")
@@ -221,8 +216,8 @@ def _check_report(report: str | None) -> None:
 
 def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
     """Return the result of an earlier run. Raises `UsageProblem` for a run that is no acquisition."""
-    from actors.acquisition.result import AcquisitionResult
     from replan.cli.reading import read_home, resolve_or_newest
+    from replan_acquire.acquisition.result import AcquisitionResult
 
     async def read(reader: RunReader) -> RunResult:
         return await reader.result(await resolve_or_newest(reader, name))
@@ -237,10 +232,10 @@ def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
 
 def _show_end(invocation: Invocation, report: str | None, earlier: AcquisitionResult | None, result: RunResult) -> None:
     """Show what has changed since an earlier run, and write the report."""
-    from actors.acquisition.report import changes_since
-    from actors.acquisition.result import AcquisitionResult
     from actors.values.lines import BLANK, indent_line, line
     from replan.cli.terminal.console import notice, show
+    from replan_acquire.acquisition.report import changes_since
+    from replan_acquire.acquisition.result import AcquisitionResult
 
     assert isinstance(result, AcquisitionResult)
     changes = () if earlier is None else changes_since(earlier, result)
@@ -272,10 +267,10 @@ def _write_report(result: AcquisitionResult, changes: Sequence[ValueChange], rep
 
 def _report(result: AcquisitionResult, changes: Sequence[ValueChange], suffix: str) -> bytes:
     """Return the report in the format that the suffix of its file selects."""
-    from actors.acquisition.report import csv_text, markdown
+    from replan_acquire.acquisition.report import csv_text, markdown
 
     if suffix == ".xlsx":
-        from actors.acquisition.report_xlsx import workbook
+        from replan_acquire.acquisition.report_xlsx import workbook
 
         return workbook(result)
     return (csv_text(result) if suffix == ".csv" else markdown(result, changes)).encode()

@@ -5,20 +5,22 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from actors.acquisition.prepare import CALLS, GOAL_BYTES_MAX, AcquisitionInput
-from actors.acquisition.profile import outline_lines, read_profile_value
-from actors.acquisition.profile_check import shipped_profiles
-from actors.acquisition.result import AcquisitionJson
 from actors.run.kind import PreparedRun
 from actors.run.result import RunResult
 from actors.values.answers import ANSWER_MAX
 from actors.values.lines import Line
-from replan.runs import profile_proposals
-from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.faces import Faces, Keeps, Names, Ordering
 from replan.runs.loaded import Loaded
 from replan.runs.orders import KindOrder, Offer
-from replan.runs.profile_proposals import (
+from replan.setup.settings import settings_of
+from replan_acquire import profile_proposals
+from replan_acquire.acquiring import prepare_to_acquire
+from replan_acquire.acquisition.prepare import CALLS, GOAL_BYTES_MAX, AcquisitionInput
+from replan_acquire.acquisition.profile import outline_lines, read_profile_value
+from replan_acquire.acquisition.profile_check import shipped_profiles
+from replan_acquire.acquisition.result import AcquisitionJson
+from replan_acquire.documents.extract_process import READER_PLUGINS
+from replan_acquire.profile_proposals import (
     keep_profile,
     kept_profiles,
     parse_profile,
@@ -27,6 +29,7 @@ from replan.runs.profile_proposals import (
     proposed_profile,
     proposes_profile,
 )
+from replan_acquire.settings import AcquireConfig
 
 PROPOSES = "*"
 """The value of the field `profile` that makes a model propose one. It is offered on the web page only."""
@@ -64,12 +67,14 @@ def profiles_of(offer: Offer) -> Mapping[str, str]:
 
 def _fixed_profiles(offer: Offer) -> dict[str, str]:
     """Return the profiles whose names a kept profile may not use: the shipped ones, and those of the settings."""
-    own = {name: str(offer.folder / path) for name, path in offer.config.clients.profiles.items()}
-    return {name: name for name in shipped_profiles(offer.root)} | own
+    settings = settings_of(offer.config, AcquireConfig).acquisitions
+    own = {name: str(offer.folder / path) for name, path in settings.profiles.items()}
+    return {name: name for name in shipped_profiles()} | own
 
 
 def _documents_of(offer: Offer) -> Mapping[str, str]:
-    return {name: str(offer.folder / path) for name, path in offer.config.clients.documents.items()}
+    settings = settings_of(offer.config, AcquireConfig).acquisitions
+    return {name: str(offer.folder / path) for name, path in settings.documents.items()}
 
 
 def _prepare(order: KindOrder, ordering: Ordering) -> PreparedRun:
@@ -137,13 +142,16 @@ FACES = Faces(
     tool="acquire",
     calls=_calls,
     names={
-        "profile": Names("profiles", "profile", profiles_of, {PROPOSES: "one that a model proposes"}),
-        "documents": Names("documents", "folder of documents", _documents_of),
+        "profile": Names(
+            "profiles", "profile", "acquisitions.profiles", profiles_of, {PROPOSES: "one that a model proposes"}
+        ),
+        "documents": Names("documents", "folder of documents", "acquisitions.documents", _documents_of),
     },
     without={"stop_below"},
     like=_like,
     outline=_outline,
     result=AcquisitionJson,
+    plugins=(READER_PLUGINS,),
     keeps=Keeps(
         word="profile",
         about="Fields with their units and words, then the formulas of the results. It is checked before it is kept.",

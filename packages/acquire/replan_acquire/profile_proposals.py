@@ -6,21 +6,21 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from actors.acquisition.profile import Profile, read_profile_value
-from actors.acquisition.profile_check import NAME, read_profile
 from actors.config.model_spec import TemplateSpec
-from actors.documents.index import DocumentIndex, open_index
 from actors.files.yaml_document import parse_document
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
 from actors.values.given import Attachment
-from replan.runs.acquiring import documents_folder
 from replan.runs.loaded import Loaded
 from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.setup.installation import data_root
 from replan.setup.settings import UserConfig
+from replan_acquire.acquiring import documents_folder
+from replan_acquire.acquisition.profile import Profile, read_profile_value
+from replan_acquire.acquisition.profile_check import NAME, read_profile
+from replan_acquire.documents.index import DocumentIndex, open_index
 from runtime.core.errors import UsageProblem
 from runtime.journal.folder import prepare_folder
 
@@ -51,7 +51,7 @@ def prepare_proposal(
         UsageProblem: the folder cannot be read, or the model proposes nothing.
     """
     attachments = () if docs is None else _attach(open_index(documents_folder(docs)), goal)
-    options = RunOptions(str(data_root() / WORKFLOW), None, limits, no_input=no_input)
+    options = RunOptions(str(data_root("replan_acquire") / WORKFLOW), None, limits, no_input=no_input)
     order = RunOrder(PlanningInput(goal, options, attachments), model)
     prepared: Prepared[RunRequest] = prepare(order, registry=registry, environment=environment, config=config)
     if isinstance(prepared.choice.spec, TemplateSpec):

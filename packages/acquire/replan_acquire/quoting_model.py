@@ -1,7 +1,7 @@
 """The model `quoting:`, which fills a schema without a language model: it quotes sentences that state a number.
 
-It works on the plain data that `actors.acquisition.rules` makes as the material of a request, and invents no value. A
-text states a number in a sentence that has the words of the field, in a fitting unit.
+It works on the plain data that `replan_acquire.acquisition.rules` makes as the material of a request, and invents no
+value. A text states a number in a sentence that has the words of the field, in a fitting unit.
 """
 
 import itertools
@@ -13,12 +13,12 @@ from typing import Any
 import orjson
 import trio
 
-from actors.quantities.numerals import DecimalMark
-from actors.quantities.quantity import Refusal
-from actors.quantities.unit_forms import find_form, with_words
-from actors.quantities.units import UnitTable
-from actors.quantities.whole import Whole, whole_quantity
-from actors.quantities.written import WrittenNumber, find_numbers
+from replan_acquire.quantities.numerals import DecimalMark
+from replan_acquire.quantities.quantity import Refusal
+from replan_acquire.quantities.unit_forms import find_form, with_words
+from replan_acquire.quantities.units import UnitTable
+from replan_acquire.quantities.whole import Whole, whole_quantity
+from replan_acquire.quantities.written import WrittenNumber, find_numbers
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import FREE, Price, Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
@@ -49,7 +49,7 @@ class Sought:
     unit: str
     """Its unit; empty for a plain number."""
     units: Mapping[str, str]
-    """The meaning of units that are not generally known (`actors.quantities.units`)."""
+    """The meaning of units that are not generally known (`replan_acquire.quantities.units`)."""
     places: tuple[str, ...] = ()
     """Names of the place that the number should be about."""
     mark: DecimalMark = ""

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from packages.acquire.tests.long.documents.test_mcp_search import SERVER
 from tests.cli.conftest import ROOT, run_id
-from tests.long.documents.test_mcp_search import SERVER
 
 MARKET = ROOT / "docs" / "examples" / "market"
 CLOUD = ROOT / "docs" / "examples" / "cloud"
@@ -322,3 +322,10 @@ def test_without_documents_an_mcp_server_of_the_config_is_asked(replan, home, tm
     done = replan("acquire", tmp_path / "fleet.yaml", "x", "-m", "quoting:", "--json", "--no-input")
     [field] = json.loads(done.stdout)["fields"]
     assert (field["value"], field["source"], field["place"]) == (150.0, "doc://1", "page 1")
+
+
+def test_a_run_that_makes_no_plan_from_a_text_cannot_become_strict(replan):
+    assert replan("acquire", "cloud_cost", "Cost of a shop", "-m", "quoting:", "--no-input").exit_code == 6
+    result = replan("resume", "--last", "--strict")
+    assert result.exit_code == 2
+    assert "--strict: strict needs a run that makes a plan from a text" in result.stderr

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.acquisition.test_profile_guard import GOOD, changed
+from packages.acquire.tests.acquisition.test_profile_guard import GOOD, changed
 from tests.cli.conftest import run_id
 from tests.cli.samples import write_script
 

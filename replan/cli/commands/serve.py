@@ -15,7 +15,8 @@ import click
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 from replan.setup.installation import program
-from runtime.core.errors import UsageProblem, install_command
+from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

@@ -176,7 +176,7 @@ def _diagram_of_a_kind(name: str) -> str | None:
     root = data_root()
     if name in shipped_workflows(root):
         return None
-    diagrams = (kind.diagram(name, root) for kind in Kinds().built_in())
+    diagrams = (kind.diagram(name, root) for kind in Kinds().usable())
     return next((diagram for diagram in diagrams if diagram is not None), None)
 
 

@@ -3,8 +3,6 @@
 The days go by while a history is written, so that reservations pass from one day to the next.
 """
 
-from actors.acquisition.answers import make_correction
-from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.kind import Kind
@@ -15,10 +13,8 @@ from runtime.core.machine import fold
 from runtime.journal.port import Fact
 from runtime.open_journal import open_journal
 from runtime.open_offline import open_inspection
-from tests.acquisition.stage import Stage, prepared
-from tests.acquisition.test_corrections import GIVEN
 from tests.contracts.toy_events import ManualClock
-from tests.histories import test_acquisition_histories, test_agent_histories, test_execution_histories, test_histories
+from tests.histories import test_agent_histories, test_execution_histories, test_histories
 from tests.histories.interpreter import Interpreter
 from tests.histories.test_histories import rewritten
 from tests.run.test_machine import CODEC as AGENT_CODEC
@@ -27,7 +23,6 @@ from tests.run.test_machine import Stage as AgentStage
 AGENT = Kind(name="agent", machine=AgentStage().machine, codec=AGENT_CODEC, actors=lambda *_: ())
 SUITES = (
     (PLANNING, test_histories.HISTORIES, Interpreter),
-    (ACQUISITION, test_acquisition_histories.HISTORIES, test_acquisition_histories.AcquisitionInterpreter),
     (EXECUTION, test_execution_histories.HISTORIES, test_execution_histories.ExecutionInterpreter),
     (AGENT, test_agent_histories.HISTORIES, test_agent_histories.AgentInterpreter),
 )
@@ -39,24 +34,13 @@ def events_of(interpreter):
     return interpreter.world.events if isinstance(interpreter, Interpreter) else interpreter.stage.events
 
 
-def histories():
+def histories(suites=SUITES):
     """Yield the kind, a name that a run may have, and the events of each history."""
-    for kind, paths, interpreter in SUITES:
+    for kind, paths, interpreter in suites:
         for path in paths:
             made = interpreter()
             rewritten(path.read_text(encoding="utf-8"), made)
             yield kind, f"{kind.name}-{path.stem}".replace("_", "-")[:64], events_of(made)
-    yield ACQUISITION, "acquisition-reopened", reopened()
-
-
-def reopened():
-    """Return the events of an acquisition that a told value reopens twice, after its success."""
-    stage = Stage(prepared(given=GIVEN))
-    for text in ("market.customers=3000", "segment.win_rate=20 %"):
-        stage.post(**make_correction(stage.state, text))
-        stage.resume()
-    assert [event.kind for event in stage.events].count("run_finished") == 3
-    return stage.events
 
 
 async def write(journal, clock, kind, run, events):
@@ -80,10 +64,15 @@ async def write(journal, clock, kind, run, events):
 
 
 async def test_nothing_is_wrong_with_the_histories_of_all_kinds(path):
+    await check_histories(path, histories())
+
+
+async def check_histories(path, written):
+    """Write histories, each a kind with the id of a run and events, to a journal, and verify it."""
     kinds, clock, url = Kinds([AGENT]), ManualClock(), f"sqlite:{path}"
     async with open_journal(url, kinds.codecs, clock) as journal:
         count = 0
-        for kind, run, events in histories():
+        for kind, run, events in written:
             await write(journal, clock, kind, run, events)
             count += 1
     with open_inspection(url, "") as inspected:

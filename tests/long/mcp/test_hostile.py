@@ -23,7 +23,8 @@ from replan.runs.run_ids import ALL
 from replan.service.access import remove_token
 from replan.service.store import Store
 from replan.web.guarding import START_BODY_MAX
-from runtime.core.errors import UsageProblem, install_command
+from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from tests.cli.samples import PROBLEM
 from tests.mcp.world import House, at_rest, called, refused, served
 

@@ -6,10 +6,10 @@ import subprocess
 
 import trio
 
-from actors.acquisition.prepare import AcquisitionInput
-from replan.runs.acquiring import prepare_to_acquire
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.shipped_examples import example_named
+from replan_acquire.acquiring import prepare_to_acquire
+from replan_acquire.acquisition.prepare import AcquisitionInput
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
 from tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from tests.tidy.source import ROOT

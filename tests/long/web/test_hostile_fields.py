@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from actors.acquisition import events as acquisition
 from actors.execution import events as execution
 from actors.planning import events as planning
 from replan.web import rendering
 from replan.web.api_routes import addressed_operations
+from replan_acquire.acquisition import events as acquisition
 from runtime.journal.port import Fact
 from tests.long.web.browsing import check_quiet, signed_in
 from tests.tidy.source import ROOT

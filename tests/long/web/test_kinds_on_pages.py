@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
+from packages.acquire.tests.documents.written_documents import as_xlsx
 from tests.cli.samples import PLAN, write_script
-from tests.documents.written_documents import as_xlsx
 from tests.long.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
 from tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from tests.tidy.source import ROOT

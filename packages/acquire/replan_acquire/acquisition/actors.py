@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Any
 
-from actors.acquisition.state import RunConfig
-from actors.documents.tools import SearchPlaces, search_tool
 from actors.handlers.handlers import complete, wait
 from actors.handlers.tools import Tool, tool_actor
 from actors.run.kind import Resources
 from actors.run.machine import MODEL
 from actors.run.waits import CLOCK
+from replan_acquire.acquisition.state import RunConfig
+from replan_acquire.documents.tools import SearchPlaces, search_tool
 from runtime.drive.actor import Actor
 
 WAITS_MAX = 16

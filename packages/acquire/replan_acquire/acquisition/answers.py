@@ -13,21 +13,22 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from actors.acquisition.events import ValueTold
-from actors.acquisition.planner_state import PlannerDecision
-from actors.acquisition.profile import FieldSpec
-from actors.acquisition.schema import SLOT, Schema, schema_of
-from actors.acquisition.state import State
-from actors.acquisition.values import FieldValue, Via
 from actors.demands.verbs import word_set
 from actors.files.suggestions import nearest
-from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.unit_forms import drop_counted_units
-from actors.quantities.units import CODES
 from actors.run.ending import Outcome
 from actors.run.inbox import MailRefused
-from actors.values.answers import QUANTITY, answer_form, choice, options_of, read_quantity
+from actors.values.answers import answer_form, choice, options_of
 from actors.values.question_form import AskedForm, Inquiry, add_consequences, inquiry, one_line, quote_question
+from replan_acquire.acquisition.events import ValueTold
+from replan_acquire.acquisition.planner_state import PlannerDecision
+from replan_acquire.acquisition.profile import FieldSpec
+from replan_acquire.acquisition.schema import SLOT, Schema, schema_of
+from replan_acquire.acquisition.state import State
+from replan_acquire.acquisition.values import FieldValue, Via
+from replan_acquire.quantities.answer_format import QUANTITY, read_quantity
+from replan_acquire.quantities.quantity import Quantity, Refusal
+from replan_acquire.quantities.unit_forms import drop_counted_units
+from replan_acquire.quantities.units import CODES
 from runtime.core.errors import UsageProblem
 from runtime.core.events import make_storable
 

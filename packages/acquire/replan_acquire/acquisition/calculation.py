@@ -4,16 +4,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from actors.acquisition.planner_state import CalculatedValue, CalculationError, LatestCalculation
-from actors.acquisition.profile import FormulaCheck
-from actors.acquisition.schema import Schema, names_in, schema_of
-from actors.acquisition.state import State
-from actors.acquisition.values import bounds_of, filter_by_period
-from actors.quantities import calculator
-from actors.quantities.calculator import Blocked, FormulaCycle, calculation_order, check_holds, parse_check
-from actors.quantities.formula import FormulaUnreadable
-from actors.quantities.measures import BlockCode
-from actors.quantities.quantity import Quantity
+from replan_acquire.acquisition.planner_state import CalculatedValue, CalculationError, LatestCalculation
+from replan_acquire.acquisition.profile import FormulaCheck
+from replan_acquire.acquisition.schema import Schema, names_in, schema_of
+from replan_acquire.acquisition.state import State
+from replan_acquire.acquisition.values import bounds_of, filter_by_period
+from replan_acquire.quantities import calculator
+from replan_acquire.quantities.calculator import Blocked, FormulaCycle, calculation_order, check_holds, parse_check
+from replan_acquire.quantities.formula import FormulaUnreadable
+from replan_acquire.quantities.measures import BlockCode
+from replan_acquire.quantities.quantity import Quantity
 from runtime.core.events import text_hash
 
 

@@ -4,13 +4,13 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from actors.acquisition.planner_state import NOTHING, Origin, Writes
-from actors.acquisition.values import FieldValue
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started, TimedEvent
+from replan_acquire.acquisition.planner_state import NOTHING, Origin, Writes
+from replan_acquire.acquisition.values import FieldValue
 from runtime.core.events import Event, StorableText
 
 PLAN = "plan"

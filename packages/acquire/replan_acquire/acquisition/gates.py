@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 
-from actors.acquisition.answers import BLOCKED, field_question, read_answer
-from actors.acquisition.calculation import (
+from actors.run.questions import Status
+from actors.run.tools import ToolOutcome
+from actors.values.format import format_count
+from actors.values.question_form import one_line
+from replan_acquire.acquisition.answers import BLOCKED, field_question, read_answer
+from replan_acquire.acquisition.calculation import (
     calculate_results,
     evaluate_formula,
     hash_inputs,
@@ -11,9 +15,9 @@ from actors.acquisition.calculation import (
     is_check_true,
     known_numbers,
 )
-from actors.acquisition.events import OBSERVE, PLAN, REFLECT
-from actors.acquisition.graph import Gate, Hop
-from actors.acquisition.next_task import (
+from replan_acquire.acquisition.events import OBSERVE, PLAN, REFLECT
+from replan_acquire.acquisition.graph import Gate, Hop
+from replan_acquire.acquisition.next_task import (
     chance_finds,
     first_task,
     missing_fields,
@@ -26,8 +30,8 @@ from actors.acquisition.next_task import (
     searches_left,
     was_query_made,
 )
-from actors.acquisition.observation import read_observation
-from actors.acquisition.planner_state import (
+from replan_acquire.acquisition.observation import read_observation
+from replan_acquire.acquisition.planner_state import (
     LatestCalculation,
     PlannerDecision,
     Reflection,
@@ -36,8 +40,8 @@ from actors.acquisition.planner_state import (
     apply,
     read_output,
 )
-from actors.acquisition.profile import FieldSpec
-from actors.acquisition.replies import (
+from replan_acquire.acquisition.profile import FieldSpec
+from replan_acquire.acquisition.replies import (
     ATTEMPTS,
     Unusable,
     field_to_decompose,
@@ -47,14 +51,10 @@ from actors.acquisition.replies import (
     read_reflection,
     replies_for,
 )
-from actors.acquisition.schema import Schema, schema_of
-from actors.acquisition.state import State
-from actors.acquisition.values import FieldValue, Values
-from actors.quantities.calculator import Blocked
-from actors.run.questions import Status
-from actors.run.tools import ToolOutcome
-from actors.values.format import format_count
-from actors.values.question_form import one_line
+from replan_acquire.acquisition.schema import Schema, schema_of
+from replan_acquire.acquisition.state import State
+from replan_acquire.acquisition.values import FieldValue, Values
+from replan_acquire.quantities.calculator import Blocked
 from runtime.core.copies import changed
 
 ROUNDS_MAX = 5

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from actors.acquisition.planner_state import NOTHING, Writes
+from replan_acquire.acquisition.planner_state import NOTHING, Writes
 
 if TYPE_CHECKING:
-    from actors.acquisition.state import State
+    from replan_acquire.acquisition.state import State
 
 START = "START"
 """The node before the first."""

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actors.acquisition.events import EVENTS, AcquisitionEvent
-from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.state import State
-from actors.acquisition.views import VIEWS, log_fields
 from actors.run.kind import Kind, Resources
 from actors.values.format import title_of
+from replan_acquire.acquisition.events import EVENTS, AcquisitionEvent
+from replan_acquire.acquisition.machine import AcquisitionMachine
+from replan_acquire.acquisition.state import State
+from replan_acquire.acquisition.views import VIEWS, log_fields
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 
@@ -22,13 +22,13 @@ CODEC: Codec[AcquisitionEvent] = Codec(EVENTS, format=1)
 
 
 def _actors(state: State, resources: Resources) -> "Sequence[Actor[Any, Any]]":
-    from actors.acquisition.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
+    from replan_acquire.acquisition.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
 
     return actors_for(state.config, resources)
 
 
 def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
-    from actors.acquisition.prepare import AcquisitionInput, prepare_acquisition  # noqa: PLC0415 -- as above
+    from replan_acquire.acquisition.prepare import AcquisitionInput, prepare_acquisition  # noqa: PLC0415 -- as above
 
     if not isinstance(request, AcquisitionInput):
         hint = "pass an AcquisitionInput with a profile and a goal"
@@ -45,17 +45,17 @@ def _title(state: State) -> str | None:
 
 
 def _correction(state: State, text: str) -> Mapping[str, Any] | None:
-    from actors.acquisition.answers import make_correction  # noqa: PLC0415 -- most texts are notes
+    from replan_acquire.acquisition.answers import make_correction  # noqa: PLC0415 -- most texts are notes
 
     return make_correction(state, text)
 
 
-def _diagram(name: str, root: Path) -> str | None:
-    from actors.acquisition.profile_check import is_profile, load_profile  # noqa: PLC0415 -- as above
-    from actors.acquisition.table import graph_for  # noqa: PLC0415 -- as above
-    from actors.acquisition.views import graph_mermaid  # noqa: PLC0415 -- most commands draw none
+def _diagram(name: str, _: Path) -> str | None:
+    from replan_acquire.acquisition.profile_check import is_profile, load_profile  # noqa: PLC0415 -- as above
+    from replan_acquire.acquisition.table import graph_for  # noqa: PLC0415 -- as above
+    from replan_acquire.acquisition.views import graph_mermaid  # noqa: PLC0415 -- most commands draw none
 
-    return graph_mermaid(graph_for(load_profile(name, root).profile)) if is_profile(name, root) else None
+    return graph_mermaid(graph_for(load_profile(name).profile)) if is_profile(name) else None
 
 
 ACQUISITION: Kind[State, AcquisitionEvent] = Kind(
@@ -70,6 +70,6 @@ ACQUISITION: Kind[State, AcquisitionEvent] = Kind(
     correction=_correction,
     diagram=_diagram,
     views=VIEWS,
-    faces="replan.runs.acquisition_faces:FACES",
+    faces="replan_acquire.faces:FACES",
 )
 """Acquisition: fills a schema by searching, asking and calculating."""

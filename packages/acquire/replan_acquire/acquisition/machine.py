@@ -8,7 +8,17 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from actors.acquisition.events import (
+from actors.run.calls import ReplyFields
+from actors.run.evolve import CommonEvent
+from actors.run.ids import call_of, step_of
+from actors.run.inbox import RequirementTold
+from actors.run.machine import CallPrompt, RunMachine
+from actors.run.parking import RunResumed
+from actors.run.questions import ClarificationRequested
+from actors.run.rules import Rule
+from actors.run.state import RunState
+from actors.run.tools import ToolFinished
+from replan_acquire.acquisition.events import (
     AcquisitionCall,
     AcquisitionEvent,
     AcquisitionStarted,
@@ -21,24 +31,14 @@ from actors.acquisition.events import (
     Routed,
     ValueTold,
 )
-from actors.acquisition.graph import END
-from actors.acquisition.planner_state import LatestCalculation, PlannerState, Writes, apply, passages_of
-from actors.acquisition.state import ReplyText, State, Visited, read_config
-from actors.run.calls import ReplyFields
-from actors.run.evolve import CommonEvent
-from actors.run.ids import call_of, step_of
-from actors.run.inbox import RequirementTold
-from actors.run.machine import CallPrompt, RunMachine
-from actors.run.parking import RunResumed
-from actors.run.questions import ClarificationRequested
-from actors.run.rules import Rule
-from actors.run.state import RunState
-from actors.run.tools import ToolFinished
+from replan_acquire.acquisition.graph import END
+from replan_acquire.acquisition.planner_state import LatestCalculation, PlannerState, Writes, apply, passages_of
+from replan_acquire.acquisition.state import ReplyText, State, Visited, read_config
 from runtime.core.copies import changed
 from runtime.core.messages import Mailed
 
 if TYPE_CHECKING:
-    from actors.acquisition.rules import Table
+    from replan_acquire.acquisition.rules import Table
 
 
 Common = Callable[[State, RunState[AcquisitionCall], CommonEvent], State]
@@ -151,14 +151,14 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
     reissued = RequestReissued
 
     def __init__(self, table: "Table | None" = None) -> None:
-        """Use a table of nodes; None uses the planner's own (`actors.acquisition.table`)."""
+        """Use a table of nodes; None uses the planner's own (`replan_acquire.acquisition.table`)."""
         self._nodes = table
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of decisions over the table of nodes."""
-        from actors.acquisition.rules import rules_over  # noqa: PLC0415 -- only a driver needs it
-        from actors.acquisition.table import graph_for  # noqa: PLC0415
+        from replan_acquire.acquisition.rules import rules_over  # noqa: PLC0415 -- only a driver needs it
+        from replan_acquire.acquisition.table import graph_for  # noqa: PLC0415
 
         return rules_over(self._nodes or graph_for, self.reissue)
 
@@ -172,13 +172,13 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def next_try(self, state: State, request: AcquisitionCall) -> AcquisitionCall:
         """Return the request for the next try of a call."""
-        from actors.acquisition.rules import next_try  # noqa: PLC0415 -- only a driver needs it
+        from replan_acquire.acquisition.rules import next_try  # noqa: PLC0415 -- only a driver needs it
 
         return next_try(state, request)
 
     def prompt(self, state: State, request: AcquisitionCall) -> CallPrompt:
         """Return the prompt of a call."""
-        from actors.acquisition.rules import make_call_prompt, subject_of  # noqa: PLC0415 -- only a driver needs it
+        from replan_acquire.acquisition.rules import make_call_prompt, subject_of  # noqa: PLC0415 -- only a driver needs it
 
         return make_call_prompt(state, request.step, subject_of(request))
 
@@ -189,6 +189,6 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def message_event(self, state: State, message: Mailed) -> AcquisitionEvent | None:
         """Return the event of a correction; None for another message."""
-        from actors.acquisition.answers import accept_correction  # noqa: PLC0415 -- only a driver needs it
+        from replan_acquire.acquisition.answers import accept_correction  # noqa: PLC0415 -- only a driver needs it
 
         return accept_correction(state, message)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from actors.acquisition.planner_state import PlannerDecision
-from actors.acquisition.schema import Schema, schema_of
-from actors.acquisition.state import State
+from replan_acquire.acquisition.planner_state import PlannerDecision
+from replan_acquire.acquisition.schema import Schema, schema_of
+from replan_acquire.acquisition.state import State
 
 
 def searches_left(state: State, path: str) -> bool:

@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.acquisition.answers import check_bounds, make_number_value
-from actors.acquisition.planner_state import FoundPassage, Rejection
-from actors.acquisition.profile import FieldSpec
-from actors.acquisition.replies import Unusable, cut_line, read_object, text_of
-from actors.acquisition.schema import Schema, schema_of
-from actors.acquisition.state import ReplyText, State
-from actors.acquisition.values import FieldValue
-from actors.quantities.periods import last_year, period_of
-from actors.quantities.quantity import Refusal, RefusalCode
-from actors.quantities.quoted import Found, Source, find_quoted_value
-from actors.quantities.unit_forms import with_words
-from actors.quantities.units import CODES, UnitTable
+from replan_acquire.acquisition.answers import check_bounds, make_number_value
+from replan_acquire.acquisition.planner_state import FoundPassage, Rejection
+from replan_acquire.acquisition.profile import FieldSpec
+from replan_acquire.acquisition.replies import Unusable, cut_line, read_object, text_of
+from replan_acquire.acquisition.schema import Schema, schema_of
+from replan_acquire.acquisition.state import ReplyText, State
+from replan_acquire.acquisition.values import FieldValue
+from replan_acquire.quantities.periods import last_year, period_of
+from replan_acquire.quantities.quantity import Refusal, RefusalCode
+from replan_acquire.quantities.quoted import Found, Source, find_quoted_value
+from replan_acquire.quantities.unit_forms import with_words
+from replan_acquire.quantities.units import CODES, UnitTable
 from runtime.core.hooks import make_total
 
 QUOTE_MAX = 600

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from actors.acquisition.profile import Decomposition
-from actors.acquisition.values import FieldValue, Values, merge_values
-from actors.quantities.numerals import DecimalMark
 from actors.run.tools import ToolFinished, ToolOutcome
+from replan_acquire.acquisition.profile import Decomposition
+from replan_acquire.acquisition.values import FieldValue, Values, merge_values
+from replan_acquire.quantities.numerals import DecimalMark
 from runtime.core.copies import changed
 from runtime.core.events import Value
 

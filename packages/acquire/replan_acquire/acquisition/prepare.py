@@ -4,20 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.acquisition.answers import read_answer
-from actors.acquisition.events import PURPOSES, AcquisitionStarted
-from actors.acquisition.planner_state import PlannerState
-from actors.acquisition.profile import Profile
-from actors.acquisition.profile_check import load_profile, unused_fields
-from actors.acquisition.schema import Schema
-from actors.acquisition.state import RunConfig
-from actors.acquisition.values import FieldValue
 from actors.config.model_spec import Scripted, check_settings, parse_model_spec
 from actors.files.suggestions import nearest
 from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, check_limits, ledger_limits
 from actors.values.format import title_of
+from replan.setup.installation import data_root
+from replan_acquire.acquisition.answers import read_answer
+from replan_acquire.acquisition.events import PURPOSES, AcquisitionStarted
+from replan_acquire.acquisition.planner_state import PlannerState
+from replan_acquire.acquisition.profile import Profile
+from replan_acquire.acquisition.profile_check import load_profile, unused_fields
+from replan_acquire.acquisition.schema import Schema
+from replan_acquire.acquisition.state import RunConfig
+from replan_acquire.acquisition.values import FieldValue
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
@@ -40,7 +41,7 @@ class AcquisitionInput:
     goal: str
     """What the schema is filled for, as the user wrote it."""
     search: Mapping[str, Any] = field(default_factory=dict)
-    """The places to search (`actors.documents.tools.SearchPlaces`) as JSON; empty for none."""
+    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty for none."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that the user gives at the start, as texts by the path of the field."""
     limits: RunLimits = field(default_factory=RunLimits)
@@ -94,8 +95,8 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     wanted = check_limits(request.limits)
     if "stop_below" in wanted:
         raise UsageProblem("an acquisition weighs no moves, so it cannot stop below a value", place="stop_below")
-    loaded = load_profile(request.profile, setup.root)
-    prompts = setup.root / "prompts" / "acquisition.yaml"
+    loaded = load_profile(request.profile)
+    prompts = data_root("replan_acquire") / "prompts" / "acquisition.yaml"
     book, notices = load_prompts(prompts, prompts)
     _check_script(setup.model)
     setup.check_price(limited="max_cost" in wanted)

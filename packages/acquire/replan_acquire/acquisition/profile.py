@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
 from actors.files.validation_errors import Config
-from actors.quantities.quantity import plain
 from actors.values.lines import BLANK, Line, indent_line, line
+from replan_acquire.quantities.quantity import plain
 
 TEXT_MAX = 500
 """The largest number of characters in one text of a profile."""

@@ -12,21 +12,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from actors.acquisition.calculation import names_of
-from actors.acquisition.gates import require_node
-from actors.acquisition.profile import Calculator, Decomposition, FieldSpec, FormulaCheck, Profile
-from actors.acquisition.schema import SLOT, Schema, names_in
 from actors.config.loader import find_shipped
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import KeyPath, ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
 from actors.guards.fields import check_settings, object_of, verdict_of
 from actors.guards.port import Guard
-from actors.quantities.calculator import check_dimensions, check_formulas
-from actors.quantities.formula import FormulaUnreadable, parse_formula
-from actors.quantities.units import UnitTable
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict
+from replan.setup.installation import data_root
+from replan_acquire.acquisition.calculation import names_of
+from replan_acquire.acquisition.gates import require_node
+from replan_acquire.acquisition.profile import Calculator, Decomposition, FieldSpec, FormulaCheck, Profile
+from replan_acquire.acquisition.schema import SLOT, Schema, names_in
+from replan_acquire.quantities.calculator import check_dimensions, check_formulas
+from replan_acquire.quantities.formula import FormulaUnreadable, parse_formula
+from replan_acquire.quantities.units import UnitTable
 from runtime.core.errors import UsageProblem
 
 Problem = tuple[KeyPath, str, str]
@@ -248,18 +249,22 @@ class LoadedProfile:
     """The parsed file, for line numbers in later errors."""
 
 
-def shipped_profiles(root: Path) -> tuple[str, ...]:
+def _folder() -> Path:
+    return data_root("replan_acquire") / "configs" / FOLDER
+
+
+def shipped_profiles() -> tuple[str, ...]:
     """Return the names of the shipped profiles, sorted."""
-    return tuple(sorted(path.stem for path in (root / "configs" / FOLDER).glob("*.yaml")))
+    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
 
 
-def is_profile(name_or_path: str, root: Path) -> bool:
+def is_profile(name_or_path: str) -> bool:
     """Tell whether a text is the name of a shipped profile, or the path of a file with the key `fields`.
 
     Raises:
         UsageProblem: there is such a file, and it cannot be read.
     """
-    if name_or_path in shipped_profiles(root):
+    if name_or_path in shipped_profiles():
         return True
     path = Path(name_or_path).expanduser()
     if not path.is_file():
@@ -278,13 +283,13 @@ def read_profile(document: ParsedFile) -> Profile:
     return profile
 
 
-def load_profile(name_or_path: str, root: Path) -> LoadedProfile:
+def load_profile(name_or_path: str) -> LoadedProfile:
     """Read and check a profile.
 
     Raises:
         UsageProblem: there is no such profile, or it is invalid.
     """
-    shipped = root / "configs" / FOLDER
+    shipped = _folder()
     path = find_shipped(name_or_path, shipped, "profile", (), place="PROFILE")
     document = read_document(path)
     profile = read_profile(document)

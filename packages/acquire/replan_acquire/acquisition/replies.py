@@ -8,15 +8,15 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from actors.acquisition.events import DECOMPOSE, OBSERVE, PLAN, REFLECT
-from actors.acquisition.planner_state import PlannerDecision, Reflection
-from actors.acquisition.profile import COMPONENTS_MAX, Decomposition, FieldSpec, Profile
-from actors.acquisition.schema import Schema, names_in, schema_of
-from actors.acquisition.state import ReplyText, State
-from actors.quantities.calculator import check_formulas
-from actors.quantities.formula import parse_formula
-from actors.quantities.units import UnitTable
 from actors.run.ids import step_of
+from replan_acquire.acquisition.events import DECOMPOSE, OBSERVE, PLAN, REFLECT
+from replan_acquire.acquisition.planner_state import PlannerDecision, Reflection
+from replan_acquire.acquisition.profile import COMPONENTS_MAX, Decomposition, FieldSpec, Profile
+from replan_acquire.acquisition.schema import Schema, names_in, schema_of
+from replan_acquire.acquisition.state import ReplyText, State
+from replan_acquire.quantities.calculator import check_formulas
+from replan_acquire.quantities.formula import parse_formula
+from replan_acquire.quantities.units import UnitTable
 from runtime.core.hooks import make_total
 from runtime.core.pydantic_messages import describe
 from runtime.models.replies import Unreadable, read_reply

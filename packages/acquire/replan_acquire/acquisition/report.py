@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.acquisition.observation import compose_characters, find_passage, find_quote
-from actors.acquisition.planner_state import passages_of
-from actors.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
-from actors.acquisition.values import FieldValue
 from actors.run.tools import ToolFinished
 from actors.run.views import ShownPassage
+from replan_acquire.acquisition.observation import compose_characters, find_passage, find_quote
+from replan_acquire.acquisition.planner_state import passages_of
+from replan_acquire.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
+from replan_acquire.acquisition.values import FieldValue
 from runtime.core.events import Record
 from runtime.logs.terminal_text import clean
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import openpyxl
 
-from actors.acquisition.report import COLUMNS, Cell, make_rows
-from actors.acquisition.result import AcquisitionResult
+from replan_acquire.acquisition.report import COLUMNS, Cell, make_rows
+from replan_acquire.acquisition.result import AcquisitionResult
 from runtime.logs.terminal_text import clean
 
 _OF_SOURCES = ("footnote", "field", "source", "place", "quote")

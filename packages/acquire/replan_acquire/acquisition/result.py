@@ -6,16 +6,16 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from actors.acquisition.planner_state import LatestCalculation, Rejection
-from actors.acquisition.profile import FieldSpec
-from actors.acquisition.schema import schema_of
-from actors.acquisition.state import State, Visited
-from actors.acquisition.values import FieldValue, Spread, Values, choose_value, filter_by_period, find_spread
-from actors.quantities.quantity import format_rounded
 from actors.run.advice import advice
 from actors.run.result import RunResult, RunView, heading, message_lines, question_lines, result_fields, usage_line
 from actors.values.format import format_count
 from actors.values.lines import BLANK, Line, indent_line, line
+from replan_acquire.acquisition.planner_state import LatestCalculation, Rejection
+from replan_acquire.acquisition.profile import FieldSpec
+from replan_acquire.acquisition.schema import schema_of
+from replan_acquire.acquisition.state import State, Visited
+from replan_acquire.acquisition.values import FieldValue, Spread, Values, choose_value, filter_by_period, find_spread
+from replan_acquire.quantities.quantity import format_rounded
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from actors.acquisition.answers import acquisition_question
-from actors.acquisition.calculation import hash_inputs
-from actors.acquisition.events import (
+from actors.prompting.render import Rendered, render
+from actors.run.ending import Outcome, RunFinished, end_exhausted_run
+from actors.run.ids import step_of
+from actors.run.machine import CallPrompt, try_fields
+from actors.run.questions import ClarificationRequested, new_id
+from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.tools import ToolRequested
+from actors.values.artifacts import Artifact, Context, Feedback, format_json
+from replan_acquire.acquisition.answers import acquisition_question
+from replan_acquire.acquisition.calculation import hash_inputs
+from replan_acquire.acquisition.events import (
     DECOMPOSE,
     INCOMPLETE,
     OBSERVE,
@@ -20,12 +28,12 @@ from actors.acquisition.events import (
     ReflectionRequested,
     Routed,
 )
-from actors.acquisition.graph import END, AcquisitionGraph
-from actors.acquisition.next_task import query_for, questions_left, searches_left
-from actors.acquisition.observation import read_observation
-from actors.acquisition.planner_state import PASSAGES_MAX, apply, names_of_writes
-from actors.acquisition.profile import Profile
-from actors.acquisition.replies import (
+from replan_acquire.acquisition.graph import END, AcquisitionGraph
+from replan_acquire.acquisition.next_task import query_for, questions_left, searches_left
+from replan_acquire.acquisition.observation import read_observation
+from replan_acquire.acquisition.planner_state import PASSAGES_MAX, apply, names_of_writes
+from replan_acquire.acquisition.profile import Profile
+from replan_acquire.acquisition.replies import (
     ATTEMPTS,
     NODES,
     SCHEMAS,
@@ -37,16 +45,8 @@ from actors.acquisition.replies import (
     replies_for,
     schema_bytes,
 )
-from actors.acquisition.schema import Schema, schema_of
-from actors.acquisition.state import ReplyText, State
-from actors.prompting.render import Rendered, render
-from actors.run.ending import Outcome, RunFinished, end_exhausted_run
-from actors.run.ids import step_of
-from actors.run.machine import CallPrompt, try_fields
-from actors.run.questions import ClarificationRequested, new_id
-from actors.run.rules import AFTER_FAULT, EXPIRE, KEEP_DEADLINE, REMIND, TAKE_OVER_TOOLS, Rule, Scope
-from actors.run.tools import ToolRequested
-from actors.values.artifacts import Artifact, Context, Feedback, format_json
+from replan_acquire.acquisition.schema import Schema, schema_of
+from replan_acquire.acquisition.state import ReplyText, State
 from runtime.core.events import make_storable
 
 ROLES: Mapping[str, str] = {

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from actors.acquisition.planner_state import PlannerState
-from actors.acquisition.profile import Decomposition, FieldSpec, Profile
-from actors.acquisition.state import State
-from actors.acquisition.values import FieldValue, choose_value
-from actors.quantities.formula import FormulaUnreadable, parse_formula
-from actors.quantities.units import UnitTable
+from replan_acquire.acquisition.planner_state import PlannerState
+from replan_acquire.acquisition.profile import Decomposition, FieldSpec, Profile
+from replan_acquire.acquisition.state import State
+from replan_acquire.acquisition.values import FieldValue, choose_value
+from replan_acquire.quantities.formula import FormulaUnreadable, parse_formula
+from replan_acquire.quantities.units import UnitTable
 
 SLOT = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
 """A slot of a unit, a query or a question: the path of another field in braces."""

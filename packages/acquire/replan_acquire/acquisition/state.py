@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from actors.acquisition.events import AcquisitionCall
-from actors.acquisition.planner_state import PlannerState
-from actors.acquisition.profile import Profile
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
 from actors.run.settings import SettingsChanged, call_fields
 from actors.run.state import RunState
 from actors.run.tools import ToolFinished
 from actors.values.model_settings import ModelSettings
+from replan_acquire.acquisition.events import AcquisitionCall
+from replan_acquire.acquisition.planner_state import PlannerState
+from replan_acquire.acquisition.profile import Profile
 from runtime.core.events import Value
 from runtime.core.ledger import Price
 
@@ -31,7 +31,7 @@ class RunConfig(Value):
     price: Price | None = None
     """The model's price; None if it is not known."""
     search: Mapping[str, Any] = Field(default_factory=dict)
-    """The places to search (`actors.documents.tools.SearchPlaces`) as JSON; empty for none."""
+    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty for none."""
     output_tokens_max: int = Field(ge=1)
     """The largest number of tokens in one reply."""
     timeout_seconds: float = Field(gt=0)

@@ -2,10 +2,10 @@
 
 from functools import lru_cache
 
-from actors.acquisition import gates
-from actors.acquisition.gates import missing_outcome, require_field, require_node
-from actors.acquisition.graph import END, AcquisitionGraph, GraphNode
-from actors.acquisition.profile import Profile
+from replan_acquire.acquisition import gates
+from replan_acquire.acquisition.gates import missing_outcome, require_field, require_node
+from replan_acquire.acquisition.graph import END, AcquisitionGraph, GraphNode
+from replan_acquire.acquisition.profile import Profile
 
 DECISION = frozenset({"decision", "decision_origin"})
 """The fields of the planner's state that hold the decision."""

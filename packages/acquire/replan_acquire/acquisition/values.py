@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from actors.acquisition.profile import FieldSpec
-from actors.quantities.periods import last_year
+from replan_acquire.acquisition.profile import FieldSpec
+from replan_acquire.quantities.periods import last_year
 from runtime.core.events import Value
 
 Via = Literal["search", "user", "given", "default", "computed"]

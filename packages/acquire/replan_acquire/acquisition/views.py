@@ -5,7 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from actors.acquisition.events import (
+from actors.run import records
+from actors.run.views import AskedFor, Marked, RunDocument, ShownPassage, Traced, Tracing, Tree, Views, rebuilt_prompt
+from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
+from actors.values.format import format_count
+from actors.values.lines import LineTree, line
+from replan_acquire.acquisition.events import (
     AcquisitionEvent,
     AcquisitionStarted,
     DecompositionRequested,
@@ -13,17 +18,11 @@ from actors.acquisition.events import (
     Routed,
     ValueTold,
 )
-from actors.acquisition.graph import END, START, AcquisitionGraph
-from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.result import AcquisitionResult, outcome_lines, result_of, value_text
-from actors.acquisition.state import State
-from actors.acquisition.table import graph_for
-from actors.run import records
-from actors.run.views import AskedFor, Marked, RunDocument, ShownPassage, Traced, Tracing, Tree, Views, rebuilt_prompt
-from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
-from actors.values.format import format_count
-from actors.values.lines import LineTree, line
-from runtime.core.errors import UsageProblem
+from replan_acquire.acquisition.graph import END, START, AcquisitionGraph
+from replan_acquire.acquisition.machine import AcquisitionMachine
+from replan_acquire.acquisition.result import AcquisitionResult, outcome_lines, result_of, value_text
+from replan_acquire.acquisition.state import State
+from replan_acquire.acquisition.table import graph_for
 from runtime.core.events import Record
 
 
@@ -154,23 +153,20 @@ def log_fields(event: AcquisitionEvent, state: State) -> Mapping[str, str | int]
 
 
 def _report(_: State, result: AcquisitionResult, __: str) -> RunDocument:
-    from actors.acquisition.report import markdown  # noqa: PLC0415 -- most commands show none
+    from replan_acquire.acquisition.report import markdown  # noqa: PLC0415 -- most commands show none
 
     return RunDocument(text=markdown(result))
 
 
 def _csv(_: State, result: AcquisitionResult, __: str) -> RunDocument:
-    from actors.acquisition.report import csv_text  # noqa: PLC0415 -- as above
+    from replan_acquire.acquisition.report import csv_text  # noqa: PLC0415 -- as above
 
     return RunDocument(text=csv_text(result))
 
 
 def _xlsx(_: State, result: AcquisitionResult, __: str) -> RunDocument:
-    try:
-        from actors.acquisition.report_xlsx import workbook  # noqa: PLC0415 -- it needs an extra
-    except ImportError:
-        hint = "pip install 'replan[documents]', or take the format csv"
-        raise UsageProblem("XLSX needs the extra `documents`", place="--format", hint=hint) from None
+    from replan_acquire.acquisition.report_xlsx import workbook  # noqa: PLC0415 -- as above
+
     return RunDocument(content=workbook(result))
 
 
@@ -180,13 +176,13 @@ def _graph(state: State, _: AcquisitionResult, __: str) -> RunDocument:
 
 
 def _sources(result: AcquisitionResult) -> Sequence[tuple[str, str]]:
-    from actors.acquisition.report import quoted_fields  # noqa: PLC0415 -- as above
+    from replan_acquire.acquisition.report import quoted_fields  # noqa: PLC0415 -- as above
 
     return quoted_fields(result)
 
 
 def _passage(written: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
-    from actors.acquisition.report import find_quoted_passage  # noqa: PLC0415 -- as above
+    from replan_acquire.acquisition.report import find_quoted_passage  # noqa: PLC0415 -- as above
 
     return find_quoted_passage(written, result, path)
 

@@ -1,7 +1,7 @@
 """Reads the bytes of a document in the confined process, including documents within ZIP files and e-mails. Pure.
 
 The result is a list of parts. Each part has a `name` (empty for the document itself), and one of these: `problem`,
-`raw` (the bytes of a text file as base64), or `blocks` (`actors.documents.extract_process`).
+`raw` (the bytes of a text file as base64), or `blocks` (`replan_acquire.documents.extract_process`).
 """
 
 import base64
@@ -33,9 +33,9 @@ FORMATS = {".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx", ".e
 _HEADERS = ("From", "To", "Date", "Subject")
 _NAME_CHARACTERS = 200
 READERS = {
-    "pdf": "actors.documents.extract_pdf",
-    "docx": "actors.documents.extract_docx",
-    "xlsx": "actors.documents.extract_xlsx",
+    "pdf": "replan_acquire.documents.extract_pdf",
+    "docx": "replan_acquire.documents.extract_docx",
+    "xlsx": "replan_acquire.documents.extract_xlsx",
 }
 """The modules that read formats: `prepare()` imports all that reading needs, and `read(content)` returns a part."""
 _CODECS = (
@@ -50,40 +50,30 @@ class DocumentRefused(Exception):
     """A document that is refused. The message is the cause, in half a sentence."""
 
 
-def prepare_readers(wanted: str) -> frozenset[str]:
-    """Import the codecs, and the readers of `wanted` (all readers for a ZIP or an e-mail).
-
-    Return the formats whose packages are missing.
-    """
+def prepare_readers(wanted: str) -> None:
+    """Import the codecs, and the readers of `wanted` (all readers for a ZIP or an e-mail)."""
     for name in _CODECS:
         importlib.import_module(f"encodings.{name}")
     for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):
         importlib.import_module(name)
-    missing = set()
     for reader in READERS if wanted in {"zip", "eml"} else {wanted} & set(READERS):
-        try:
-            importlib.import_module(READERS[reader]).prepare()
-        except ImportError:
-            missing.add(reader)
-    return frozenset(missing)
+        importlib.import_module(READERS[reader]).prepare()
 
 
-def read_parts(wanted: str, content: bytes, missing: frozenset[str]) -> list[Part]:
+def read_parts(wanted: str, content: bytes) -> list[Part]:
     """Return the parts of a document.
 
     Raises `DocumentRefused`, and for a damaged document any error of a library.
     """
-    return list(_parts(wanted, content, missing, "", 0))
+    return list(_parts(wanted, content, "", 0))
 
 
-def _parts(wanted: str, content: bytes, missing: frozenset[str], name: str, depth: int) -> Iterator[Part]:
+def _parts(wanted: str, content: bytes, name: str, depth: int) -> Iterator[Part]:
     check_beginning(wanted, content)
     if wanted == "zip":
-        yield from _members(content, missing, name, depth)
+        yield from _members(content, name, depth)
     elif wanted == "eml":
-        yield from _message(content, missing, name, depth)
-    elif wanted in missing:
-        raise DocumentRefused("it needs the packages of the extra `documents` (pip install 'replan[documents]')")
+        yield from _message(content, name, depth)
     else:
         if wanted in {"docx", "xlsx"}:
             open_archive(content)
@@ -138,7 +128,7 @@ def _inner(outer: str, name: str) -> str:
     return f"{outer}/{plain}" if outer else plain
 
 
-def _members(content: bytes, missing: frozenset[str], outer: str, depth: int) -> Iterator[Part]:
+def _members(content: bytes, outer: str, depth: int) -> Iterator[Part]:
     archive = open_archive(content)
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MEMBERS_MAX:
@@ -157,7 +147,7 @@ def _members(content: bytes, missing: frozenset[str], outer: str, depth: int) ->
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
             yield {"name": name, "problem": f"it is damaged ({' '.join(str(error).split())[:100]})"}
             continue
-        yield from _inner_parts(entry.filename, inside, missing, name, depth + 1)
+        yield from _inner_parts(entry.filename, inside, name, depth + 1)
 
 
 def _format_of(name: str) -> str | None:
@@ -165,7 +155,7 @@ def _format_of(name: str) -> str | None:
     return "text" if suffix in TEXTS else FORMATS.get(suffix)
 
 
-def _inner_parts(filename: str, content: bytes, missing: frozenset[str], name: str, depth: int) -> Iterator[Part]:
+def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterator[Part]:
     """Yield the parts of a document within another one.
 
     If the document cannot be read, its only part has a `problem`.
@@ -182,7 +172,7 @@ def _inner_parts(filename: str, content: bytes, missing: frozenset[str], name: s
         yield {"name": name, "problem": f"left out, since it lies over {NESTED_MAX} levels deep"}
     else:
         try:
-            yield from _parts(wanted, content, missing, name, depth)
+            yield from _parts(wanted, content, name, depth)
         except DocumentRefused as refused:
             yield {"name": name, "problem": str(refused)}
         except (MemoryError, RecursionError):
@@ -192,7 +182,7 @@ def _inner_parts(filename: str, content: bytes, missing: frozenset[str], name: s
             yield {"name": name, "problem": f"it is damaged, or of another format ({type(error).__name__}: {said})"}
 
 
-def _message(content: bytes, missing: frozenset[str], outer: str, depth: int) -> Iterator[Part]:
+def _message(content: bytes, outer: str, depth: int) -> Iterator[Part]:
     message = email.message_from_bytes(content, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     if not message.keys():
@@ -220,7 +210,7 @@ def _message(content: bytes, missing: frozenset[str], outer: str, depth: int) ->
             filename = part.get_filename() or f"attachment{number}"
             decoded = part.get_payload(decode=True)
             payload = decoded if isinstance(decoded, bytes) else b""
-        yield from _inner_parts(filename, payload, missing, _inner(outer, filename), depth + 1)
+        yield from _inner_parts(filename, payload, _inner(outer, filename), depth + 1)
 
 
 def _text(body: Any) -> str:

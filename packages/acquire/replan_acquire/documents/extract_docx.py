@@ -17,9 +17,9 @@ from docx.oxml.ns import qn
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
-from actors.documents.extract_archive import DocumentRefused, describe_dangers, open_archive
-from actors.documents.tables import is_header
-from actors.documents.text_document import RAISED
+from replan_acquire.documents.extract_archive import DocumentRefused, describe_dangers, open_archive
+from replan_acquire.documents.tables import is_header
+from replan_acquire.documents.text_document import RAISED
 
 BLOCKS_MAX = 50_000
 """The largest number of paragraphs, tables, notes and comments of one document that are read."""

@@ -118,9 +118,9 @@ def main(wanted: str, module: str = "", plugin: str = "") -> None:
 
     `module` has the reader of an installed distribution, and `plugin` names it. Both are empty for our own readers.
     """
-    from actors.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
+    from replan_acquire.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
 
-    missing = prepare_readers(wanted)
+    prepare_readers(wanted)
     try:
         reader = _prepare(module) if module else None
     except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
@@ -134,7 +134,7 @@ def main(wanted: str, module: str = "", plugin: str = "") -> None:
         return
     try:
         content = _read_input()
-        parts = read_parts(wanted, content, missing) if reader is None else [{**reader.read(content), "name": ""}]
+        parts = read_parts(wanted, content) if reader is None else [{**reader.read(content), "name": ""}]
         result: dict[str, Any] = {"parts": parts}
         if len(content) > DOCUMENT_BYTES_MAX:
             result = {"problem": f"it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB"}
@@ -181,6 +181,6 @@ def _write(result: dict[str, Any]) -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     sys.path += [folder for folder in sys.argv[4:] if folder not in sys.path]
-    importlib.import_module("actors.documents.extract_main").main(*sys.argv[1:4])
+    importlib.import_module("replan_acquire.documents.extract_main").main(*sys.argv[1:4])
     # Nothing of this process is worth a clean end, and a library's clean-up may open files.
     os._exit(0)

@@ -17,10 +17,10 @@ from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 from pdfplumber.utils.exceptions import PdfminerException
 
-from actors.documents.extract_archive import DocumentRefused
-from actors.documents.extract_main import SECONDS_ENOUGH
-from actors.documents.extract_pdf_tables import PageContent, find_tables, join_tables, place_of
-from actors.documents.text_document import LIGATURES, RAISED
+from replan_acquire.documents.extract_archive import DocumentRefused
+from replan_acquire.documents.extract_main import SECONDS_ENOUGH
+from replan_acquire.documents.extract_pdf_tables import PageContent, find_tables, join_tables, place_of
+from replan_acquire.documents.text_document import LIGATURES, RAISED
 
 PAGES_MAX = 300
 """The largest number of pages of one document that are read."""

@@ -15,8 +15,8 @@ from typing import Any
 from pdfplumber.page import Page
 from pdfplumber.table import Table
 
-from actors.documents.tables import HEADERS_MAX, is_header
-from actors.documents.text_document import LIGATURES
+from replan_acquire.documents.tables import HEADERS_MAX, is_header
+from replan_acquire.documents.text_document import LIGATURES
 
 Box = tuple[float, float, float, float]
 """A box in points from the page's upper left corner: left, top, right, bottom."""

@@ -22,11 +22,19 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from actors.documents.extract_archive import FORMATS, READERS
-from actors.documents.extract_main import DOCUMENT_BYTES_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_MAX, SECONDS_MAX
-from actors.documents.tables import COLUMNS_MAX, Row, place_rows, split_tables
-from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, html_lines, text_document
-from actors.quantities.numerals import decimal_mark, language_of
+from replan_acquire.documents.extract_archive import FORMATS, READERS
+from replan_acquire.documents.extract_main import DOCUMENT_BYTES_MAX, MEMORY_BYTES_MAX, OUTPUT_BYTES_MAX, SECONDS_MAX
+from replan_acquire.documents.tables import COLUMNS_MAX, Row, place_rows, split_tables
+from replan_acquire.documents.text_document import (
+    FILE_BYTES_MAX,
+    HTML,
+    TABLES,
+    TEXT,
+    Document,
+    html_lines,
+    text_document,
+)
+from replan_acquire.quantities.numerals import decimal_mark, language_of
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 

@@ -15,9 +15,9 @@ from typing import Any
 import openpyxl
 from openpyxl.utils import get_column_letter
 
-from actors.documents.extract_archive import DocumentRefused, describe_dangers, open_archive
-from actors.documents.extract_main import SECONDS_ENOUGH
-from actors.documents.tables import HEADERS_MAX
+from replan_acquire.documents.extract_archive import DocumentRefused, describe_dangers, open_archive
+from replan_acquire.documents.extract_main import SECONDS_ENOUGH
+from replan_acquire.documents.tables import HEADERS_MAX
 
 SHEETS_MAX = 50
 """The largest number of sheets of one document that are read."""

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import apsw
 
-from actors.documents.extract_process import Extracted, extract_file, is_extracted
-from actors.documents.passages import QUERY_CHARACTERS_MAX, Passage, passages_of
-from actors.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
+from replan_acquire.documents.extract_process import Extracted, extract_file, is_extracted
+from replan_acquire.documents.passages import QUERY_CHARACTERS_MAX, Passage, passages_of
+from replan_acquire.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
 
 FILES_MAX = 2000
 """The largest number of documents in one folder."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from actors.documents.text_document import Document
-from actors.quantities.numerals import DecimalMark
+from replan_acquire.documents.text_document import Document
+from replan_acquire.quantities.numerals import DecimalMark
 from runtime.core.events import make_storable
 
 PASSAGES_MAX = 10

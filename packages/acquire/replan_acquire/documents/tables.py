@@ -1,7 +1,7 @@
 """Writes the rows of a table as lines of text. Each cell has the name of its column before it.
 
 If a table has no header or has merged cells, the names of its columns are uncertain, and the cells get no names.
-Numbers in such a table are not used (`actors.quantities.headings`).
+Numbers in such a table are not used (`replan_acquire.quantities.headings`).
 """
 
 import csv
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from actors.quantities.headings import MERGED
+from replan_acquire.quantities.headings import MERGED
 
 COLUMNS_MAX = 100
 """The largest number of columns in a table. Further cells of a row are left out."""

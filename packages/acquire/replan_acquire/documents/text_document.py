@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from actors.documents.tables import markdown_lines, row_texts, table_lines
-from actors.quantities.numerals import DecimalMark, decimal_mark, language_of
+from replan_acquire.documents.tables import markdown_lines, row_texts, table_lines
+from replan_acquire.quantities.numerals import DecimalMark, decimal_mark, language_of
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 """Digits to superscript digits, for `str.translate`. Otherwise a footnote's number would become a digit of a number."""

@@ -16,8 +16,11 @@ from typing import Annotated, Any
 import trio
 from pydantic import Field
 
-from actors.documents.index import DocumentIndex, open_index
-from actors.documents.passages import (
+from actors.files.validation_errors import Config
+from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.run.tools import ToolOutcome
+from replan_acquire.documents.index import DocumentIndex, open_index
+from replan_acquire.documents.passages import (
     NAME_CHARACTERS_MAX,
     PASSAGE_CHARACTERS_MAX,
     PASSAGES_MAX,
@@ -28,12 +31,9 @@ from actors.documents.passages import (
     passages_of,
     search_output,
 )
-from actors.documents.search_config import McpSearch
-from actors.documents.text_document import text_document
-from actors.files.validation_errors import Config
-from actors.handlers.tools import PreparedCall, Tool, ToolResult
-from actors.quantities.numerals import decimal_mark, language_of
-from actors.run.tools import ToolOutcome
+from replan_acquire.documents.search_config import McpSearch
+from replan_acquire.documents.text_document import text_document
+from replan_acquire.quantities.numerals import decimal_mark, language_of
 
 OUTPUT_BYTES_MAX = 1024 * 1024
 """The largest number of bytes in an answer."""
@@ -212,7 +212,7 @@ class _SearchCall(PreparedCall):
                 reason = f"{SearchFault.NO_FOLDER}: {self.places.folder}: {(error.strerror or str(error)).lower()}"
                 return ToolResult(ToolOutcome.FAILED, reason=reason)
         elif self.places.endpoint:
-            from actors.documents.web_search import WebSearchFailed, search_web  # noqa: PLC0415 - it loads a client
+            from replan_acquire.documents.web_search import WebSearchFailed, search_web  # noqa: PLC0415 - it loads a client
 
             try:
                 passages = await search_web(self.places.endpoint, self.query, self.limit)

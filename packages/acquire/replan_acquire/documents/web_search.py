@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import httpcore2
 import trio
 
-from actors.documents.passages import (
+from replan_acquire.documents.passages import (
     NAME_CHARACTERS_MAX,
     PASSAGE_CHARACTERS_MAX,
     QUERY_CHARACTERS_MAX,
@@ -21,7 +21,7 @@ from actors.documents.passages import (
     SearchFault,
     clean_text,
 )
-from actors.quantities.numerals import decimal_mark, language_of
+from replan_acquire.quantities.numerals import decimal_mark, language_of
 from runtime.models.providers import is_local
 
 ANSWER_BYTES_MAX = 1024 * 1024

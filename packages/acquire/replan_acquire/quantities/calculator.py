@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from actors.files.suggestions import nearest
-from actors.quantities.formula import Formula, FormulaUnreadable, evaluate, parse_formula
-from actors.quantities.measures import Blockage, BlockCode, Measure, check_same, describe
-from actors.quantities.quantity import MAGNITUDE_MAX, Quantity
-from actors.quantities.units import UnitTable, UnitUnreadable, tidy
+from replan_acquire.quantities.formula import Formula, FormulaUnreadable, evaluate, parse_formula
+from replan_acquire.quantities.measures import Blockage, BlockCode, Measure, check_same, describe
+from replan_acquire.quantities.quantity import MAGNITUDE_MAX, Quantity
+from replan_acquire.quantities.units import UnitTable, UnitUnreadable, tidy
 from runtime.core.events import Value
 
 

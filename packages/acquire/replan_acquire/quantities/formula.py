@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias, assert_never
 
-from actors.quantities import measures
-from actors.quantities.measures import Measure
-from actors.quantities.quantity import MAGNITUDE_MAX
+from replan_acquire.quantities import measures
+from replan_acquire.quantities.measures import Measure
+from replan_acquire.quantities.quantity import MAGNITUDE_MAX
 
 FORMULA_CHARACTERS_MAX = 2000
 """The largest number of characters in a formula."""

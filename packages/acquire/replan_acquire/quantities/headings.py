@@ -1,15 +1,15 @@
 """Reads the units and scales that stand before a number: in its column's name, its table's caption, or its sentence.
 
 A row of a table is written as `name: cell | name: cell`. It begins with `(merged cells) |` if it is uncertain which
-name belongs to which cell (`actors.documents.tables`).
+name belongs to which cell (`replan_acquire.documents.tables`).
 """
 
 import re
 from dataclasses import dataclass
 
-from actors.quantities.numerals import scale_at
-from actors.quantities.unit_forms import product_at, rates_at
-from actors.quantities.units import CODES, MINOR, UnitTable, find_currencies
+from replan_acquire.quantities.numerals import scale_at
+from replan_acquire.quantities.unit_forms import product_at, rates_at
+from replan_acquire.quantities.units import CODES, MINOR, UnitTable, find_currencies
 
 MERGED = "(merged cells)"
 """The text at the beginning of a row if the names of its cells are uncertain."""

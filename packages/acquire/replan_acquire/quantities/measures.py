@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from actors.quantities.quantity import MAGNITUDE_MAX
-from actors.quantities.units import CODES, EXPONENT_MAX, Dimensions, Unit
+from replan_acquire.quantities.quantity import MAGNITUDE_MAX
+from replan_acquire.quantities.units import CODES, EXPONENT_MAX, Dimensions, Unit
 
 POWER_MAX = 1000
 """The largest exponent, such as a number of years of growth."""

@@ -9,13 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from actors.quantities.numerals import DecimalMark, decimal_mark, fold
-from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
-from actors.quantities.unit_forms import UnitForm, find_form
-from actors.quantities.unit_words import TIME_UNITS
-from actors.quantities.units import UnitTable
-from actors.quantities.whole import Whole, other_rates, whole_quantity
-from actors.quantities.written import WrittenNumber, find_numbers
+from replan_acquire.quantities.numerals import DecimalMark, decimal_mark, fold
+from replan_acquire.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
+from replan_acquire.quantities.unit_forms import UnitForm, find_form
+from replan_acquire.quantities.unit_words import TIME_UNITS
+from replan_acquire.quantities.units import UnitTable
+from replan_acquire.quantities.whole import Whole, other_rates, whole_quantity
+from replan_acquire.quantities.written import WrittenNumber, find_numbers
 
 VALUE_CHARACTERS_MAX = 500
 """The largest number of characters in a text from which a value is read."""

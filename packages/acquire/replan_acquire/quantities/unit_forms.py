@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from actors.quantities.numerals import NUMERAL, DecimalMark, readings, scale_at
-from actors.quantities.quantity import Refusal, RefusalCode
-from actors.quantities.unit_words import TIME_UNITS, UnitTerm, time_word, unit_word
-from actors.quantities.units import DECLARED_MAX, UnitTable, UnitUnreadable, find_currencies, unit_names
+from replan_acquire.quantities.numerals import NUMERAL, DecimalMark, readings, scale_at
+from replan_acquire.quantities.quantity import Refusal, RefusalCode
+from replan_acquire.quantities.unit_words import TIME_UNITS, UnitTerm, time_word, unit_word
+from replan_acquire.quantities.units import DECLARED_MAX, UnitTable, UnitUnreadable, find_currencies, unit_names
 
 _PER_WORDS = re.compile(r"\bper [^\W\d_]+(?: and [^\W\d_]+)?")
 _WORD = re.compile(r"[^\W\d_]+")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from actors.quantities.units import CODES, UnitTable, UnitUnreadable, is_written_name
+from replan_acquire.quantities.units import CODES, UnitTable, UnitUnreadable, is_written_name
 
 
 class UnitTerm(NamedTuple):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
+from replan_acquire.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
 
 _ROWS = (
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD",

@@ -7,13 +7,13 @@ of the quantity, such as `for a family of four`, the quantity is doubtful, and i
 import re
 from dataclasses import dataclass
 
-from actors.quantities.headings import heading_before, quote_text
-from actors.quantities.numerals import DecimalMark
-from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
-from actors.quantities.unit_forms import ADVERBS, product_at, rates_at
-from actors.quantities.unit_words import STOP, time_word, unit_word
-from actors.quantities.units import MINOR, UnitTable, tidy
-from actors.quantities.written import WrittenNumber
+from replan_acquire.quantities.headings import heading_before, quote_text
+from replan_acquire.quantities.numerals import DecimalMark
+from replan_acquire.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode
+from replan_acquire.quantities.unit_forms import ADVERBS, product_at, rates_at
+from replan_acquire.quantities.unit_words import STOP, time_word, unit_word
+from replan_acquire.quantities.units import MINOR, UnitTable, tidy
+from replan_acquire.quantities.written import WrittenNumber
 
 _SPACE = "[ \u00a0\u2009\u202f]"
 _MINOR = re.compile(

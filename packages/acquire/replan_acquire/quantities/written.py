@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from actors.quantities.numerals import NUMERAL, DecimalMark, fold, readings, scale_at
-from actors.quantities.quantity import plain
-from actors.quantities.units import SIGNS, find_currencies
+from replan_acquire.quantities.numerals import NUMERAL, DecimalMark, fold, readings, scale_at
+from replan_acquire.quantities.quantity import plain
+from replan_acquire.quantities.units import SIGNS, find_currencies
 
 TEXT_MAX = 20_000
 """The largest number of characters of a text that are searched for numbers."""

@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.prepare import AcquisitionInput, prepare_acquisition
 from actors.run.calls import Faulted, Generated
 from actors.run.kind import Setup
 from actors.run.machine import MODEL
 from actors.run.questions import USER
 from actors.run.tools import Begun, Checked, Ended, ToolOutcome
 from replan.setup.installation import data_root
+from replan_acquire.acquisition.machine import AcquisitionMachine
+from replan_acquire.acquisition.prepare import AcquisitionInput, prepare_acquisition
 from runtime.core.ledger import Usage
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed, Parking, Resumed, Woken

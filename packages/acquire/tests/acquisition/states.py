@@ -1,18 +1,18 @@
 """States of the planner for tests of single gates: no model and no message is needed to make one (S81)."""
 
-from actors.acquisition.planner_state import (
+from actors.run.state import RunState
+from packages.acquire.tests.acquisition.stage import prepared
+from replan_acquire.acquisition.planner_state import (
     CalculationError,
     LatestCalculation,
     PlannerDecision,
     PlannerState,
     SearchMade,
 )
-from actors.acquisition.profile import Profile
-from actors.acquisition.state import RunConfig, State
-from actors.acquisition.table import graph_for
-from actors.acquisition.values import FieldValue
-from actors.run.state import RunState
-from tests.acquisition.stage import prepared
+from replan_acquire.acquisition.profile import Profile
+from replan_acquire.acquisition.state import RunConfig, State
+from replan_acquire.acquisition.table import graph_for
+from replan_acquire.acquisition.values import FieldValue
 
 SMALL = {
     "name": "small",

@@ -2,14 +2,14 @@
 
 import pytest
 
-from actors.acquisition.calculation import known_numbers
-from actors.acquisition.observation import PLACES_MAX, find_quote, read_observation
-from actors.acquisition.planner_state import FoundPassage, Writes, apply
-from actors.acquisition.profile import FieldSpec
-from actors.acquisition.schema import schema_of
-from actors.acquisition.state import ReplyText
-from actors.acquisition.values import choose_value, find_spread, merge_values
-from tests.acquisition.states import BOOT, FULL, hop, number, profile, state
+from packages.acquire.tests.acquisition.states import BOOT, FULL, hop, number, profile, state
+from replan_acquire.acquisition.calculation import known_numbers
+from replan_acquire.acquisition.observation import PLACES_MAX, find_quote, read_observation
+from replan_acquire.acquisition.planner_state import FoundPassage, Writes, apply
+from replan_acquire.acquisition.profile import FieldSpec
+from replan_acquire.acquisition.schema import schema_of
+from replan_acquire.acquisition.state import ReplyText
+from replan_acquire.acquisition.values import choose_value, find_spread, merge_values
 
 
 def field(**keys):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from actors.acquisition.answers import make_correction
-from actors.acquisition.kind import CODEC
+from packages.acquire.tests.acquisition.stage import Stage, prepared
+from replan_acquire.acquisition.answers import make_correction
+from replan_acquire.acquisition.kind import CODEC
 from runtime.core.errors import UsageProblem
 from runtime.core.machine import fold
-from tests.acquisition.stage import Stage, prepared
 
 GIVEN = {
     "core.region": "Portugal",

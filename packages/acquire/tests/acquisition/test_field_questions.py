@@ -2,10 +2,9 @@
 
 import pytest
 
-from actors.acquisition.answers import LABEL_MAX, make_label_question
-from actors.acquisition.profile import FieldSpec
-from actors.acquisition.profile_check import load_profile, shipped_profiles
-from replan.setup.installation import data_root
+from replan_acquire.acquisition.answers import LABEL_MAX, make_label_question
+from replan_acquire.acquisition.profile import FieldSpec
+from replan_acquire.acquisition.profile_check import load_profile, shipped_profiles
 from tests.support.question_form import one_question
 
 COUNTED = {
@@ -81,10 +80,6 @@ def test_every_label_becomes_one_sentence_that_asks(label):
 
 
 def test_each_label_of_a_shipped_profile_becomes_one_sentence_that_asks():
-    fields = [
-        each
-        for name in shipped_profiles(data_root())
-        for each in load_profile(name, data_root()).profile.static_fields()
-    ]
+    fields = [each for name in shipped_profiles() for each in load_profile(name).profile.static_fields()]
     assert len(fields) > 15
     assert [path for path, spec in fields if not one_question(make_label_question(spec))] == []

@@ -4,11 +4,7 @@ import dataclasses
 
 import pytest
 
-from actors.acquisition.calculation import hash_inputs
-from actors.acquisition.gates import compose_values
-from actors.acquisition.planner_state import LatestCalculation, PlannerState, Reflection, Writes, apply, names_of_writes
-from actors.acquisition.schema import schema_of
-from tests.acquisition.states import (
+from packages.acquire.tests.acquisition.states import (
     BOOT,
     DIRECT,
     FULL,
@@ -21,6 +17,17 @@ from tests.acquisition.states import (
     state,
     text,
 )
+from replan_acquire.acquisition.calculation import hash_inputs
+from replan_acquire.acquisition.gates import compose_values
+from replan_acquire.acquisition.planner_state import (
+    LatestCalculation,
+    PlannerState,
+    Reflection,
+    Writes,
+    apply,
+    names_of_writes,
+)
+from replan_acquire.acquisition.schema import schema_of
 
 ALL_SEARCHED = tuple(
     search

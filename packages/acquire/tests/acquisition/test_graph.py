@@ -2,23 +2,29 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from actors.acquisition import gates
-from actors.acquisition.graph import END, START, AcquisitionGraph, GraphNode, problems
-from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.planner_state import NOTHING, Writes
-from actors.acquisition.profile_check import load_profile
-from actors.acquisition.table import graph_for
-from actors.acquisition.views import graph_mermaid
+from actors.values.flow import NodeState
+from packages.acquire.tests.acquisition import states
+from packages.acquire.tests.acquisition.stage import Stage, prepared
+from packages.acquire.tests.acquisition.states import profile
 from replan.setup.installation import data_root
-from tests.acquisition.stage import Stage, prepared
-from tests.acquisition.states import profile
+from replan.views.drawing import draw
+from replan_acquire.acquisition import gates
+from replan_acquire.acquisition.graph import END, START, AcquisitionGraph, GraphNode, problems
+from replan_acquire.acquisition.machine import AcquisitionMachine
+from replan_acquire.acquisition.planner_state import NOTHING, Writes
+from replan_acquire.acquisition.profile_check import load_profile
+from replan_acquire.acquisition.table import graph_for
+from replan_acquire.acquisition.views import graph_mermaid, path_flow
+from tests.cli.test_bad_input import assert_refused
 from tests.docs.blocks import ROOT, blocks
+from tests.views.test_drawing import Nowhere
 
-MARKET = graph_for(load_profile("market_size", data_root()).profile)
+MARKET = graph_for(load_profile("market_size").profile)
 SOURCE = {
     (START, "enter_iteration"),
     ("enter_iteration", "finish"),
@@ -107,7 +113,7 @@ def test_the_diagram_of_a_run_marks_the_nodes_that_it_visited():
 
 @pytest.mark.parametrize("name", ["market_size", "cloud_cost"])
 def test_the_shipped_profiles_have_sound_tables(name):
-    assert [*problems(graph_for(load_profile(name, data_root()).profile))] == []
+    assert [*problems(graph_for(load_profile(name).profile))] == []
 
 
 def test_the_table_holds_nothing_that_json_cannot_say():
@@ -150,3 +156,25 @@ def test_s90_the_gate_of_the_page_is_a_row_and_a_function_and_runs():
     assert "certainty_gate:rewritten" in stage.hops
     assert (stage.state.node, stage.planner.decision.target_field) == ("ask_user", "segment.win_rate")
     assert hashlib.sha256(Path(gates.__file__).read_bytes()).digest() == model_node
+
+
+def test_the_graph_of_an_acquisition_leads_downwards_and_only_loops_back():
+    drawn = path_flow(states.state("search"), Nowhere())
+    ids = {each: node.id for node in drawn.nodes for each in (node.id, node.name)}
+    places = {ids[re.split("[:,]", box.title)[0]]: box.y for box in draw(drawn).boxes}
+    assert all(places[edge.begin] < places[edge.end] for edge in drawn.edges if not edge.back)
+    assert {edge.end for edge in drawn.edges if edge.back} == {"enter_iteration"}
+    assert [node.id for node in drawn.nodes if node.state is NodeState.CURRENT] == ["search"]
+
+
+def test_the_graph_of_a_profile_is_that_of_its_runs_from_a_name_or_a_file(replan, tmp_path):
+    page = (data_root() / "docs" / "reference" / "acquisition.md").read_text("utf-8")
+    drawn = replan("workflow", "graph", "market_size").stdout
+    assert f"```mermaid\n{drawn}```" in page
+    profile = tmp_path / "mine.yaml"
+    profile.write_text(
+        (data_root("replan_acquire") / "configs" / "acquisition" / "market_size.yaml").read_text("utf-8"), "utf-8"
+    )
+    assert replan("workflow", "graph", profile).stdout == drawn
+    assert json.loads(replan("workflow", "graph", "market_size", "--json").stdout)["workflow"] == "market_size"
+    assert_refused(replan("workflow", "graph", "market_size", "--format", "dot"), "replan: NAME: unknown workflow")

@@ -12,18 +12,18 @@ import pytest
 import trio
 
 import replan
-from actors.acquisition.kind import CODEC
-from actors.acquisition.prepare import AcquisitionInput
 from actors.run.calls import Replied
 from actors.run.ids import call_of
 from actors.run.questions import ClarificationRequested
 from actors.run.tools import ToolFinished
+from packages.acquire.tests.acquisition.stage import profile_file
+from packages.acquire.tests.acquisition.states import SMALL
+from replan_acquire.acquisition.kind import CODEC
+from replan_acquire.acquisition.prepare import AcquisitionInput
 from runtime.core.clock import SystemClock
 from runtime.core.hooks import LABELS
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
-from tests.acquisition.stage import profile_file
-from tests.acquisition.states import SMALL
 
 POINTS = (*(label for label in LABELS if label != "judge.after"), "tool.prepared", "tool.started", "tool.after")
 """The labelled points of an acquisition run: no guard judges in one."""

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from actors.acquisition.planner_state import FoundPassage, read_output
-from tests.acquisition.test_runs import begun
+from packages.acquire.tests.acquisition.test_runs import begun
+from replan_acquire.acquisition.planner_state import FoundPassage, read_output
 
 ROW = "Country: Portugal | Buildings: 120,500.0 building\nCountry: Spain | Buildings: 900.0"
 

@@ -6,10 +6,10 @@ from copy import deepcopy
 import pytest
 import yaml
 
-from actors.acquisition.profile_check import INVALID, NO_RESULT, UNUSED, UNVOUCHED, make
 from actors.prompting.prompts_file import load_prompts
 from actors.values.artifacts import Artifact, Context
 from replan.setup.installation import data_root
+from replan_acquire.acquisition.profile_check import INVALID, NO_RESULT, UNUSED, UNVOUCHED, make
 
 GOOD = {
     "name": "van_cost",
@@ -80,7 +80,7 @@ def test_what_is_no_profile_is_rejected(text):
 
 def test_the_example_of_the_prompt_passes():
     """Models copy examples."""
-    prompts = data_root() / "prompts"
+    prompts = data_root("replan_acquire") / "prompts"
     entry = load_prompts(prompts / "profile.yaml", prompts / "planning.yaml")[0].entries["profile"]
     example = entry.constraints.partition("```json")[2].partition("```")[0]
     verdict = judged(json.dumps(yaml.safe_load(example)))

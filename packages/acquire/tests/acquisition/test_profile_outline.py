@@ -1,7 +1,7 @@
 """The outline of a profile says where each field comes from, what is calculated and when a run ends early."""
 
-from actors.acquisition.profile import outline_json, outline_lines
-from tests.acquisition.states import SMALL, profile
+from packages.acquire.tests.acquisition.states import SMALL, profile
+from replan_acquire.acquisition.profile import outline_json, outline_lines
 
 FIELDS = {
     **SMALL["fields"],

@@ -5,19 +5,18 @@ import json
 import pytest
 import yaml
 
-from actors.acquisition.profile_check import is_profile, load_profile, shipped_profiles, unused_fields
-from replan.setup.installation import data_root
+from packages.acquire.tests.acquisition.stage import prepared, profile_file
+from packages.acquire.tests.acquisition.states import SMALL
+from replan_acquire.acquisition.profile_check import is_profile, load_profile, shipped_profiles, unused_fields
 from runtime.core.errors import UsageProblem
-from tests.acquisition.stage import prepared, profile_file
-from tests.acquisition.states import SMALL
 
 
 def test_the_shipped_profiles_load_by_name():
-    assert shipped_profiles(data_root()) == ("cloud_cost", "market_size")
-    for name in shipped_profiles(data_root()):
-        assert load_profile(name, data_root()).source == name
+    assert shipped_profiles() == ("cloud_cost", "market_size")
+    for name in shipped_profiles():
+        assert load_profile(name).source == name
     with pytest.raises(UsageProblem, match=r"unknown profile 'market_sise'.*did you mean 'market_size'"):
-        load_profile("market_sise", data_root())
+        load_profile("market_sise")
 
 
 def changed(tmp_path, change):
@@ -104,7 +103,7 @@ def test_a_wrong_profile_is_refused_in_one_line_with_file_line_and_key(tmp_path,
     change, cause, key = WRONG[name]
     path = changed(tmp_path, change)
     with pytest.raises(UsageProblem) as caught:
-        load_profile(str(path), data_root())
+        load_profile(str(path))
     problem = caught.value
     assert cause in problem.cause
     place, _, named = problem.place.partition(" ")
@@ -144,7 +143,7 @@ def test_a_wrong_limit_names_its_option(option, value):
 
 @pytest.mark.parametrize("name", ["market_size", "cloud_cost"])
 def test_a_shipped_profile_has_no_number_that_is_in_no_formula(name):
-    assert unused_fields(load_profile(name, data_root()).profile) == ()
+    assert unused_fields(load_profile(name).profile) == ()
 
 
 def test_a_number_in_no_formula_is_told_before_the_run_starts(tmp_path):
@@ -175,4 +174,4 @@ def test_a_profile_is_a_shipped_name_or_a_file_with_fields(tmp_path):
     other = profile_file(tmp_path, "name: other\n", "other.yaml")
     own = profile_file(tmp_path, "fields: {}\n")
     names = ("market_size", str(own), str(other), str(tmp_path), "no_such_profile")
-    assert [is_profile(name, data_root()) for name in names] == [True, True, False, False, False]
+    assert [is_profile(name) for name in names] == [True, True, False, False, False]

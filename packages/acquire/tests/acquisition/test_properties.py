@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.acquisition.graph import END
-from actors.acquisition.kind import CODEC
-from actors.acquisition.planner_state import PlannerState
-from actors.acquisition.prepare import AcquisitionInput, PreparedAcquisition
-from actors.acquisition.profile import Profile
-from actors.acquisition.profile_check import problems
-from actors.acquisition.table import graph_for
 from actors.run.questions import USER
 from actors.run.tools import ToolOutcome
+from packages.acquire.tests.acquisition.stage import Stage, prepared
+from packages.acquire.tests.acquisition.states import BOOT, SMALL
+from replan_acquire.acquisition.graph import END
+from replan_acquire.acquisition.kind import CODEC
+from replan_acquire.acquisition.planner_state import PlannerState
+from replan_acquire.acquisition.prepare import AcquisitionInput, PreparedAcquisition
+from replan_acquire.acquisition.profile import Profile
+from replan_acquire.acquisition.profile_check import problems
+from replan_acquire.acquisition.table import graph_for
 from runtime.core.machine import fold
 from runtime.models.port import FaultKind
-from tests.acquisition.stage import Stage, prepared
-from tests.acquisition.states import BOOT, SMALL
 
 STEPS_MAX = 600
 """Messages after which a run that has not ended runs away."""
@@ -175,9 +175,9 @@ def test_every_run_of_a_random_profile_ends_within_its_caps(seed):
 
 
 def test_s82_a_gate_that_writes_what_it_does_not_own_is_a_bug():
-    from actors.acquisition.graph import Hop
-    from actors.acquisition.machine import AcquisitionMachine
-    from actors.acquisition.planner_state import Writes
+    from replan_acquire.acquisition.graph import Hop
+    from replan_acquire.acquisition.machine import AcquisitionMachine
+    from replan_acquire.acquisition.planner_state import Writes
 
     def table(spec):
         graph = graph_for(spec)

@@ -7,9 +7,9 @@ import openpyxl
 import pytest
 
 import replan
-from actors.acquisition.report import COLUMNS, changes_since, csv_text, make_rows, markdown
-from actors.acquisition.report_xlsx import workbook
-from tests.acquisition.stage import profile_file
+from packages.acquire.tests.acquisition.stage import profile_file
+from replan_acquire.acquisition.report import COLUMNS, changes_since, csv_text, make_rows, markdown
+from replan_acquire.acquisition.report_xlsx import workbook
 
 PROFILE = """
 name: fleet

@@ -6,20 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from actors.acquisition.kind import ACQUISITION, CODEC
-from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.planner_state import PlannerState, Writes
-from actors.acquisition.prepare import AcquisitionInput, prepare_acquisition
-from actors.acquisition.state import State
 from actors.run.result import RunView
 from actors.run.tools import ToolOutcome
 from actors.values.answers import InvalidAnswer, normal_answer
 from actors.values.model_settings import ModelSettings
+from packages.acquire.tests.acquisition.stage import GOAL, Stage, prepared, profile_file, setup
+from packages.acquire.tests.acquisition.states import SMALL, state
+from replan_acquire.acquisition.actors import actors_for
+from replan_acquire.acquisition.kind import ACQUISITION, CODEC
+from replan_acquire.acquisition.machine import AcquisitionMachine
+from replan_acquire.acquisition.planner_state import PlannerState, Writes
+from replan_acquire.acquisition.prepare import AcquisitionInput, prepare_acquisition
+from replan_acquire.acquisition.state import State
 from runtime.core.machine import fold
 from runtime.models.port import FaultKind
-from tests.acquisition.stage import GOAL, Stage, prepared, profile_file, setup
-from tests.acquisition.states import SMALL
-from tests.tidy.source import SOURCES
+from tests.handlers.test_handlers import addresses, resources
 
 BOOT = {"core.region": "Portugal", "core.currency": "EUR"}
 GIVEN = {**BOOT, "market.annual_spend": "2,400.50", "segment.share": "30 %"}
@@ -390,29 +391,6 @@ def test_a_state_before_the_start_is_no_state():
     assert not isinstance(ACQUISITION.machine.initial(), State)
 
 
-def test_nothing_but_its_registration_and_what_starts_its_runs_imports_the_kind():
-    """The commands have the kind in their names; the orders of clients, and the costs of a start, name each kind.
-
-    The guard of proposed profiles is registered with the others. The modules of proposed profiles have them in their
-    names; the page of a run and its question show one.
-    """
-    orders = {"replan/runs/orders.py", "replan/service/bodies.py", "replan/service/arguments.py"}
-    setup = {f"replan/setup/{name}.py" for name in ("kinds", "config_schemas", "plugins")}
-    shown = {"replan/web/run_page.py", "replan/views/run_page.py"}
-    starts = {f"replan/{name}.py" for name in ("api/runs", "web/start_costs", "web/start_page")}
-    allowed = {*starts, *setup, *orders, *shown}
-    importers = {
-        module.name
-        for module in SOURCES
-        if not module.name.startswith("actors/acquisition/")
-        for _, name in module.imports()
-        if name.startswith("actors.acquisition")
-    }
-    named = {name for name in importers if name.startswith("replan/") and ("acqui" in name or "profile" in name)}
-    assert importers - allowed - named == set()
-    assert GOAL
-
-
 STORED = Path(__file__).parent / "stored_run.jsonl"
 """The events of a run as a journal holds them, each with its texts: never written again."""
 
@@ -434,3 +412,7 @@ def test_s85_every_field_of_the_state_and_of_its_changes_has_a_default():
         has_default = each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING
         assert has_default, each.name
     assert Writes() == Writes.model_validate({})
+
+
+def test_an_acquisition_has_three_actors_and_none_for_a_gate():
+    assert addresses(actors_for(state().config, resources())) == ["clock", "model", "tool:search"]

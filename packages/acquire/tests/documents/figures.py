@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
+from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
 
 LANGUAGES = ("en", "de", "fr", "pt")
 FIELDS = {

@@ -6,7 +6,7 @@ import docx
 import openpyxl
 from fpdf import FPDF
 
-from tests.documents.written_documents import as_eml, as_html, as_pdf, as_xlsx, as_zip
+from packages.acquire.tests.documents.written_documents import as_eml, as_html, as_pdf, as_xlsx, as_zip
 
 SENTENCE = "The insurance is 1,250.50 EUR per year."
 ROWS = [["Item", "Cost (EUR/year)"], ["Insurance", "1,250.50"]]

@@ -6,7 +6,7 @@ import struct
 import zipfile
 import zlib
 
-from tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
+from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
 
 BLOCKS = ("# Fleet", "The fleet has 42 vans.", [["Item", "Cost (EUR/year)"], ["Tax", "310"]])
 _LAUGHS = (

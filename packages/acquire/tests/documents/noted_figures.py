@@ -1,7 +1,8 @@
 """What becomes of figures that a person noted in documents which other programs wrote; as a program, it publishes that.
 
-`python -m tests.documents.noted_figures FOLDER` writes the table. The folder has the documents of others under their
-names, as `other_programs/figures.yaml` says where they come from; ours are beside that file.
+`python -m packages.acquire.tests.documents.noted_figures FOLDER` writes the table. The folder has the
+documents of others under their names,
+as `other_programs/figures.yaml` says where they come from; ours are beside that file.
 """
 
 import csv
@@ -15,13 +16,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.acquisition.observation import find_passage, read_stated_quantity
-from actors.acquisition.planner_state import read_output
-from actors.documents.index import open_index
-from actors.documents.passages import search_output
-from actors.quantities.quantity import Refusal
-from actors.quantities.unit_forms import with_words
-from actors.quantities.units import UnitTable
+from replan_acquire.acquisition.observation import find_passage, read_stated_quantity
+from replan_acquire.acquisition.planner_state import read_output
+from replan_acquire.documents.index import open_index
+from replan_acquire.documents.passages import search_output
+from replan_acquire.quantities.quantity import Refusal
+from replan_acquire.quantities.unit_forms import with_words
+from replan_acquire.quantities.units import UnitTable
 from tests.tidy.source import ROOT
 
 FOLDER = Path(__file__).with_name("other_programs")

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from actors.documents import index as folder_module
-from actors.documents.index import FILE_BYTES_MAX, list_folder, open_index, query_terms, read_document
-from actors.documents.passages import PASSAGE_CHARACTERS_MAX, passages_of
-from actors.documents.tables import table_lines
-from actors.documents.text_document import html_lines
+from replan_acquire.documents import index as folder_module
+from replan_acquire.documents.index import FILE_BYTES_MAX, list_folder, open_index, query_terms, read_document
+from replan_acquire.documents.passages import PASSAGE_CHARACTERS_MAX, passages_of
+from replan_acquire.documents.tables import table_lines
+from replan_acquire.documents.text_document import html_lines
 
 PAGE = """<html lang="pt-PT"><head><title>Carregadores &amp; edif&iacute;cios</title><style>p{color:red}</style></head>
 <body><h1>Mercado</h1>

@@ -4,8 +4,8 @@ import pytest
 from fpdf import FPDF
 from fpdf.fonts import FontFace
 
-from actors.documents import extract_pdf
-from actors.documents.extract_pdf import read
+from replan_acquire.documents import extract_pdf
+from replan_acquire.documents.extract_pdf import read
 
 HEADER = ["Item", "Cost (EUR/year)"]
 WIDE = (30.0, 110.0, 190.0)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.documents.extract_process import READER_PLUGINS
-from actors.documents.index import list_folder, read_file
+from replan_acquire.documents.extract_process import READER_PLUGINS
+from replan_acquire.documents.index import list_folder, read_file
 from tests.support.distributions import install
 
 MODULE = """

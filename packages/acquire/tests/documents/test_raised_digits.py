@@ -4,11 +4,11 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 
-from actors.documents.extract_pdf import read as read_pdf
-from actors.documents.tables import table_lines
-from actors.documents.text_document import html_lines
-from tests.long.documents.test_formats import places, read
-from tests.long.documents.test_office_parts import docx_file, p, r
+from packages.acquire.tests.long.documents.test_formats import places, read
+from packages.acquire.tests.long.documents.test_office_parts import docx_file, p, r
+from replan_acquire.documents.extract_pdf import read as read_pdf
+from replan_acquire.documents.tables import table_lines
+from replan_acquire.documents.text_document import html_lines
 
 
 def html(page):

@@ -8,12 +8,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import trio
 
-from actors.documents import web_search
-from actors.documents.index import READ
-from actors.documents.passages import NOTICES_MAX, SearchFault, search_output
-from actors.documents.tools import SearchPlaces, search_tool
-from actors.documents.web_search import WebSearchFailed, is_public, read_results, search_web
 from actors.run.tools import ToolOutcome
+from replan_acquire.documents import web_search
+from replan_acquire.documents.index import READ
+from replan_acquire.documents.passages import NOTICES_MAX, SearchFault, search_output
+from replan_acquire.documents.tools import SearchPlaces, search_tool
+from replan_acquire.documents.web_search import WebSearchFailed, is_public, read_results, search_web
 
 RESULTS = {
     "results": [

@@ -2,10 +2,10 @@
 
 import pytest
 
-from actors.documents.tables import markdown_lines, table_lines
-from actors.documents.text_document import html_lines
-from actors.quantities.quoted import Found, Source, find_quoted_value
-from actors.quantities.units import UnitTable
+from replan_acquire.documents.tables import markdown_lines, table_lines
+from replan_acquire.documents.text_document import html_lines
+from replan_acquire.quantities.quoted import Found, Source, find_quoted_value
+from replan_acquire.quantities.units import UnitTable
 
 CSV = table_lines
 HTML = html_lines

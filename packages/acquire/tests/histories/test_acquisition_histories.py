@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.acquisition.views import record_text
 from actors.run.tools import ToolOutcome
-from tests.acquisition.stage import Stage, prepared
+from packages.acquire.tests.acquisition.stage import Stage, prepared
+from replan_acquire.acquisition.views import record_text
 from tests.histories.stage_interpreter import StageInterpreter
 from tests.histories.test_histories import check
 

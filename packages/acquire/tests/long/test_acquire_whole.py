@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.quantities.quantity import format_rounded
+from replan_acquire.quantities.quantity import format_rounded
 
 DATA = Path(__file__).parents[2] / "cli" / "data" / "van_fleet"
 GOAL = "Cost of an electric delivery van fleet in Hamburg"

@@ -5,11 +5,11 @@ import os
 
 import pytest
 
-from actors.acquisition.prepare import AcquisitionInput
-from replan.runs.acquiring import prepare_to_acquire
+from packages.acquire.tests.acquisition.test_profile_guard import GOOD
+from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
 from replan.setup.home_folder import locate_home
-from tests.acquisition.test_profile_guard import GOOD
-from tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
+from replan_acquire.acquiring import prepare_to_acquire
+from replan_acquire.acquisition.prepare import AcquisitionInput
 from tests.long.web.browsing import AXE, RULES
 from tests.long.web.test_journeys import person_of
 from tests.web.world import served

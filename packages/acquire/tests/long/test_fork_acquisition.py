@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from packages.acquire.tests.test_acquire_command import GOAL, KNOWN, MARKET
 from tests.cli.conftest import run_id
 from tests.cli.samples import PLAN
-from tests.cli.test_acquire import GOAL, KNOWN, MARKET
 from tests.cli.test_delete import BELOW, PARENT
 from tests.cli.test_fork import forked, refused
 

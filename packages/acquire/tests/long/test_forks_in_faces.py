@@ -3,8 +3,8 @@
 import pytest
 
 import replan
+from packages.acquire.tests.test_acquire_command import GOAL
 from replan.runs.run_ids import ALL
-from tests.cli.test_acquire import GOAL
 from tests.faces.faces import REFUSED, house
 from tests.tidy.source import ROOT
 

@@ -5,9 +5,9 @@ import json
 import pytest
 import yaml
 
-from replan.runs import profile_proposals as kept
+from packages.acquire.tests.acquisition.test_profile_guard import GOOD, changed
 from replan.setup.home_folder import locate_home
-from tests.acquisition.test_profile_guard import GOOD, changed
+from replan_acquire import profile_proposals as kept
 from tests.web.world import served
 
 GOAL = "cost per km of our van fleet"

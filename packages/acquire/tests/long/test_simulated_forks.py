@@ -10,18 +10,18 @@ from dataclasses import replace
 
 import pytest
 
-from actors.acquisition.kind import CODEC
-from actors.acquisition.machine import AcquisitionMachine
-from actors.acquisition.prepare import PreparedAcquisition
 from actors.run.calls import Faulted, Generated
 from actors.run.fork_event import Forked
 from actors.run.ids import call_of
 from actors.run.tools import Begun, Ended
+from packages.acquire.tests.acquisition.stage import Stage, prepared
+from packages.acquire.tests.acquisition.states import BOOT
+from packages.acquire.tests.acquisition.test_properties import STEPS_MAX, move, random_profile
+from replan_acquire.acquisition.kind import CODEC
+from replan_acquire.acquisition.machine import AcquisitionMachine
+from replan_acquire.acquisition.prepare import PreparedAcquisition
 from runtime.core.ledger import ZERO
 from runtime.core.messages import Mailed, Resumed, Woken
-from tests.acquisition.stage import Stage, prepared
-from tests.acquisition.states import BOOT
-from tests.acquisition.test_properties import STEPS_MAX, move, random_profile
 from tests.long.simulation.replaying import places, replay
 from tests.long.simulation.seeds import repeatable, seeds_of
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.quantities.calculator import (
+from replan_acquire.quantities.calculator import (
     FormulaCycle,
     calculate,
     calculation_order,
@@ -15,10 +15,10 @@ from actors.quantities.calculator import (
     check_formulas,
     check_holds,
 )
-from actors.quantities.formula import FORMULA_CHARACTERS_MAX, FormulaUnreadable, parse_formula
-from actors.quantities.measures import BlockCode
-from actors.quantities.quantity import Quantity
-from actors.quantities.units import UnitTable
+from replan_acquire.quantities.formula import FORMULA_CHARACTERS_MAX, FormulaUnreadable, parse_formula
+from replan_acquire.quantities.measures import BlockCode
+from replan_acquire.quantities.quantity import Quantity
+from replan_acquire.quantities.units import UnitTable
 
 TABLE = UnitTable({"building": "", "charger": ""})
 

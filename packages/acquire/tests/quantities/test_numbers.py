@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.quantities.numerals import decimal_mark, fold, language_of, mark_of_language
-from actors.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode, plain
-from actors.quantities.quoted import VALUE_CHARACTERS_MAX, read_value
-from actors.quantities.units import UnitTable
-from actors.quantities.written import TEXT_MAX, find_numbers
+from replan_acquire.quantities.numerals import decimal_mark, fold, language_of, mark_of_language
+from replan_acquire.quantities.quantity import MAGNITUDE_MAX, Quantity, Refusal, RefusalCode, plain
+from replan_acquire.quantities.quoted import VALUE_CHARACTERS_MAX, read_value
+from replan_acquire.quantities.units import UnitTable
+from replan_acquire.quantities.written import TEXT_MAX, find_numbers
 
 TABLE = UnitTable({"apartment": "", "charging_point": ""})
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.quantities.periods import last_year, period_of
+from replan_acquire.quantities.periods import last_year, period_of
 
 CASES = {
     "a clause": ("In 2023 it was 10, in 2024 it was 70.", "2024"),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.quantities.quantity import Refusal
-from actors.quantities.quoted import Found, Source, find_quoted_value
-from actors.quantities.units import UnitTable
+from replan_acquire.quantities.quantity import Refusal
+from replan_acquire.quantities.quoted import Found, Source, find_quoted_value
+from replan_acquire.quantities.units import UnitTable
 from tests.support.yaml_files import read_yaml
 
 DATA = read_yaml(Path(__file__).parent / "phrases.yaml")

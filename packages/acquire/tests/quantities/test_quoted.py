@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.quantities.quantity import Quantity, Refusal, RefusalCode
-from actors.quantities.quoted import QUOTE_CHARACTERS_MAX, Found, Source, find_quoted_value
-from actors.quantities.units import UnitTable
+from replan_acquire.quantities.quantity import Quantity, Refusal, RefusalCode
+from replan_acquire.quantities.quoted import QUOTE_CHARACTERS_MAX, Found, Source, find_quoted_value
+from replan_acquire.quantities.units import UnitTable
 
 UNITS = {"building": "", "charger": ""}
 TABLE = UnitTable(UNITS)

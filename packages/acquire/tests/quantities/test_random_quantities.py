@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from actors.quantities.quoted import Found
-from tests.quantities.test_phrases import read
+from packages.acquire.tests.quantities.test_phrases import read
+from replan_acquire.quantities.quoted import Found
 
 QUANTITIES = 1000
 TAKEN_LEAST = 0.85

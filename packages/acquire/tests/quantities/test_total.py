@@ -5,11 +5,11 @@ import contextlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.quantities.calculator import Calculation, calculate, check_dimensions, check_formulas, check_holds
-from actors.quantities.formula import FormulaUnreadable, parse_formula
-from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.quoted import Found, Source, find_quoted_value, read_value
-from actors.quantities.units import UnitTable, UnitUnreadable
+from replan_acquire.quantities.calculator import Calculation, calculate, check_dimensions, check_formulas, check_holds
+from replan_acquire.quantities.formula import FormulaUnreadable, parse_formula
+from replan_acquire.quantities.quantity import Quantity, Refusal
+from replan_acquire.quantities.quoted import Found, Source, find_quoted_value, read_value
+from replan_acquire.quantities.units import UnitTable, UnitUnreadable
 from tests.support.examples import examples
 
 NAMES = ["yottaparsec", "yoctogram", "kWh", "EUR", "m3", "van", "°C", "percent", "kg", "1", "week", "googol", "q"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.quantities.quantity import Quantity, Refusal, RefusalCode
-from actors.quantities.unit_forms import product_at
-from actors.quantities.units import UnitTable, UnitUnreadable, is_written_name, unit_names
+from replan_acquire.quantities.quantity import Quantity, Refusal, RefusalCode
+from replan_acquire.quantities.unit_forms import product_at
+from replan_acquire.quantities.units import UnitTable, UnitUnreadable, is_written_name, unit_names
 from tests.tidy.source import ROOT
 
 TABLE = UnitTable({"apartment": "", "building": "", "workday": "8 hour", "dozen": "12"})
@@ -106,8 +106,9 @@ def test_exponents_are_added_up():
 
 def test_pint_is_loaded_only_by_a_unit_that_needs_it():
     code = (
-        "import sys; from actors.quantities.units import UnitTable; from actors.quantities import calculator,"
-        " quoted; assert UnitTable().problem('EUR/percent') == ''; assert 'pint' not in sys.modules;"
+        "import sys; from replan_acquire.quantities.units import UnitTable;"
+        " from replan_acquire.quantities import calculator, quoted; assert UnitTable().problem('EUR/percent') == '';"
+        " assert 'pint' not in sys.modules;"
         " UnitTable().unit('kWh'); assert 'pint' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -130,8 +131,8 @@ def test_a_short_prefix_is_written_before_a_symbol_or_in_a_name_of_four_letters(
 def test_of_two_declared_words_for_a_thing_the_same_one_is_meant_in_every_process(seed):
     """The order of a set of texts differs between processes; a replay must not."""
     program = (
-        "from actors.quantities.unit_words import unit_word\n"
-        "from actors.quantities.units import UnitTable\n"
+        "from replan_acquire.quantities.unit_words import unit_word\n"
+        "from replan_acquire.quantities.units import UnitTable\n"
         "print(unit_word('veículos', 0, UnitTable({'fahrzeug': '', 'vehicle': ''})).unit)\n"
     )
     environment = {**os.environ, "PYTHONHASHSEED": seed}

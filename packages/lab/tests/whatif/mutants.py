@@ -26,12 +26,11 @@ from packages.lab.tests.whatif.recordings import histories
 from tests.mutants.sites import sites
 
 ROOT = Path(__file__).parents[4]
-ROOMS = ("planning", "policy", "run", "search", "execution", "acquisition")
+ROOMS = ("planning", "policy", "run", "search", "execution")
 """The rooms whose code decides."""
 PACKAGES = ("actors", "configs", "prompts", "replan", "runtime", "tests/histories", "tests/support")
 PACKAGES += (
     "tests/execution",
-    "tests/acquisition",
     "tests/long/shell",
     "tests/mutants",
     "packages/lab/replan_lab",

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from unittest.mock import patch
 
-from actors.acquisition.kind import ACQUISITION
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.machine import RunMachine
@@ -14,11 +13,8 @@ from replan_lab.whatif.recorded_run import PlacedEvent, RecordedRun
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Mailed
 from runtime.journal.port import InboxItem
-from tests.acquisition import stage as acquisition_stage
 from tests.execution import stage as execution_stage
 from tests.histories.interpreter import Interpreter
-from tests.histories.test_acquisition_histories import HISTORIES as ACQUISITIONS
-from tests.histories.test_acquisition_histories import AcquisitionInterpreter
 from tests.histories.test_execution_histories import HISTORIES as EXECUTIONS
 from tests.histories.test_execution_histories import ExecutionInterpreter
 from tests.histories.test_histories import HISTORIES as PLANNINGS
@@ -107,7 +103,7 @@ def _recorded(played):
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(RunMachine, "accept", accepting))
-        for module in (worlds, execution_stage, acquisition_stage):
+        for module in (worlds, execution_stage):
             stack.enter_context(patch.object(module, "settle", settling))
         yield
 
@@ -119,7 +115,6 @@ def histories():
     for kind, paths, interpreter in (
         (PLANNING, PLANNINGS, Interpreter),
         (EXECUTION, EXECUTIONS, ExecutionInterpreter),
-        (ACQUISITION, ACQUISITIONS, AcquisitionInterpreter),
     ):
         for path in paths:
             if "\nfork " in path.read_text(encoding="utf-8"):

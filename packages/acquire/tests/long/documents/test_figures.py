@@ -7,15 +7,15 @@ from collections import Counter
 import pytest
 
 import replan
-from actors.acquisition.observation import find_passage, read_stated_quantity
-from actors.acquisition.planner_state import read_output
-from actors.documents.index import open_index
-from actors.documents.passages import search_output
-from actors.quantities.quantity import Refusal
-from actors.quantities.unit_forms import with_words
-from actors.quantities.units import UnitTable
-from tests.documents.figures import FIELDS, LANGUAGES, ROWS, WORDS, files, hand_place, profile, report
-from tests.documents.written_documents import FORMATS
+from packages.acquire.tests.documents.figures import FIELDS, LANGUAGES, ROWS, WORDS, files, hand_place, profile, report
+from packages.acquire.tests.documents.written_documents import FORMATS
+from replan_acquire.acquisition.observation import find_passage, read_stated_quantity
+from replan_acquire.acquisition.planner_state import read_output
+from replan_acquire.documents.index import open_index
+from replan_acquire.documents.passages import search_output
+from replan_acquire.quantities.quantity import Refusal
+from replan_acquire.quantities.unit_forms import with_words
+from replan_acquire.quantities.units import UnitTable
 from tests.tidy.source import ROOT
 
 PUBLISHED = ROOT / "docs" / "experiments" / "documents" / "figures.csv"

@@ -11,9 +11,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from fpdf import FPDF
 
-from actors.documents import extract_archive, index
-from actors.documents.index import open_index
-from tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
+from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
+from replan_acquire.documents import extract_archive, index
+from replan_acquire.documents.index import open_index
 
 TABLE = [["Item", "Cost (EUR/year)"], ["Tax", 310.0], ["Insurance", "1,250.50"]]
 BLOCKS = ("# Fleet", "The fleet has 42 vans.", TABLE, None, "Each van drives 28,500 km per year.")
@@ -181,7 +181,7 @@ def test_a_file_over_the_limits_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["pdf", "docx", "xlsx"])
 def test_without_the_extra_a_file_is_left_out_with_the_command_that_installs_it(monkeypatch, name):
     monkeypatch.setitem(sys.modules, {"pdf": "pdfplumber", "docx": "docx", "xlsx": "openpyxl"}[name], None)
-    monkeypatch.delitem(sys.modules, f"actors.documents.extract_{name}", raising=False)
+    monkeypatch.delitem(sys.modules, f"replan_acquire.documents.extract_{name}", raising=False)
     missing = extract_archive.prepare_readers("zip")
     assert missing == {name}
     content = {"pdf": b"%PDF-", "docx": b"PK", "xlsx": b"PK"}[name]
@@ -197,6 +197,6 @@ def test_a_changed_file_is_read_anew_and_an_unchanged_one_is_not(tmp_path, monke
         raise AssertionError("read again")
 
     with monkeypatch.context() as patched:
-        patched.setattr("actors.documents.extract_process._run_process", never)
+        patched.setattr("replan_acquire.documents.extract_process._run_process", never)
         assert open_index(tmp_path).documents == first.documents + 1
     assert "43" in read(tmp_path, "a.docx", as_docx(["The fleet has 43 vans, not less."])).passages[0].text

@@ -9,15 +9,23 @@ import io
 import pytest
 
 import replan
-from actors.acquisition.observation import find_passage, read_stated_quantity
-from actors.acquisition.planner_state import read_output
-from actors.documents.index import open_index
-from actors.documents.passages import search_output
-from actors.quantities.quantity import Refusal
-from actors.quantities.units import UnitTable
-from tests.documents.figures import profile
-from tests.documents.hard_cases import hard_cases
-from tests.documents.written_documents import FORMATS, as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
+from packages.acquire.tests.documents.figures import profile
+from packages.acquire.tests.documents.hard_cases import hard_cases
+from packages.acquire.tests.documents.written_documents import (
+    FORMATS,
+    as_docx,
+    as_eml,
+    as_html,
+    as_pdf,
+    as_xlsx,
+    as_zip,
+)
+from replan_acquire.acquisition.observation import find_passage, read_stated_quantity
+from replan_acquire.acquisition.planner_state import read_output
+from replan_acquire.documents.index import open_index
+from replan_acquire.documents.passages import search_output
+from replan_acquire.quantities.quantity import Refusal
+from replan_acquire.quantities.units import UnitTable
 from tests.tidy.source import ROOT
 
 PUBLISHED = ROOT / "docs" / "experiments" / "documents" / "hard_cases.csv"

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from actors.acquisition.prepare import AcquisitionInput
-from actors.documents import extract_process
-from actors.documents.extract_process import WALL_SECONDS_MAX, extract_file
-from actors.documents.index import FileStamp, read_file
-from replan.runs.acquiring import prepare_to_acquire
+from packages.acquire.tests.documents.hostile_documents import MAKERS, hostile_documents
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from tests.documents.hostile_documents import MAKERS, hostile_documents
+from replan_acquire.acquiring import prepare_to_acquire
+from replan_acquire.acquisition.prepare import AcquisitionInput
+from replan_acquire.documents import extract_process
+from replan_acquire.documents.extract_process import WALL_SECONDS_MAX, extract_file
+from replan_acquire.documents.index import FileStamp, read_file
 from tests.tidy.source import ROOT
 
 COUNT = int(os.environ.get("REPLAN_HOSTILE_DOCUMENTS", str(len(MAKERS))))
@@ -96,7 +96,7 @@ def test_a_confined_process_can_open_reach_and_start_nothing(name):
     program = (
         "import ctypes, os, resource, socket, sys\n"
         f"sys.path.insert(0, {str(ROOT)!r})\n"
-        "from actors.documents.extract_main import confine\n"
+        "from replan_acquire.documents.extract_main import confine\n"
         "def ctypes_error(): raise OSError('refused')\n"
         "confine(seconds=5, memory_bytes=2**30)\n"
         f"try: {ESCAPES[name]}\n"
@@ -114,7 +114,7 @@ def test_a_reader_that_takes_too_much_is_ended_and_named(tmp_path, monkeypatch, 
     program = tmp_path / "reader.py"
     program.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from actors.documents.extract_main import confine\n"
+        "from replan_acquire.documents.extract_main import confine\n"
         f"confine(seconds=1, memory_bytes=2**30)\n{body}\n"
     )
     monkeypatch.setattr(extract_process, "_PROGRAM", program)
@@ -159,7 +159,7 @@ def test_a_server_leaves_the_reading_of_documents_to_the_first_search(tmp_path, 
     def never(*_):
         raise AssertionError("a document was read")
 
-    monkeypatch.setattr("actors.documents.index.read_file", never)
+    monkeypatch.setattr("replan_acquire.documents.index.read_file", never)
     (tmp_path / "slow.pdf").write_bytes(b"%PDF-1.7")
     wish = AcquisitionInput("market_size", "x")
     options = {"registry": registry(), "environment": {"REPLAN_HOME": str(tmp_path / "home")}, "config": UserConfig()}

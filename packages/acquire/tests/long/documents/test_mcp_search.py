@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from actors.documents.search_config import McpSearch
-from actors.documents.tools import SearchPlaces, read_answer, search_tool
 from actors.run.tools import ToolOutcome
+from replan_acquire.documents.search_config import McpSearch
+from replan_acquire.documents.tools import SearchPlaces, read_answer, search_tool
 
 SERVER = """
 import json

@@ -10,13 +10,13 @@ import openpyxl
 import pytest
 from openpyxl.comments import Comment
 
-from actors.documents.index import open_index
-from actors.documents.passages import search_output
-from tests.acquisition.stage import Stage, prepared
-from tests.documents.figures import profile
-from tests.documents.written_documents import FORMATS
-from tests.long.documents.test_hard_cases import ORDER, as_format
-from tests.long.documents.test_office_parts import BOX, docx_file, notes, p, r
+from packages.acquire.tests.acquisition.stage import Stage, prepared
+from packages.acquire.tests.documents.figures import profile
+from packages.acquire.tests.documents.written_documents import FORMATS
+from packages.acquire.tests.long.documents.test_hard_cases import ORDER, as_format
+from packages.acquire.tests.long.documents.test_office_parts import BOX, docx_file, notes, p, r
+from replan_acquire.documents.index import open_index
+from replan_acquire.documents.passages import search_output
 
 HONEST = ["The insurance is 1,250.50 EUR per year.", "The vehicle tax is 310 EUR per year."]
 REFERENCE = "<w:r><w:footnoteReference w:id='1'/></w:r>"

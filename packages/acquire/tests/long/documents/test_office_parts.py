@@ -9,10 +9,10 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from openpyxl.comments import Comment
 
-from actors.documents.index import open_index
-from tests.documents.hostile_documents import _rebuilt
-from tests.documents.written_documents import as_docx
-from tests.long.documents.test_formats import places, read
+from packages.acquire.tests.documents.hostile_documents import _rebuilt
+from packages.acquire.tests.documents.written_documents import as_docx
+from packages.acquire.tests.long.documents.test_formats import places, read
+from replan_acquire.documents.index import open_index
 
 WORD = nsdecls("w")
 DELETED = "text that was deleted or moved under change tracking is not read"

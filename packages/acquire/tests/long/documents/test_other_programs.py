@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from tests.documents.noted_figures import FILES, FOLDER, NOTED, PUBLISHED, alone, measured
+from packages.acquire.tests.documents.noted_figures import FILES, FOLDER, NOTED, PUBLISHED, alone, measured
 from tests.tidy.source import ROOT
 
 

@@ -1,14 +1,22 @@
-"""The names that journals of acquisition runs hold, for the list of frozen names."""
+"""The names that journals of acquisition runs hold, as `tests/journal/test_frozen_names.py` says for all others.
 
+`python -m packages.acquire.tests.test_frozen_names` prints what this release writes.
+"""
+
+import json
 from enum import Enum
+from functools import cache
+from pathlib import Path
 
-from actors.acquisition import events, planner_state, profile
-from actors.acquisition.planner_state import PlannerDecision, Writes
-from actors.acquisition.state import RunConfig
-from actors.acquisition.values import FieldValue
 from actors.run.ids import try_id
 from actors.run.tools import ToolOutcome
-from tests.journal.list_stored_names import Names, names_of_events, names_of_values, words_of
+from replan_acquire.acquisition import events, planner_state, profile
+from replan_acquire.acquisition.planner_state import PlannerDecision, Writes
+from replan_acquire.acquisition.state import RunConfig
+from replan_acquire.acquisition.values import FieldValue
+from tests.journal.list_stored_names import Names, lost, names_of_events, names_of_values, pretty, words_of
+from tests.journal.test_frozen_names import VALUES
+from tests.journal.test_frozen_names import WORDS as OF_ALL
 
 NAMED = {
     FieldValue: "field value",
@@ -34,11 +42,12 @@ WORDS: dict[type[Enum], str] = {ToolOutcome: "tool outcome"}
 """The closed sets whose words are stored."""
 
 
-def acquisition_names(common):
-    """Return the names that this release writes; `common` names the classes of all kinds."""
+@cache
+def stored_names():
+    """Return the names that this release writes."""
     for model in (profile.FieldSpec, profile.Decomposition, profile.Profile, RunConfig, Writes):
         model.model_rebuild(force=True)
-    names = Names({**common, **NAMED, **WORDS}, events.EVENTS)
+    names = Names({**VALUES, **OF_ALL, **NAMED, **WORDS}, events.EVENTS)
     return {
         "events": names_of_events(events.EVENTS, names),
         "values": names_of_values([RunConfig], names),
@@ -50,3 +59,19 @@ def acquisition_names(common):
             "question": "ask_user/v1",
         },
     }
+
+
+def frozen():
+    return json.loads(Path(__file__).with_name("frozen_names.json").read_text(encoding="utf-8"))
+
+
+def test_no_stored_name_is_lost_or_means_something_else():
+    assert list(lost(frozen(), stored_names())) == []
+
+
+def test_every_new_stored_name_is_added_to_the_list():
+    assert list(lost(stored_names(), frozen())) == []
+
+
+if __name__ == "__main__":
+    print(pretty(stored_names()))

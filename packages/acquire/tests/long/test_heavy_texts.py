@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from actors.documents.tables import table_lines
-from actors.documents.text_document import html_language, html_lines, html_title
-from actors.quantities.calculator import Calculation, calculate
-from actors.quantities.formula import FormulaUnreadable, parse_formula
-from actors.quantities.quantity import Quantity, Refusal
-from actors.quantities.quoted import Found, Source, find_quoted_value, read_value
-from actors.quantities.units import UnitTable, UnitUnreadable
+from replan_acquire.documents.tables import table_lines
+from replan_acquire.documents.text_document import html_language, html_lines, html_title
+from replan_acquire.quantities.calculator import Calculation, calculate
+from replan_acquire.quantities.formula import FormulaUnreadable, parse_formula
+from replan_acquire.quantities.quantity import Quantity, Refusal
+from replan_acquire.quantities.quoted import Found, Source, find_quoted_value, read_value
+from replan_acquire.quantities.units import UnitTable, UnitUnreadable
 
 SECONDS = 2.0
 """The largest processor time that one text may use, in seconds."""

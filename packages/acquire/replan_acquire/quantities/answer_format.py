@@ -1,0 +1,46 @@
+"""The format `quantity` of answers, which is a number. Pure.
+
+It is stated in a `unit`, or in its `short_unit`, between `minimum` and `maximum`. `units` declares units that are not
+generally known (`replan_acquire.quantities.units.UnitTable`).
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from replan_acquire.quantities.quantity import Quantity, Refusal, RefusalCode
+from replan_acquire.quantities.quoted import read_value
+from replan_acquire.quantities.units import UnitTable
+
+QUANTITY = "quantity"
+"""The name of the format, and of its entry point in the group `replan.answers`."""
+Schema = Mapping[str, Any]
+"""The JSON Schema of an answer."""
+
+
+def describe(schema: Schema) -> str:
+    """Return a description of a valid answer, in a few words."""
+    bounds = [f"{name} {schema[key]:,g}" for name, key in (("from", "minimum"), ("to", "maximum")) if key in schema]
+    unit = schema.get("unit") or ""
+    return " ".join(filter(None, ("a number or a range", f"in {unit}" if unit else "", *bounds)))
+
+
+def problem(schema: Schema, answer: str) -> str:
+    """Return why a text is no valid answer; empty for a valid one."""
+    read = read_quantity(schema, answer)
+    return read.message if isinstance(read, Refusal) else ""
+
+
+def read_quantity(schema: Schema, answer: str) -> Quantity | Refusal:
+    """Return the number in an answer, in the unit of the question, or the reason why there is none."""
+    unit, table = str(schema.get("unit", "")), UnitTable(schema.get("units", {}))
+    read = read_value(answer, unit, table)
+    if isinstance(read, Refusal) and "short_unit" in schema:
+        again = read_value(answer, str(schema["short_unit"]), table)
+        read = again.model_copy(update={"unit": unit}) if isinstance(again, Quantity) else read
+    if isinstance(read, Refusal):
+        return read
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if not (low <= read.low and read.high <= high):
+        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{read.text} is outside of the bounds")
+    return read
