@@ -17,7 +17,9 @@ REASONS: Mapping[str, str] = {
 
 @cache
 def _phrases() -> Mapping[str, list[list[Any]]]:
-    data = yaml.safe_load((ROOT / "tests" / "quantities" / "phrases.yaml").read_text(encoding="utf-8"))
+    data = yaml.safe_load(
+        (ROOT / "packages" / "acquire" / "tests" / "quantities" / "phrases.yaml").read_text(encoding="utf-8")
+    )
     phrases: Mapping[str, list[list[Any]]] = data["phrases"]
     return phrases
 

@@ -334,4 +334,3 @@ def planning_order(
 def prepare_order(read: ReadOrder, *, model: str | None, **resources: Any) -> Prepared[Any]:
     """Read an order for a model, and prepare its run. Raises the `UsageProblem` errors of both."""
     return prepare(read(model), **resources)
-

@@ -24,6 +24,7 @@ from actors.files.suggestions import nearest
 from actors.guards.built_in import BUILT_IN
 from actors.tools.specs import McpSpec
 from actors.tools.tools_file import TOOL_PLUGINS
+from actors.values.answers import ANSWER_FORMATS
 from actors.values.format import format_count, money
 from actors.values.lines import Line, StyledSpan, line
 from replan.cli.command_table import COMMAND_PLUGINS
@@ -54,7 +55,7 @@ from runtime.models.servers import Servers
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (COMMAND_PLUGINS, SETTINGS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, TOOL_PLUGINS)
+PLUGIN_GROUPS = (ANSWER_FORMATS, COMMAND_PLUGINS, SETTINGS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, TOOL_PLUGINS)
 """The groups of plug-ins other than guards, generators and kinds. A kind may have groups of its own."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""

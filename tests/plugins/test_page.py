@@ -87,5 +87,7 @@ async def test_the_sender_runs_its_program_with_the_message(home, script, tmp_pa
 def test_the_page_has_a_row_for_each_group():
     groups = {group.name for group in diagnosis.PLUGIN_GROUPS} | {"replan.guards", "replan.generators", "replan.kinds"}
     text = PAGE.read_text()
-    assert {line.split("`")[1] for line in text.splitlines() if line.startswith("| `")} == groups
+    rows = {line.split("`")[1] for line in text.splitlines() if line.startswith("| `")}
+    assert rows - groups == {"replan.readers"}, "the groups of a kind that is a plug-in itself"
+    assert groups <= rows
     assert len(text.split()) <= 350

@@ -14,6 +14,10 @@ PLUGGED_IN = {"replan_server": "server", "replan_acquire": "acquire", "replan_la
 """The packages of the other distributions, with their folder below `packages`."""
 
 
+def _is_type_checking(test):
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+
+
 @dataclass(frozen=True)
 class Module:
     """A source file; `name` is its path from the repository's root."""
@@ -57,6 +61,12 @@ class Module:
                 base = ".".join([*parents, *filter(None, [node.module])])
                 yield node.lineno, base
                 yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+    def loads(self):
+        """Return the dotted names that importing the module, or calling its functions, may load."""
+        branches = [node for node in self.nodes if isinstance(node, ast.If) and _is_type_checking(node.test)]
+        skipped = {line for node in branches for line in range(node.lineno, node.body[-1].end_lineno + 1)}
+        return [name for line, name in self.imports() if line not in skipped]
 
     def functions(self):
         return [node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]

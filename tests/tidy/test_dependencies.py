@@ -33,8 +33,6 @@ DISTRIBUTIONS = {
 }
 """The distributions of modules that are not called as they are."""
 EXTRAS = {
-    "packages/acquire/replan_acquire/acquisition/report_xlsx.py": "documents",
-    "packages/acquire/replan_acquire/documents/extract_": "documents",
     "actors/tools/mcp_": "mcp",
     "replan/mcp/": "mcp",
     "replan/pddl_planner.py": "unified-planning",

@@ -92,7 +92,7 @@ def _with_all_they_import(start):
         if name in found or name not in BY_NAME:
             continue
         found[name] = BY_NAME[name]
-        left += [name.rpartition(".")[0], *(imported for _, imported in BY_NAME[name].imports())]
+        left += [name.rpartition(".")[0], *BY_NAME[name].loads()]
     return list(found.values())
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,10 +16,9 @@ from pydantic import ValidationError
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.result import RunView
-from replan_acquire.acquisition.kind import ACQUISITION
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
-from tests.histories import test_acquisition_histories, test_execution_histories, test_histories
+from tests.histories import test_execution_histories, test_histories
 from tests.histories.interpreter import Interpreter
 from tests.histories.test_histories import rewritten
 
@@ -51,11 +51,15 @@ class Story:
 @cache
 def stories() -> tuple[Story, ...]:
     """Return all histories of all kinds that have pages of their own."""
-    sources = (
+    sources = [
         (PLANNING, test_histories.HISTORIES, Interpreter, lambda made: made.world.events),
         (EXECUTION, test_execution_histories.HISTORIES, test_execution_histories.ExecutionInterpreter, _staged),
-        (ACQUISITION, test_acquisition_histories.HISTORIES, test_acquisition_histories.AcquisitionInterpreter, _staged),
-    )
+    ]
+    if find_spec("replan_acquire"):  # The package of acquisitions need not be installed.
+        from packages.acquire.tests.histories.test_acquisition_histories import HISTORIES, AcquisitionInterpreter
+        from replan_acquire.acquisition.kind import ACQUISITION
+
+        sources.append((ACQUISITION, HISTORIES, AcquisitionInterpreter, _staged))
     found = []
     for kind, paths, make, events in sources:
         for path in paths:

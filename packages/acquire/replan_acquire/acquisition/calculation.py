@@ -17,14 +17,14 @@ from replan_acquire.quantities.quantity import Quantity
 from runtime.core.events import text_hash
 
 
-class Known(NamedTuple):
+class KnownNumber(NamedTuple):
     """A number that formulas may use: the chosen value, and its range."""
 
     exact: Quantity
     range: Quantity
 
 
-def known_numbers(schema: Schema) -> dict[str, Known]:
+def known_numbers(schema: Schema) -> dict[str, KnownNumber]:
     """Return the numbers that fields have, by path."""
     found = {}
     for path, spec in schema.fields.items():
@@ -33,11 +33,11 @@ def known_numbers(schema: Schema) -> dict[str, Known]:
             continue
         low, high = bounds_of(value, filter_by_period(spec, schema.planner.values[path]))
         exact = Quantity(low=value.value, high=value.value, unit=value.unit)
-        found[path] = Known(exact, Quantity(low=low, high=high, unit=value.unit))
+        found[path] = KnownNumber(exact, Quantity(low=low, high=high, unit=value.unit))
     return found
 
 
-def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> bool | None:
+def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, KnownNumber]) -> bool | None:
     """Tell whether a check holds for the chosen values; None if that is unknown, such as if a value is missing."""
     values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
@@ -70,7 +70,9 @@ _CODES: Mapping[BlockCode, str] = {
 }
 
 
-def evaluate_formula(schema: Schema, formula: str, unit: str | None, known: Mapping[str, Known]) -> Known | Blocked:
+def evaluate_formula(
+    schema: Schema, formula: str, unit: str | None, known: Mapping[str, KnownNumber]
+) -> KnownNumber | Blocked:
     """Return the value of a formula in a unit, or why it has none.
 
     `unit` is None while its currency is not known.
@@ -88,7 +90,7 @@ def evaluate_formula(schema: Schema, formula: str, unit: str | None, known: Mapp
             return done.blocked
         results.append(done.values[""])
     exact, wide = results
-    return Known(exact, Quantity(low=min(exact.low, wide.low), high=max(exact.high, wide.high), unit=exact.unit))
+    return KnownNumber(exact, Quantity(low=min(exact.low, wide.low), high=max(exact.high, wide.high), unit=exact.unit))
 
 
 def hash_inputs(schema: Schema) -> str:
@@ -158,7 +160,9 @@ def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
             yield from _fields_behind(schema, inner)
 
 
-def _precondition_error(schema: Schema, check: FormulaCheck, known: Mapping[str, Known]) -> CalculationError | None:
+def _precondition_error(
+    schema: Schema, check: FormulaCheck, known: Mapping[str, KnownNumber]
+) -> CalculationError | None:
     """Return the error of a false precondition; None if the precondition is true, or if its numbers are missing."""
     if is_check_true(schema, check, known) is not False:
         return None
