@@ -26,6 +26,7 @@ class ResponseReader(AnswerReader):
     """
 
     called = "response"
+    places = ("", "the arguments of a function call", "")
 
     def __init__(self, **limits: Any) -> None:
         """Take the arguments of `AnswerReader`."""
@@ -85,8 +86,7 @@ class ResponseReader(AnswerReader):
             case "response.refusal.delta":
                 self._grow_if_text(self._refusal, event.get("delta"))
             case "response.reasoning_text.delta" | "response.reasoning_summary_text.delta":
-                thought = event.get("delta")
-                self.characters += len(thought) if isinstance(thought, str) else 0
+                self._think(event.get("delta"))
             case "response.output_item.done":
                 self._items.append(event.get("item"))
             case "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled":
@@ -106,6 +106,8 @@ class ResponseReader(AnswerReader):
         output = response.get("output")
         if isinstance(output, list) and len(output) > len(self._items):
             self._items = output
+        for thought in () if self._thoughts else _thoughts_of(self._items):
+            self._think(thought)
         if self._items:
             written, self.characters, self._size = self.characters, 0, 0
             for pieces, texts in zip(self._texts(), _texts_of(self._items), strict=True):
@@ -136,13 +138,22 @@ class ResponseReader(AnswerReader):
             self._grow(pieces, piece)
 
 
+def _thoughts_of(items: Sequence[Any]) -> list[Any]:
+    """Return the reasoning in the items of an output, where the server gives it as text."""
+    return [part.get("text") for part in _parts([item for item in items if _fields(item).get("type") == "reasoning"])]
+
+
+def _parts(items: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Return the parts of the content of some items."""
+    contents = [_fields(item).get("content") for item in items]
+    return [_fields(part) for content in contents if isinstance(content, list) for part in content]
+
+
 def _texts_of(items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the texts, the arguments of the only function call, and the refusals in the items of an output."""
     plain = [_fields(item) for item in items]
     messages = [item for item in plain if item.get("type") == "message"]
-    final = [item for item in messages if item.get("phase") != "commentary"] or messages
-    contents = [item.get("content") for item in final]
-    parts = [_fields(part) for content in contents if isinstance(content, list) for part in content]
+    parts = _parts([item for item in messages if item.get("phase") != "commentary"] or messages)
     calls = [item.get("arguments") for item in plain if item.get("type") == "function_call"]
     return (
         [part.get("text") for part in parts if part.get("type") == "output_text"],

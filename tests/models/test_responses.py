@@ -156,6 +156,15 @@ OUTPUTS = [
 ]
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_json_that_lies_in_the_reasoning_is_the_reply(streamed):
+    """A server with a reasoning parser may leave the message empty (vllm #41132)."""
+    item = {**api.reasoning(None), "content": [{"type": "reasoning_text", "text": TEXT}]}
+    response = api.response(item, api.message(api.text("")))
+    reply = await answered(api.stream(response) if streamed else Answer.json(response))
+    assert (reply.text, len(reply.notices)) == (TEXT, 1)
+
+
 @pytest.mark.parametrize(("items", "text"), OUTPUTS)
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_what_a_response_says(streamed, items, text):

@@ -129,7 +129,7 @@ def events(done: Mapping[str, Any], *, pieces: int = 3, last: str = "") -> list[
 def _events_of_item(index: int, item: Mapping[str, Any], pieces: int) -> Iterator[dict[str, Any]]:
     empty = {**item, "status": "in_progress", **({"content": []} if item["type"] == "message" else {})}
     yield {"type": "response.output_item.added", "output_index": index, "item": empty}
-    for number, part in enumerate(item.get("content", ())):
+    for number, part in enumerate(item.get("content", ()) if item["type"] == "message" else ()):
         place = {"item_id": item["id"], "output_index": index, "content_index": number}
         name, words = ("refusal", part["refusal"]) if part["type"] == "refusal" else ("output_text", part["text"])
         blank = {**part, "refusal" if name == "refusal" else "text": ""}
