@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, assert_never, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, assert_never, get_args
 
 from actors.run import calls, inbox, outage, parking, questions, tools, waits
 from actors.run.calls import (
@@ -402,7 +402,8 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the state after the event, with its time and the active time updated."""
         if isinstance(state, NotStarted):
             return self.begin(event)
-        run, fact = state.run, cast("Any", event)
+        run = state.run
+        fact: Any = event
         event_type: type = type(fact)
         if _is_timed(event_type):
             run = record_time(run, fact, working=self.working(state))

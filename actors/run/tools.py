@@ -287,7 +287,7 @@ def _replace_call(tools: Tools, request_id: str, **fields: Any) -> Tools:
 
 def busy(tools: Tools) -> bool:
     """Tell whether the run waits for a call, not only for a person: one is running, or its process is being ended."""
-    return any(tool.phase in ("running", "checking") for tool in tools.values())
+    return bool(tools) and any(tool.phase in ("running", "checking") for tool in tools.values())
 
 
 def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:

@@ -171,12 +171,14 @@ class ModelSettings(Config):
     @property
     def body(self) -> dict[str, Any]:
         """The fields of a request's body, by their names."""
+        if not self:
+            return {}
         named = self.model_dump(mode="json", exclude={*EXTRAS, *OWN})
         return {**named, **self.extra_body}
 
     def __bool__(self) -> bool:
         """Tell whether any of them is set."""
-        return bool(self.model_dump())
+        return self.__dict__ != _NOTHING_SET
 
     def apply_patch(self, patch: Mapping[str, Any]) -> "ModelSettings":
         """Return the settings after a change from `check_settings`. None removes a setting.
@@ -191,6 +193,9 @@ class ModelSettings(Config):
     def fill_from(self, other: "ModelSettings") -> "ModelSettings":
         """Return these settings; those that are missing come from `other`."""
         return other.apply_patch(self.model_dump())
+
+
+_NOTHING_SET = ModelSettings.model_construct().__dict__
 
 
 def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:

@@ -5,7 +5,7 @@ much time has passed between two messages that one driver takes.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 from runtime.core.events import Event
 
@@ -39,7 +39,9 @@ def stamp(message: M, mono: float) -> M:
         return message
     if isinstance(message, Event):
         return message.model_copy(update={"mono": round(mono, 6)})
-    return cast("M", replace(cast("Any", message), mono=round(mono, 6)))
+    plain: Any = message
+    stamped: M = replace(plain, mono=round(mono, 6))
+    return stamped
 
 
 @dataclass(frozen=True, slots=True)
