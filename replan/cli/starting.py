@@ -21,7 +21,6 @@ from replan.cli.home import open_engine
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignore_closed_stdout, notice, print_json, print_text, show
 from replan.runs.engine import Engine
-from replan.runs.executing import admit_alone, ensure_unused
 from replan.runs.prepare import Prepared
 from replan.runs.run_ids import new_run_id
 from replan.runs.shipped_examples import ShippedExample, example_named
@@ -56,6 +55,8 @@ async def start_run(
     opened = open_engine(invocation, make=make, drives=True) if engine is None else nullcontext(engine)
     async with opened as home:
         if (folder := _workspace(request)) is not None:
+            from replan.runs.executing import ensure_unused
+
             await ensure_unused(home, folder, locate_home().folder)
         kind, admit = home.kinds.named(request.kind), partial(_admit, home, request, run)
         result, signals = await drive_to_rest(
@@ -106,6 +107,8 @@ async def _admit(engine: Engine, request: Any, run: str) -> None:
     if _workspace(request) is None:
         await engine.admit(request, run=run)
     else:
+        from replan.runs.executing import admit_alone
+
         await admit_alone(engine, request, run, locate_home().folder)
 
 

@@ -3,7 +3,6 @@
 Nothing leaves this machine: a local server is asked for its list of models over loopback.
 """
 
-import http.client
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -109,6 +108,8 @@ def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:
 
 def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
     """Put the models of the server on a port of this machine into `listed`. Do nothing if no such server answers."""
+    import http.client  # noqa: PLC0415 -- a run with a model asks no server
+
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_SECONDS)
     try:
         connection.request("GET", "/v1/models")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,16 @@ def reserved_name_error(place: str) -> UsageProblem:
     return UsageProblem("the name is built in", place=place, hint="rename the plug-in")
 
 
+def _points(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
+    return tuple(_all_points(path).select(group=group))
+
+
 @cache
-def _points(group: str, _: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
-    """Return the entry points of a group, once for each `sys.path`: reading them opens every distribution."""
+def _all_points(_: tuple[str, ...]) -> "EntryPoints":
+    """Return the entry points of all groups, read once for each `sys.path`: that opens every distribution."""
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 
-    return tuple(entry_points(group=group))
+    return entry_points()
 
 
 _PIN = re.compile(r"replan\s*(?:\(\s*)?==\s*([\w.+!-]+)")

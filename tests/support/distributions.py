@@ -22,4 +22,4 @@ def install(monkeypatch, site, name, groups, requires="", **modules):
     (info / "entry_points.txt").write_text("\n".join(lines))
     if str(site) not in sys.path:
         monkeypatch.syspath_prepend(str(site))
-    entry_points._points.cache_clear()
+    entry_points._all_points.cache_clear()
