@@ -85,7 +85,9 @@ def _all_points(_: tuple[str, ...]) -> "EntryPoints":
     """Return the entry points of all groups, read once for each `sys.path`: that opens every distribution."""
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 
-    return entry_points()
+    points: Any = entry_points()
+    found: EntryPoints = points  # Before Python 3.12 it has another type with the same `select`.
+    return found
 
 
 _PIN = re.compile(r"replan\s*(?:\(\s*)?==\s*([\w.+!-]+)")
