@@ -127,7 +127,7 @@ def commands(clean_house, request):
 @pytest.fixture(scope="session")
 def database_server(clean_house):
     """The server of databases that all suites use; each has databases of its own on it."""
-    from tests.support.postgres import running_server
+    from packages.server.tests.support.postgres import running_server
 
     with running_server() as server:
         yield server

@@ -50,7 +50,7 @@ sys.path.insert(0, str(HERE.parent))
 
 import scale_home
 
-from tests.support.postgres import running_server
+from packages.server.tests.support.postgres import running_server
 
 STEPS = 5
 LONG = (4000, 8000)

@@ -11,7 +11,7 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
-from runtime.dispatch.port import Dispatcher
+from runtime.host.dispatcher import Dispatcher
 from runtime.host.wakeup import WakeUp
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.memory import open_memory
@@ -45,7 +45,7 @@ class JournalScheme:
     """Bring a journal to this release's version, and return it: `upgrade(url, roles)`."""
 
 
-_POSTGRES = "runtime.open_postgres:POSTGRES"
+_POSTGRES = "replan_server.postgres.scheme:POSTGRES"
 JOURNALS = PluginGroup(
     "replan.journals",
     "a JournalScheme",

@@ -29,13 +29,13 @@ LIMIT_SECONDS = 7_500
 PARALLEL = 4
 """The number of suites that run at a time, on two cores; the one of the servers mostly waits."""
 KILLS = "tests/long/crash/test_kill.py"
-FLEET = ["tests/long/dispatch/test_fleet.py", "tests/long/dispatch/test_placing.py"]
+FLEET = ["packages/server/tests/long/dispatch/test_fleet.py", "packages/server/tests/long/dispatch/test_placing.py"]
 OWN_SUITES = ("crash", "power", "shell")
 """The long suites that have counts of their own below."""
-LINKS = ["tests/long/crash/test_kill_links.py", "tests/long/webhooks/test_storm.py"]
+LINKS = ["packages/server/tests/long/webhooks/test_kill_links.py", "packages/server/tests/long/webhooks/test_storm.py"]
 LABORATORY = ("lab", "exact_values", "independent_world")
 SUITES = {
-    "server": (["tests/long/web/test_server_soak.py"], {"REPLAN_SERVER_SECONDS": 7_200}),
+    "server": (["packages/server/tests/long/web/test_server_soak.py"], {"REPLAN_SERVER_SECONDS": 7_200}),
     "kills": ([KILLS], {"REPLAN_KILLS": 1_000}),
     "more_kills": ([KILLS, "-k", "random"], {"REPLAN_KILLS": 2_000, "REPLAN_KILLS_FROM": 1_000}),
     "generated": (["tests", *EVERYTHING, *(f"--ignore=tests/long/{name}" for name in OWN_SUITES)], {}),
@@ -52,12 +52,12 @@ SUITES = {
     "prohibitions": (["tests/long/execution/test_forbidden_simulation.py"], {"REPLAN_PROHIBITIONS": 3_000}),
     "links": (LINKS, {"REPLAN_LINK_QUESTIONS": 90, "REPLAN_LINK_INTERLEAVINGS": 1_000}),
     "fences": (["tests/long/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
-    "copies": (["tests/long/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
+    "copies": (["packages/server/tests/long/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
     "laboratory": ([f"packages/lab/tests/experiments/test_{name}.py" for name in LABORATORY], {"REPLAN_TRIALS": 1_000}),
     "prices": (["tests/models/test_prices.py"], {"REPLAN_PRICES": 1_000_000}),
-    "api": (["tests/long/web/test_schemathesis.py"], {"REPLAN_API_EXAMPLES": 200}),
-    "web": (["tests/long/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
+    "api": (["packages/server/tests/long/web/test_schemathesis.py"], {"REPLAN_API_EXAMPLES": 200}),
+    "web": (["packages/server/tests/long/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
 EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000

@@ -1,7 +1,7 @@
 """The parts of the page about the MCP server."""
 
 from page_parts.markdown import arguments
-from replan.mcp.server import RESOURCES, TEMPLATES, offered_tools
+from replan_server.mcp.server import RESOURCES, TEMPLATES, offered_tools
 
 
 def tools() -> str:

@@ -41,9 +41,9 @@ from replan.setup.kinds import Kinds
 from replan.setup.model_discovery import choices_text, find_models
 from replan.setup.plugins import GENERATOR_PLUGINS, GUARD_PLUGINS
 from replan.setup.settings import SETTINGS, HomeBudgetEntry, NoModel, choose_model, read_user_config
-from replan.telemetry.running import how_to_install, is_installed
-from replan.telemetry.settings import telemetry_settings
-from replan.webhooks.sender import SENDER_PLUGINS, by_plugin
+from replan_server.telemetry.running import how_to_install, is_installed
+from replan_server.telemetry.settings import telemetry_settings
+from replan_server.webhooks.sender import SENDER_PLUGINS, by_plugin
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.extras import install_command

@@ -14,7 +14,7 @@ from replan.runs.home import is_writable, open_home
 from replan.setup.home_folder import database_url, locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, read_user_config
-from replan.telemetry.running import run_exporter
+from replan_server.telemetry.running import run_exporter
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement

@@ -14,7 +14,7 @@ from typing import TextIO, cast
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import Lossy
 from replan.setup.home_folder import locate_home
-from replan.telemetry.settings import telemetry_settings
+from replan_server.telemetry.settings import telemetry_settings
 from runtime.core.errors import UsageProblem
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in

@@ -11,11 +11,11 @@ import trio
 from replan.runs.changes import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
-from replan.webhooks.messages import Webhook
-from replan.webhooks.sender import Sender, by_plugin, by_webhook
+from replan_server.webhooks.messages import Webhook
+from replan_server.webhooks.sender import Sender, by_plugin, by_webhook
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
-from runtime.dispatch.port import Dispatcher
+from runtime.host.dispatcher import Dispatcher
 from runtime.drive.options import ChangeSignal, DriveOptions, Ending, Stop
 from runtime.host.host import Host
 from runtime.host.notices import Changed, OutsideTrouble, Report

@@ -13,7 +13,7 @@ from runtime.journal.folder import prepare_folder
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from runtime.dispatch.port import Dispatcher
+    from runtime.host.dispatcher import Dispatcher
     from runtime.host.wakeup import WakeUp
 
 

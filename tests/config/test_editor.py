@@ -12,7 +12,7 @@ import pytest
 
 from replan.setup.starter import find_programs, shipped_text, tools_text
 from tests.config.test_schemas import ROOT, SHIPPED
-from tests.deploy.test_linters import FOLDER, PATH
+from tests.packaging.test_linters import FOLDER, PATH
 
 SERVER = shutil.which("yaml-language-server", path=f"{FOLDER / 'node_modules' / '.bin'}{os.pathsep}{PATH}")
 WRONG = (

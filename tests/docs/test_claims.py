@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 
 import replan
 from replan.cli.app import app
-from replan.mcp.server import offered_tools
-from replan.web.api_routes import addressed_operations
+from replan_server.mcp.server import offered_tools
+from replan_server.web.api_routes import addressed_operations
 from tests.docs.blocks import ROOT
 from tests.support.yaml_files import read_yaml
 

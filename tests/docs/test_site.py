@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 import replan
-from tests.long.web.browsing import need_browser
-from tests.long.web.chromium import chromium
+from packages.server.tests.long.web.browsing import need_browser
+from packages.server.tests.long.web.chromium import chromium
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site"

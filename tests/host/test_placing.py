@@ -3,7 +3,7 @@
 import trio
 
 from runtime.core.errors import JournalBusy
-from runtime.dispatch.port import Job
+from runtime.host.dispatcher import Job
 from runtime.host.host import PRESENCE_SECONDS
 from tests.host.fake_home import FakeHome, run_request
 

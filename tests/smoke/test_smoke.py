@@ -9,7 +9,7 @@ from tests.long.crash.test_fencing import test_a_driver_stopped_before_an_append
 from tests.long.crash.test_kill_execution import execution  # noqa: F401 -- a fixture
 from tests.long.crash.test_kill_execution import test_a_kill_where_a_label_is_reached as kill_an_execution
 from tests.long.execution import test_undo_simulation
-from tests.long.mcp import test_stories, test_tools
+from packages.server.tests.long.mcp import test_stories, test_tools
 from tests.long.models import test_streams
 from tests.long.power.programs import whole_plan
 from tests.long.power.test_power import run_with_fault

@@ -70,7 +70,7 @@ def suffer(faults: dict[str, Any]) -> None:
 
 
 def _freeze_in_transaction(nth: int) -> None:
-    from runtime.journal.postgres import committing
+    from replan_server.postgres import committing
 
     write, counted = committing.write, count(1)
 

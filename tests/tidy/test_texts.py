@@ -16,13 +16,13 @@ LONG_TEXT_ALLOWED = {
     "runtime/journal/sqlite/schema.py": "SQL",
     "runtime/journal/sqlite/writing.py": "SQL",
     "runtime/journal/sqlite/rows.py": "SQL",
-    "runtime/dispatch/procrastinate.py": "SQL",
-    "runtime/dispatch/tables.py": "SQL",
-    "runtime/journal/postgres/connecting.py": "SQL",
-    "runtime/journal/postgres/reading.py": "SQL",
-    "runtime/journal/postgres/schema.py": "SQL",
-    "runtime/journal/postgres/transaction.py": "SQL",
-    "runtime/journal/postgres/raw.py": "SQL",
+    "packages/server/replan_server/workers/procrastinate.py": "SQL",
+    "packages/server/replan_server/workers/tables.py": "SQL",
+    "packages/server/replan_server/postgres/connecting.py": "SQL",
+    "packages/server/replan_server/postgres/reading.py": "SQL",
+    "packages/server/replan_server/postgres/schema.py": "SQL",
+    "packages/server/replan_server/postgres/transaction.py": "SQL",
+    "packages/server/replan_server/postgres/raw.py": "SQL",
 }
 """Files whose long strings are another language, not prose."""
 

@@ -9,7 +9,7 @@ from replan.setup.settings import UserConfig
 from replan_acquire.acquiring import prepare_to_acquire
 from replan_acquire.acquisition.prepare import AcquisitionInput
 from runtime.core.errors import UsageProblem
-from tests.api.test_limits_in_every_face import VALUES, check_limit
+from packages.server.tests.faces.test_limits import VALUES, check_limit
 
 
 def prepared(limits):

@@ -275,7 +275,7 @@ async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) 
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_named
     from replan.cli.terminal.console import notice, print_json
-    from replan.telemetry.running import export_once
+    from replan_server.telemetry.running import export_once
 
     async with open_engine(invocation) as engine:
         names = tuple([await resolve_named(engine, run) for run in runs])

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     import trio
 
-    from replan.mcp.serving import Wish
+    from replan_server.mcp.serving import Wish
     from replan.runs.engine import Engine
     from replan.setup.settings import ProxyEntry, UserConfig
-    from runtime.dispatch.port import Dispatcher
+    from runtime.host.dispatcher import Dispatcher
     from runtime.drive.options import Stop
     from runtime.host.notices import Report
 
@@ -86,9 +86,9 @@ def serve(
 
 def print_sign_in(*, as_json: bool) -> int:
     """Print a new one-time address of each server of the home. Return the exit code."""
-    from replan.service.store import Store
+    from replan_server.service.store import Store
     from replan.setup.home_folder import prepare_home
-    from replan.web.serving import sign_in_addresses
+    from replan_server.web.serving import sign_in_addresses
 
     home = prepare_home()
     for address in sign_in_addresses(Store(home.folder), time.time()):
@@ -106,7 +106,7 @@ async def _serve_page(
     from replan.cli.host_notices import reporter, watch_signals
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
-    from replan.web.serving import serve_home
+    from replan_server.web.serving import serve_home
     from runtime.drive.options import Stop
     from runtime.host.notices import Stopped
 
@@ -154,7 +154,7 @@ def _print_public(address: str, proxy: str, *, as_json: bool) -> None:
 def _print_address(address: str, *, as_json: bool) -> None:
     from actors.values.format import clock, stamp
     from replan.cli.terminal.console import Lossy
-    from replan.service.access import SIGN_IN_SECONDS
+    from replan_server.service.access import SIGN_IN_SECONDS
 
     until = time.time() + SIGN_IN_SECONDS
     fields = {"at": stamp(time.time()), "event": "sign_in", "url": address, "until": stamp(until)}
@@ -200,7 +200,7 @@ def mcp(
     import trio
 
     from replan.cli.terminal.console import notice
-    from replan.mcp.serving import Wish
+    from replan_server.mcp.serving import Wish
     from replan.setup.installation import tune
 
     chosen = (MCP_PORT if port is None else port) if http else None
@@ -218,7 +218,7 @@ async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
     from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.cli.terminal.console import Lossy
-    from replan.mcp.serving import serve_mcp
+    from replan_server.mcp.serving import serve_mcp
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import read_user_config
     from runtime.drive.options import Stop
@@ -342,8 +342,8 @@ def start_health(
         raise UsageProblem("the health endpoints need the extra `web`", place="--health-port", hint=hint)
     import trio
 
-    from replan.web.health import Health, serve_health
-    from replan.web.server import bind_socket
+    from replan_server.web.health import Health, serve_health
+    from replan_server.web.server import bind_socket
 
     health = Health(engine.journal, stop.requested.is_set, serving)
     nursery.start_soon(serve_health, health, bind_socket(port, option="--health-port"), trio.sleep_forever)

@@ -10,9 +10,9 @@ from packages.acquire.tests.documents.written_documents import as_docx, as_eml, 
 from replan.setup.home_folder import locate_home
 from replan_acquire.acquiring import prepare_to_acquire
 from replan_acquire.acquisition.prepare import AcquisitionInput
-from tests.long.web.browsing import AXE, RULES
-from tests.long.web.test_journeys import person_of
-from tests.web.world import served
+from packages.server.tests.long.web.browsing import AXE, RULES
+from packages.server.tests.long.web.test_journeys import person_of
+from packages.server.tests.web.world import served
 
 
 @pytest.fixture(params=["browser_process", "second_browser_process"], ids=["chromium", "firefox"])

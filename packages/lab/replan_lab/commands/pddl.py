@@ -126,7 +126,7 @@ def check(
     from actors.values.given import PddlTexts
     from replan.cli.commands.check import CheckOutput, check_assurance
     from replan.cli.terminal.console import notice
-    from replan.service.checking import Standard, judge_sequence
+    from replan.runs.plan_checks import Standard, judge_sequence
     from replan.views.errors import line_of_error
 
     if as_json and form not in ("text", "json"):

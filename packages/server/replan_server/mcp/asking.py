@@ -1,0 +1,216 @@
+"""Waits for a run, and asks its questions meanwhile: the client's user gets a form if the client can show one.
+
+Older clients are asked while the call waits. In the version of 2026-07-28 the call returns the forms with its own
+state, which is sealed. The client sends both back with the answers, to this process or to the one after it.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, assert_never
+
+import trio
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequest, InputRequiredResult
+
+from actors.run.open_question import question_parts
+from actors.values.answers import ANSWER_MAX, answer_form, describe_expected, options_of
+from replan_server.mcp.calls import ToolCall
+from replan.runs.families import ShownRun
+from replan_server.service.arguments import Wait
+from replan_server.service.limits import RequestRefused
+from replan_server.service.messages import answer_question
+from replan_server.service.read_operations import open_questions, state_of
+from replan_server.service.service import wait_for_rest
+from replan.views.errors import line_of_error
+from runtime.core.errors import JournalError, UsageProblem
+from runtime.logs.terminal_text import clean
+
+FIELD = "answer"
+"""The name of the only field of a form."""
+TEXT_MAX = 4_000
+"""The largest number of characters of a question that a form shows; the tool `questions` returns all of it."""
+
+
+def is_shown(question: Mapping[str, Any]) -> bool:
+    """Tell whether a form may ask a question: programs may answer it, and its answer is one plain value."""
+    return not question.get("people_only") and answer_form(question["answer_schema"]) != "json"
+
+
+def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
+    """Return the text of a form above its field. `trouble` says why the answer before was refused; empty for none."""
+    text = clean("\n".join(part for part, _ in question_parts(question)))
+    shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
+    about = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
+    return "\n\n".join(filter(None, (f"That answer does not fit: {trouble}" if trouble else "", shown, about)))
+
+
+def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of the form that asks a question."""
+    schema = question["answer_schema"]
+    form = answer_form(schema)
+    field: dict[str, Any] = {"title": "Answer"}
+    match form:
+        case "choice":
+            field |= {"type": "string", "enum": options_of(schema)}
+        case "yes_no":
+            field |= {"type": "boolean"}
+        case "number":
+            field |= {"type": "integer" if schema.get("type") == "integer" else "number"}
+        case "text" | "formatted" | "json":
+            field |= {"type": "string", "maxLength": ANSWER_MAX, "description": clean(describe_expected(schema))}
+        case _:
+            assert_never(form)
+    return {"type": "object", "properties": {FIELD: field}, "required": [FIELD]}
+
+
+def form_of(question: Mapping[str, Any], trouble: str = "") -> ElicitRequest:
+    """Return the request that makes the client show a form to its user."""
+    params = ElicitRequestFormParams(message=message_of(question, trouble), requested_schema=schema_of(question))
+    return ElicitRequest(params=params)
+
+
+def answer_of(filled: ElicitResult) -> str | None:
+    """Return the answer in a form that came back, as text; None if it was declined. Raises `UsageProblem`."""
+    if filled.action == "decline":
+        return None
+    value = (filled.content or {}).get(FIELD)
+    match value:
+        case str():
+            return value
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return json.dumps(value)
+        case _:
+            raise UsageProblem("the form holds no answer", place=FIELD)
+
+
+FORMS_MAX = 5
+"""The largest number of questions that are asked in one round."""
+FORM_SECONDS = 600.0
+"""How long an older client's user may fill in one form while the call stays open, in seconds."""
+TRIES_MAX = 3
+"""How often one form is shown if its answers do not fit."""
+STEP_SECONDS = 10.0
+"""How often a client is told that its call still waits for its user, in seconds."""
+
+
+async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
+    """Return a run when it rests, or its state after some seconds. Ask its questions if the client can show forms."""
+    with call.desk.waits.take(call.who.client):
+        told = await _post_answers(call, wanted.id)
+        end = trio.current_time() + wanted.seconds
+        while True:
+            shown = await _wait_for_rest(call, wanted.id, end)
+            questions = await open_questions(call.request(), wanted.id)
+            asked = [question for question in questions if is_shown(question) and told.get(name_of(question)) != ""][
+                :FORMS_MAX
+            ]
+            if not asked or not call.can_ask:
+                return state_of(shown, questions)
+            if call.modern:
+                return _forms_of_round(wanted.id, asked, told)
+            if not await _ask(call, asked[0]):
+                return state_of(shown, await open_questions(call.request(), wanted.id))
+
+
+async def _wait_for_rest(call: ToolCall, run: str, end: float) -> ShownRun:
+    async def report(shown: ShownRun) -> None:
+        text = f"{shown.status}, {shown.result.calls} model calls"
+        await call.progress(float(shown.row.last_seq), text)
+
+    return await wait_for_rest(call.desk, run, max(0.0, end - trio.current_time()), report)
+
+
+def name_of(question: Mapping[str, Any]) -> str:
+    """Return the name of a question. It is unique among all questions of its run."""
+    return str(question["id"]).rpartition("/")[2]
+
+
+def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
+    """Return the forms of a round. A question whose form came back is not asked again."""
+    forms: dict[str, InputRequest] = {name_of(item): form_of(item, told.get(name_of(item), "")) for item in asked}
+    return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
+
+
+async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
+    """Post the answers that came back to the questions that were asked.
+
+    Return the questions that they do not answer, each with the cause. The cause is empty if the user has closed the
+    form.
+    """
+    if call.state is None:
+        return {}
+    call.desk.check_scope(call.who, "answer")
+    asked = json.loads(call.state)
+    told: dict[str, str] = {}
+    for name, filled in call.answers.items():
+        if asked["run"] != run or name not in asked["asked"]:
+            raise UsageProblem("an answer belongs to no question of this call", place="inputResponses")
+        if filled.action == "cancel":
+            told[name] = ""
+            continue
+        try:
+            await answer_question(call.desk, f"{run}/{name}", answer_of(filled), via="mcp")
+        except UsageProblem as problem:
+            told[name] = problem.cause
+        except RequestRefused:
+            continue  # Somebody else was first; the run goes on with that.
+    return told
+
+
+async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
+    """Ask an older client's user. Return whether the question is closed now; False leaves it open without an answer."""
+    trouble = ""
+    for _ in range(TRIES_MAX):
+        filled = await _show_form(call, question, trouble)
+        if filled is None or filled.action == "cancel":
+            return filled is None and await _is_closed(call, question)
+        try:
+            await answer_question(call.desk, str(question["id"]), answer_of(filled), via="mcp")
+        except UsageProblem as problem:
+            if await _is_closed(call, question):
+                return True
+            trouble = line_of_error(problem)
+        except RequestRefused:
+            return True
+        else:
+            return True
+    return False
+
+
+async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) -> Any:
+    """Show a form and return the client's reply; None if the question was closed elsewhere or time is up."""
+    filled = None
+    with trio.move_on_after(FORM_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_until_closed, call, question, nursery.cancel_scope)
+            with suppress(MCPError):  # The client cannot show it after all: the question stays open.
+                filled = await call.context.session.elicit_form(
+                    message_of(question, trouble), schema_of(question), related_request_id=call.context.request_id
+                )
+            nursery.cancel_scope.cancel()
+    return filled
+
+
+async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
+    """Cancel the scope when a question is closed or the server stops. Meanwhile tell the client that its call waits."""
+    count = 0
+    while not call.desk.stop.is_set():
+        try:
+            if await _is_closed(call, question):
+                break
+        except JournalError as error:
+            if not error.passing:
+                break  # Such as for a run that was deleted: who reads the question next says so.
+        count += 1
+        await call.progress(float(count), "waits for your answer")
+        with trio.move_on_after(STEP_SECONDS):
+            await call.desk.stop.wait()
+    scope.cancel()
+
+
+async def _is_closed(call: ToolCall, question: Mapping[str, Any]) -> bool:
+    open_ids = {item["id"] for item in await open_questions(call.request(), str(question["run_id"]))}
+    return question["id"] not in open_ids

@@ -1,0 +1,115 @@
+"""The transport over HTTP: one address behind the request guard. Clients use the bearer tokens of the HTTP API."""
+
+import json
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+from mcp.server import Server
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from replan_server.mcp.calls import Desk
+from replan_server.service.access import Principal
+from replan_server.service.limits import RequestRefused
+from replan_server.web.guarding import START_BODY_MAX, RequestGuard
+from replan_server.web.requests import as_http
+from replan_server.web.server import loopback_names
+
+PATH = "/mcp"
+"""The path of the only address."""
+SESSIONS_MAX = 100
+"""The largest number of open sessions of clients that speak an older version. Newer clients have no sessions."""
+CLIENT_SESSIONS_MAX = 20
+"""The largest number of open sessions of one token. One more ends the token's session that was idle the longest."""
+IDLE_SECONDS = 1800.0
+"""How long a session lasts without a request, in seconds."""
+
+
+@asynccontextmanager
+async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[ASGIApp]:
+    """Yield the app that serves an MCP server on a port of the loopback address, for the length of a block."""
+    manager = _Sessions(
+        desk, server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
+    )
+    async with manager.run():
+        yield RequestGuard(
+            _Gate(desk, AuthContextMiddleware(manager.handle_request)), loopback_names(port), frozenset({PATH})
+        )
+
+
+class _Sessions(StreamableHTTPSessionManager):
+    """The sessions: a limited number for each token, and none for revoked tokens."""
+
+    def __init__(self, desk: Desk, server: Server[Any], **limits: Any) -> None:
+        super().__init__(server, **limits)
+        self._desk = desk
+
+    async def _handle_stateful_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        living = {token.digest for token in self._desk.store.read().tokens.values()}
+        for session, owner in list(self._session_owners.items()):
+            if owner["subject"] not in living:
+                await self._discard_session(session, self._server_instances[session])
+        if MCP_SESSION_ID_HEADER not in Headers(scope=scope):
+            await self._make_room(authorization_context(scope["user"]))
+        await super()._handle_stateful_request(scope, receive, send)
+
+    async def _make_room(self, requestor: AuthorizationContext) -> None:
+        """End the longest idle session of a client, if the client has as many as it may open."""
+        sessions = self._sessions_of(requestor)
+        if len(sessions) < CLIENT_SESSIONS_MAX:
+            return
+        idle = {
+            session: scope.deadline for session in sessions if (scope := self._server_instances[session].idle_scope)
+        }
+        session = min(idle, key=idle.__getitem__, default="")
+        if session and idle[session] < math.inf:  # It has no request in flight.
+            await self._discard_session(session, self._server_instances[session])
+
+    def _sessions_of(self, requestor: AuthorizationContext | None) -> list[str]:
+        return [session for session, owner in self._session_owners.items() if owner == requestor]
+
+    def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
+        if len(self._sessions_of(requestor)) >= CLIENT_SESSIONS_MAX:
+            return None
+        return super()._admit_session(requestor)
+
+
+class _Gate:
+    """Passes on requests with a valid token, and adds the owner of the token."""
+
+    def __init__(self, desk: Desk, app: ASGIApp) -> None:
+        self._desk, self._app = desk, app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != PATH:
+            await _refusal(404, f"only {PATH} is served here")(scope, receive, send)
+            return
+        try:
+            who = await self._desk.bearer(Headers(scope=scope).get("authorization", ""), "read")
+        except RequestRefused as refused:
+            error = as_http(refused)
+            response = _refusal(error.status_code, error.detail)
+            response.headers.update(error.headers or {})
+            await response(scope, receive, send)
+            return
+        # A session belongs to the client that has opened it, and what is sealed to the one that it was sent to.
+        await self._app({**scope, "user": _user(who), "replan.caller": who}, receive, send)
+
+
+def _user(who: Principal) -> AuthenticatedUser:
+    # The SDK compares the client's name and the token's hash; the token itself is not kept.
+    return AuthenticatedUser(AccessToken(token="", client_id=who.client, scopes=[who.scope], subject=who.token))
+
+
+def _refusal(status: int, text: str) -> Response:
+    body = {"error": {"kind": HTTPStatus(status).phrase, "message": text}}
+    return Response(json.dumps(body), status, media_type="application/json")

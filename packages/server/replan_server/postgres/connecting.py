@@ -1,0 +1,273 @@
+"""Connections to Postgres: how one is opened, and a link that opens the next one when one breaks.
+
+Nothing is kept in a session: no prepared statements, settings or locks that outlive a transaction. So the connections
+may go through a pooler that hands them out per transaction.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import psycopg
+from psycopg import errors
+from psycopg.abc import RV, PQGen
+
+from runtime.core.errors import (
+    JournalBusy,
+    JournalDamaged,
+    JournalError,
+    JournalUnreachable,
+    JournalUnreadable,
+    StorageFull,
+)
+from replan_server.postgres.address import DatabaseAddress
+
+CONNECT_SECONDS = 5
+"""How long to wait for a server that is being connected to."""
+
+ANSWER_SECONDS = 10.0
+"""How long to wait for an answer; a connection that gives none is given up."""
+
+WAIT_MS = 2000
+"""The time limit in milliseconds for a lock, and for an idle open transaction."""
+
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+LOCAL = (
+    f"SELECT set_config('lock_timeout', '{WAIT_MS}', true),"
+    f" set_config('idle_in_transaction_session_timeout', '{WAIT_MS}', true),"
+    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+)
+"""The settings of a transaction. Without the second, a frozen client would keep its locks for ever."""
+
+TRANSACTION_MS = 30_000
+"""The time limit of a transaction in milliseconds; only servers from version 17 on have one."""
+
+LOCAL_17 = f"{LOCAL}, set_config('transaction_timeout', '{TRANSACTION_MS}', true)"
+"""The settings for such servers. They also end the transaction of a client that freezes while it sends statements."""
+
+NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
+VERSION_NOW = "SELECT version FROM replan.journal"
+
+Cursor = psycopg.Cursor[Any]
+
+
+class Time(Protocol):
+    """Tells the time, in UTC seconds since 1970."""
+
+    def now(self) -> float:
+        """Return the time."""
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection whose waits for answers have a time limit."""
+
+    answer_seconds = ANSWER_SECONDS
+
+    @property
+    def local(self) -> str:
+        """The statement that begins every transaction with its settings."""
+        return LOCAL_17 if self.info.server_version >= 170_000 else LOCAL
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        """Wait for an answer, with a limit. Raises `OperationalError` where that passes, and closes the connection."""
+        try:
+            return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
+        except psycopg.OperationalError as error:
+            if error.sqlstate is not None or self.closed:
+                raise
+            self.close()
+            raise psycopg.OperationalError("the server does not answer") from None
+
+
+def connect(address: DatabaseAddress, answer_seconds: float = ANSWER_SECONDS) -> Connection:
+    """Open a connection. Raises `psycopg.Error`."""
+    connection = Connection.connect(
+        address.conninfo,
+        autocommit=True,
+        prepare_threshold=None,
+        connect_timeout=CONNECT_SECONDS,
+        tcp_user_timeout=5000,
+        keepalives=1,
+        keepalives_idle=5,
+        keepalives_interval=2,
+        keepalives_count=3,
+        application_name="replan",
+        client_encoding="UTF8",
+    )
+    connection.answer_seconds = answer_seconds
+    return connection
+
+
+class DatabaseLink:
+    """One connection at a time, and an estimate of the server's time; used by one thread."""
+
+    def __init__(
+        self, address: DatabaseAddress, time_: Time | None = None, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
+        """Take the address; `time_` replaces the server's clock, for tests."""
+        self.address, self.time = address, time_
+        self._answer_seconds = answer_seconds
+        self._connection: Connection | None = None
+        self._ahead: float | None = None
+
+    def connection(self) -> Connection:
+        """Return the open connection, or a new one if it is broken. Raises `psycopg.Error`."""
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self.address, self._answer_seconds)
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection; it is opened again when it is needed."""
+        if self._connection is not None:
+            self._connection.close()
+
+    @property
+    def fixed(self) -> float | None:
+        """The time, where the server's clock is replaced."""
+        return None if self.time is None else self.time.now()
+
+    def take_time(self, now: float) -> float:
+        """Store the server's time, and return the time to use: it, or the replaced clock's."""
+        if self.time is not None:
+            return self.time.now()
+        self._ahead = now - _steady()
+        return now
+
+    def estimate(self) -> float:
+        """Return an estimate of the server's time, without asking the server."""
+        if self.time is not None:
+            return self.time.now()
+        return time.time() if self._ahead is None else _steady() + self._ahead
+
+
+def end(connection: Connection) -> None:
+    """Roll back the open transaction, if any. Close the connection if that fails."""
+    try:
+        if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()
+
+
+def _steady() -> float:
+    """Return seconds of a clock that nobody can set and that counts suspended time."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+_PASSING = frozenset(
+    {
+        *("40001", "40P01", "55P03", "25P03"),  # Other transactions were in the way.
+        *("57P01", "57P02", "57P03", "53300"),  # The server stops, starts, or has no connection left.
+        *("57P05", "25P04"),  # The server has ended a connection that was idle, or a transaction that took too long.
+        "23503",  # A text was deleted between its insertion by somebody else and its use here.
+    }
+)
+_UNKNOWN_AFTER_COMMIT = ("08", "57")
+_LOST = ("08", "57", "53300")
+
+
+def is_passing(error: psycopg.Error) -> bool:
+    """Tell whether the transaction may succeed if it is retried."""
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError)
+    return error.sqlstate in _PASSING or error.sqlstate.startswith("08")
+
+
+def leaves_unknown(error: psycopg.Error) -> bool:
+    """Tell whether a COMMIT that met this error may have been made."""
+    return error.sqlstate is None or error.sqlstate.startswith(_UNKNOWN_AFTER_COMMIT)
+
+
+def explain(address: DatabaseAddress, error: Exception) -> Exception:
+    """Return the runtime's error for an error of Postgres; any other error unchanged."""
+    if not isinstance(error, psycopg.Error):
+        return error
+    place, cause = address.place, address.message_line(str(error)) or type(error).__name__
+    match error:
+        case errors.DiskFull() | errors.OutOfMemory():
+            return StorageFull(place)
+        case errors.LockNotAvailable() | errors.DeadlockDetected() | errors.SerializationFailure():
+            return JournalBusy(place)
+        case errors.InsufficientPrivilege():
+            hint = "use a role with the rights for it: replan home upgrade --help"
+            return JournalUnreadable(place, cause, hint)
+        case errors.ReadOnlySqlTransaction():
+            return JournalUnreadable(place, "this server is read-only", "connect to the primary server")
+        case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
+            return JournalDamaged(place, f"the tables are not the ones that a journal has: {cause}")
+        case errors.DataCorrupted() | errors.IndexCorrupted():
+            return JournalDamaged(place, cause)
+        case _ if error.sqlstate is None or error.sqlstate.startswith(_LOST):
+            return JournalUnreachable(place, cause)
+        case _:
+            return JournalError(f"{place}: {cause}")
+
+
+@dataclass(slots=True)
+class StatementResult:
+    """The result of a statement of a batch; complete after `StatementBatch.run`."""
+
+    rows: list[Any] = field(default_factory=list)
+    count: int = 0
+    """The number of rows that it returned or changed."""
+
+
+class StatementBatch:
+    """Collects statements, and runs them in order; the first that fails ends it."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._cursor = psycopg.ClientCursor[Any](connection)
+        self._statements: list[str] = []
+        self._answers: list[StatementResult] = []
+
+    def add(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> StatementResult:
+        """Add a statement, and return its future result. Raises `psycopg.Error` for a value without a type."""
+        self._statements.append(self._cursor.mogrify(statement, values) if values else statement)
+        answer = StatementResult()
+        self._answers.append(answer)
+        return answer
+
+    def add_for(
+        self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any
+    ) -> StatementResult:
+        """Add a statement that names the rows as `{rows}`, with further values. Without rows, add nothing."""
+        listed = list(rows)
+        if not listed:
+            return StatementResult()
+        columns = [array(kind, column) for kind, column in zip(types, zip(*listed, strict=True), strict=True)]
+        arrays = ", ".join(f"%s::{kind}[]" for kind in types)
+        return self.add(statement.format(rows=f"unnest({arrays})"), [*columns, *more])
+
+    def run(self) -> None:
+        """Send the statements, and take all answers. Raises `psycopg.Error`."""
+        cursor = self._cursor
+        cursor.execute("; ".join(self._statements))
+        for answer in self._answers:
+            answer.count = cursor.rowcount
+            answer.rows = cursor.fetchall() if cursor.description is not None else []
+            cursor.nextset()
+
+
+def array(kind: str, values: Sequence[Any]) -> object:
+    """Return an array value of a type, as the server's text form if that needs no quoting, else as a list.
+
+    psycopg looks at each element for what it has to quote, which takes a third of the writer's time. Numbers, truth
+    values and bytes in hex need no quoting.
+    """
+    match kind:
+        case "bigint" | "integer":
+            texts = ["NULL" if value is None else str(int(value)) for value in values]
+        case "float8":
+            texts = ["NULL" if value is None else repr(float(value)) for value in values]
+        case "boolean":
+            texts = ["NULL" if value is None else "tf"[not value] for value in values]
+        case "bytea":
+            texts = ["NULL" if value is None else f'"\\\\x{value.hex()}"' for value in values]
+        case _:
+            return list(values)
+    return f"{{{','.join(texts)}}}"

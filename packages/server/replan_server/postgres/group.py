@@ -1,0 +1,165 @@
+"""The group of jobs that one transaction commits: their requests, and their changes in memory.
+
+A job says beforehand what it is about (`runtime.journal.rules.RunOperation`), so that the transaction locks and reads
+it for the whole group in a few statements. Then each job decides on the locked rows, in turn and in memory: it changes
+the group, or raises and changes nothing. At the end all changes are written at once.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import RunExists, RunNotFound
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal import rules
+from runtime.journal.chain import Stored
+from runtime.journal.head import RunHead
+from runtime.journal.port import InboxItem
+from replan_server.postgres.connecting import Cursor
+from runtime.journal.rules import Change, Locked, RunOperation
+
+T = TypeVar("T")
+
+TenantDay = tuple[str, int]
+"""The key of a total of spending: a tenant, or `HOME` for all runs, and a UTC day."""
+
+
+class Alone(NamedTuple, Generic[T]):
+    """A job that has a transaction of its own."""
+
+    run: Callable[[Cursor, float], T]
+    """Reads and writes; gets the time."""
+
+
+Request = RunOperation[Any] | Alone[Any]
+"""What a writer takes."""
+
+
+def size_of(work: Request) -> int:
+    """Return the bytes of a job's events and texts."""
+    entries = work.entries if isinstance(work, RunOperation) else ()
+    return sum(len(entry.body) + sum(map(len, entry.texts.values())) for entry in entries)
+
+
+def writes_early(work: RunOperation[Any]) -> bool:
+    """Tell whether a part of a job is written before it decides."""
+    return work.new is not None or any(entry.texts for entry in work.entries)
+
+
+@dataclass
+class Group:
+    """The locked rows of a transaction, and the changes of its jobs so far."""
+
+    now: float
+    """The time, by the server's clock, after all locks were taken."""
+    budget: HomeBudget
+    """The daily budget."""
+    totals: dict[TenantDay, Amount] | None = None
+    """The totals of the days if they are locked; else the limits are checked when the totals are written."""
+    runs: dict[str, RunHead] = field(default_factory=dict)
+    """The locked runs."""
+    admitted: dict[str, RunHead] = field(default_factory=dict)
+    """The new runs that no job has taken yet."""
+    messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
+    """The posted messages that jobs ask about, by the run's number and the key."""
+    fresh: dict[tuple[int, int], bool] = field(default_factory=dict)
+    """The posted messages that jobs are to consume, and whether no record has consumed them."""
+    changed: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """The epoch and the last place that each changed run had when it was locked, by its number."""
+    records: list[tuple[int, Stored, bool]] = field(default_factory=list)
+    """New records with their runs' numbers, and whether they end an append."""
+    named: set[tuple[bytes, int]] = field(default_factory=set)
+    """The texts that runs name now."""
+    asked: dict[int, bytes] = field(default_factory=dict)
+    """The open questions of runs with new summaries, by number; empty for none."""
+    posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
+    """New messages with their runs' numbers and ids."""
+    booked: dict[TenantDay, Amount] = field(default_factory=dict)
+    """The amounts that this group adds to each tenant's total of a day."""
+    raised: dict[TenantDay, Amount] = field(default_factory=dict)
+    """The part of `booked` that increases a total."""
+    limited: dict[TenantDay, Amount] = field(default_factory=dict)
+    """The part of `raised` that counts against the limits."""
+    wakes: bool = False
+    """Whether hosts should look at the journal."""
+
+    def carry_out(self, work: RunOperation[T]) -> T:
+        """Let a job decide, and change the group; raise the reason before anything has changed."""
+        if work.new is None:
+            before = self.runs.get(work.run)
+            if before is None:
+                raise RunNotFound(work.run)
+        else:
+            before = self.admitted.get(work.run)
+            if before is None:
+                raise RunExists(work.run)
+        message = None if work.key is None else self.messages.get((before.id, work.key))
+        fresh = {
+            consume: self.fresh[before.id, consume] for consume in work.consumes if (before.id, consume) in self.fresh
+        }
+        change = work.decide(Locked(before, self.now, message, fresh))
+        if change.head is not None:
+            self._book_amount(change, change.head)
+            self._put(before, change.head)
+            self._add(change, change.head, work)
+        return change.result
+
+    def _put(self, before: RunHead, head: RunHead) -> None:
+        """Change a run's row."""
+        self.admitted.pop(head.run, None)
+        self.changed.setdefault(head.id, (before.epoch, before.tip.seq))
+        self.runs[head.run] = head
+        self.wakes |= head.owner is None and (head.summary.due is not None or head.unread)
+
+    def _add(self, change: Change[Any], head: RunHead, work: RunOperation[Any]) -> None:
+        """Add a job's new records, messages and texts of a run."""
+        self.records += [(head.id, stored, stored is change.records[-1]) for stored in change.records]
+        self.named |= {(digest, head.id) for digest in work.texts}
+        self.fresh.update(((head.id, consume), False) for consume in work.consumes)
+        if change.asks is not None:
+            self.asked[head.id] = change.asks
+            self.wakes |= head.summary.status == "finished"
+        if change.posted is not None and work.key is not None:
+            self.messages[head.id, work.key] = change.posted
+            self.posted.append((head.id, head.run, change.posted))
+            self.wakes = True
+
+    def _book_amount(self, change: Change[Any], head: RunHead) -> None:
+        booking = change.booking
+        if booking is None:
+            return
+        amount = booking.change
+        keys = {(tenant, booking.day): budget for tenant, budget in self.budget.of(head.placement.tenant).items()}
+        if self.totals is not None:
+            totals = {key: self.totals.get(key, ZERO) + amount for key in keys}
+            for key, budget in keys.items():
+                rules.check_total(budget, totals[key], booking, self.now)
+            self.totals |= totals
+        raised = Amount(calls=max(0, amount.calls), micro_usd=max(0, amount.micro_usd))
+        for key in keys:
+            self.raised[key] = self.raised.get(key, ZERO) + raised
+            if not booking.overdraw:
+                self.limited[key] = self.limited.get(key, ZERO) + raised
+            self.booked[key] = self.booked.get(key, ZERO) + amount
+
+
+@dataclass
+class GroupResults:
+    """The results of a group's jobs before it is committed."""
+
+    results: dict[int, Any] = field(default_factory=dict)
+    """The results by the job's place."""
+    errors: dict[int, Exception] = field(default_factory=dict)
+    """The reasons of those that changed nothing."""
+
+
+def decide(group: Group, works: Mapping[int, RunOperation[Any]]) -> GroupResults:
+    """Let every job decide, in order."""
+    decided = GroupResults()
+    for place, work in works.items():
+        try:
+            decided.results[place] = group.carry_out(work)
+        except Exception as error:  # noqa: BLE001 -- the caller of the job raises it
+            decided.errors[place] = error
+    return decided

@@ -1,0 +1,188 @@
+"""The arguments of MCP tools, and the objects that only these tools return. Unknown keys are refused."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from actors.planning.prepare import PROBLEM_BYTES_MAX
+from actors.run.inbox import MESSAGE_MAX
+from actors.run.open_question import OpenQuestion
+from actors.values.answers import ANSWER_MAX
+from actors.values.given import ATTACHMENT_BYTES_MAX
+from replan.runs.orders import DEFAULT, UPLOADS_MAX
+from replan_server.service.bodies import ChangedLimits, Got, Name, SentBody, StartFork
+from replan.setup.limit_fields import with_limits
+
+WAIT_SECONDS_MAX = 50.0
+"""The largest number of seconds that one `wait` may take. Clients give up a call after a minute."""
+
+RunId = Annotated[str, Field(min_length=1, max_length=64, description="The id of a run.")]
+QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The id of a question, as RUN/QUESTION.")]
+
+
+class Arguments(SentBody):
+    """The arguments of a tool. Unlike in HTTP, a number may be a text, because language models write them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+@with_limits()
+class Ordered(SentBody):
+    """The common arguments of tools that start a run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    model: Name = DEFAULT
+    """The name of a model; the resource replan://offer lists them."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key returns the run that the first one has started."""
+
+
+class TextFile(Arguments):
+    """A text file to plan with."""
+
+    name: Annotated[str, Field(max_length=120)]
+    """Its name, without a path."""
+    text: Annotated[str, Field(max_length=2 * ATTACHMENT_BYTES_MAX)]
+    """Its content."""
+
+
+class PlanArguments(Ordered):
+    """A problem to plan for."""
+
+    problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
+    """The problem, as plain text."""
+    workflow: Name = "search"
+    """The name of a workflow; the resource replan://offer lists them."""
+    strict: bool = False
+    """Whether a plan is rejected that leaves a demand of the problem in no step."""
+    attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
+    """Text files to plan with."""
+
+    @property
+    def uploads(self) -> tuple[tuple[str, bytes], ...]:
+        """The names and bytes of the attached files."""
+        return tuple([(attachment.name, attachment.text.encode("utf-8", "replace")) for attachment in self.attachments])
+
+
+class Execute(Ordered):
+    """A plan to execute."""
+
+    id: RunId
+    """The id of the planning run that has made the plan."""
+    tools: Name
+    """The name of a tool set; the resource replan://offer lists them."""
+
+    @property
+    def plan_of(self) -> str:
+        """The id of the planning run, under the name that the body of HTTP has for it."""
+        return self.id
+
+
+class RunArguments(Arguments):
+    """A run."""
+
+    id: RunId
+    """The id of the run."""
+
+
+class Wait(RunArguments):
+    """A run to wait for."""
+
+    seconds: Annotated[float, Field(ge=0, le=WAIT_SECONDS_MAX)] = WAIT_SECONDS_MAX
+    """How long to wait at most."""
+
+
+class MaybeRun(Arguments):
+    """A run, or all runs."""
+
+    id: RunId | None = None
+    """The id of the run; without one, the questions of all runs are listed."""
+
+
+class AnswerArguments(Arguments):
+    """An answer to a question, or a decline."""
+
+    question: QuestionId
+    """The id of the question, as RUN/QUESTION."""
+    answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
+    """The answer, as the question's answer_schema wants it, as text."""
+    decline: bool = False
+    """Whether there will be no answer, in place of one; the question's `otherwise` says what happens then."""
+
+
+class Tell(RunArguments):
+    """A message to a run."""
+
+    text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
+    """The message."""
+    kind: Literal["note", "requirement"] = "note"
+    """A note is shown to later prompts; for a requirement the run goes back. In an acquisition, a note FIELD=VALUE
+    corrects a value, also after its end."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key posts nothing more."""
+
+
+class ChangeLimits(ChangedLimits):
+    """The limits of a run that are to change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    id: RunId
+    """The id of the run."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key posts nothing more."""
+
+
+class ForkRun(StartFork):
+    """A run to start from the middle of another one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    id: RunId
+    """The id of the other run."""
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A repeated call with the same key starts nothing more."""
+
+
+class CheckPlan(Arguments):
+    """A plan to check."""
+
+    plan: Mapping[str, Any]
+    """The plan, a JSON object with initial_state, goal_state and steps."""
+    level: Literal["minimal", "medium", "expansive"] = "medium"
+    """How much is proved."""
+    assurance: Literal["strong", "strong_cyclic", "weak"] = "strong_cyclic"
+    """What `expansive` demands of the traces that do not escalate."""
+    r_max: Annotated[int, Field(ge=1, le=10**6)] = 100
+    """The largest total_retry_budget of the plan."""
+
+
+class StateReport(Got):
+    """The present state of a run."""
+
+    run_id: str
+    kind: str
+    status: Literal["running", "waiting", "parked", "finished", "moved"]
+    outcome: str
+    why: str
+    title: str
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    driven: bool
+    next: str
+    questions: list[OpenQuestion]
+
+
+class PlanReport(Got):
+    """The verdict on a plan, as `replan check --json` prints it."""
+
+    level: str
+    valid: bool
+    assurance: str | None
+    escalations: list[str]
+    undoes: list[str] = Field(default_factory=list)
+    irreversible: list[str] = Field(default_factory=list)
+    findings: list[dict[str, Any]]

@@ -1,0 +1,451 @@
+"""What programs can do to the runs of a home: one table, from which the HTTP API and the MCP tools are made.
+
+An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. If `function` is None, only one
+interface has the operation, such as a stream of records, and implements it by a function of its own.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any
+
+from pydantic import BaseModel, create_model
+
+from replan.runs.faces import Faces, installed_faces
+from replan_server.service import arguments, bodies, read_operations, write_operations
+from replan_server.service.ag_ui_input import AgUiInput
+from replan_server.service.read_operations import FIELDS, PAGE_MAX, QueryField
+from replan_server.service.requests import ProgramRequest
+from replan_server.service.store import Scope
+
+Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
+"""A function that carries out a checked request and returns the answer as plain data."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HttpAddress:
+    """The address of an operation in the HTTP API."""
+
+    method: str
+    """`GET` or `POST`."""
+    path: str
+    """The path, with the names of its variable parts in braces."""
+    body: type[BaseModel] | None = None
+    """The model of the body that is sent; None for no body."""
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values that a variable part of the path can have, by its name. A part that is not listed may be any text."""
+    query: Mapping[str, QueryField] = field(default_factory=dict)
+    """The parts of the query, by their names."""
+    needs_key: bool = True
+    """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is known."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class McpOperation:
+    """The MCP tool of an operation."""
+
+    name: str
+    title: str
+    description: str
+    """What the tool does, for the language model that chooses it."""
+    takes: type[BaseModel]
+    """The model of its arguments."""
+    destroys: bool = False
+    """Whether a call may end something for good, or act outside of Replan."""
+    idempotent: bool = True
+    """Whether a second call with the same arguments changes nothing more."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Operation:
+    """An operation that programs can call."""
+
+    name: str
+    """Its name, which is its `operationId` in the description of the HTTP API."""
+    scope: Scope
+    """The scope that a token must have."""
+    summary: str
+    gives: type[BaseModel] | tuple[str, ...]
+    """The model of the answer; for a document, its media types."""
+    function: Function | None = None
+    """The function for both HTTP and MCP; None if only one of them has the operation, with its own function."""
+    http: HttpAddress | None = None
+    """Its address in the HTTP API; None if it is only an MCP tool."""
+    mcp: McpOperation | None = None
+    """Its MCP tool; None if it has only an HTTP address."""
+    writes: bool = True
+    """Whether it changes something."""
+    executes: bool = False
+    """Whether it needs a server that allows executions."""
+
+
+RUN = "/api/runs/{run}"
+PAGE = QueryField(
+    meaning="The number of the page, from 0.", schema={"type": "integer", "minimum": 0, "maximum": PAGE_MAX}
+)
+AFTER = QueryField(
+    meaning="The number of the record after which to begin; 0 for the first.",
+    schema={"type": "integer", "minimum": 0, "maximum": 10**12 - 1},
+)
+
+_OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        name="list_runs",
+        scope="read",
+        summary="List runs, the newest first.",
+        gives=bodies.RunPage,
+        http=HttpAddress(
+            method="GET",
+            path="/api/runs",
+            query={**FIELDS, "page": PAGE},
+        ),
+        writes=False,
+    ),
+    Operation(
+        name="start_run",
+        scope="control",
+        summary="Start a run.",
+        gives=bodies.StartedBody,
+        function=write_operations.start_run,
+        http=HttpAddress(method="POST", path="/api/runs", body=bodies.StartRun),
+        mcp=McpOperation(
+            name="plan",
+            title="Plan",
+            description="Start a run that writes a proved plan for a problem; returns its id at once. Then call "
+            "`wait`. Reading replan://offer lists the workflows, the models and the ceilings of limits.",
+            takes=arguments.PlanArguments,
+            idempotent=False,
+        ),
+    ),
+    Operation(
+        name="start_execution",
+        scope="control",
+        summary="Execute a proved plan, where the server was started with `--allow-execute`.",
+        gives=bodies.StartedBody,
+        function=write_operations.start_execution,
+        http=HttpAddress(method="POST", path="/api/executions", body=bodies.StartExecution),
+        mcp=McpOperation(
+            name="execute",
+            title="Execute a plan",
+            description="Start a run that executes the proved plan of a planning run with a tool set of the server's "
+            "settings; a person approves risky steps elsewhere. Returns its id at once. Then `wait`.",
+            takes=arguments.Execute,
+            destroys=True,
+            idempotent=False,
+        ),
+        executes=True,
+    ),
+    Operation(
+        name="read_run",
+        scope="read",
+        summary="Read the result of a run.",
+        gives=bodies.ResultBody,
+        function=read_operations.result,
+        http=HttpAddress(method="GET", path=RUN),
+        mcp=McpOperation(
+            name="result",
+            title="Result",
+            description="The result of a run, such as the plan of a planning run or the steps of an execution.",
+            takes=arguments.RunArguments,
+        ),
+        writes=False,
+    ),
+    Operation(
+        name="status",
+        scope="read",
+        summary="Read what a run is doing now.",
+        gives=arguments.StateReport,
+        function=read_operations.status,
+        mcp=McpOperation(
+            name="status",
+            title="Status",
+            description="What a run is doing now, and what to do next.",
+            takes=arguments.RunArguments,
+        ),
+        writes=False,
+    ),
+    Operation(
+        name="wait",
+        scope="read",
+        summary="Wait until a run rests.",
+        gives=arguments.StateReport,
+        mcp=McpOperation(
+            name="wait",
+            title="Wait for a run",
+            description="Wait until a run has finished, asks a question, or stops, at most 50 seconds; then call it "
+            "again. Questions are shown to your user as forms where your client can do that.",
+            takes=arguments.Wait,
+        ),
+    ),
+    Operation(
+        name="read_tree",
+        scope="read",
+        summary="Read the search of a run.",
+        gives=bodies.TreeBody,
+        function=read_operations.tree,
+        http=HttpAddress(method="GET", path=f"{RUN}/tree"),
+        writes=False,
+    ),
+    Operation(
+        name="read_records",
+        scope="read",
+        summary="Read records.",
+        gives=bodies.RecordPage,
+        http=HttpAddress(method="GET", path=f"{RUN}/records", query={"after": AFTER}),
+        writes=False,
+    ),
+    Operation(
+        name="stream_records",
+        scope="read",
+        summary="Follow the records as server-sent events; `Last-Event-ID` continues an earlier stream.",
+        gives=("text/event-stream",),
+        http=HttpAddress(method="GET", path=f"{RUN}/stream", query={"after": AFTER}),
+        writes=False,
+    ),
+    Operation(
+        name="ag_ui",
+        scope="control",
+        summary="Start a run or go on with it, and follow it as AG-UI 1.0 (`RunAgentInput`).",
+        gives=("text/event-stream",),
+        http=HttpAddress(method="POST", path="/api/ag-ui", body=AgUiInput, needs_key=False),
+    ),
+    Operation(
+        name="read_budget",
+        scope="read",
+        summary="Read what is used of each limit.",
+        gives=bodies.Budget,
+        function=read_operations.budget,
+        http=HttpAddress(method="GET", path=f"{RUN}/budget"),
+        writes=False,
+    ),
+    Operation(
+        name="read_attempt",
+        scope="read",
+        summary="Read the prompt and the replies of an attempt, such as g_plan/v1.a1.",
+        gives=bodies.AttemptBody,
+        http=HttpAddress(method="GET", path=f"{RUN}/attempts/{{node}}"),
+        writes=False,
+    ),
+    Operation(
+        name="export",
+        scope="read",
+        summary="Read the plan, or the report of a run of another kind, in a format for other programs.",
+        gives=(
+            "application/json",
+            "text/markdown",
+            "text/plain",
+            "text/csv",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        ),
+        http=HttpAddress(
+            method="GET",
+            path=f"{RUN}/export/{{form}}",
+            choices={"form": ("json", "markdown", "github-checklist", "mermaid", "csv", "xlsx")},
+        ),
+        writes=False,
+    ),
+    Operation(
+        name="list_questions_of_run",
+        scope="read",
+        summary="List the open questions of a run.",
+        gives=bodies.Questions,
+        function=read_operations.questions,
+        http=HttpAddress(method="GET", path=f"{RUN}/questions"),
+        writes=False,
+    ),
+    Operation(
+        name="list_questions",
+        scope="read",
+        summary="List the open questions.",
+        gives=bodies.Questions,
+        function=read_operations.questions,
+        http=HttpAddress(method="GET", path="/api/questions"),
+        mcp=McpOperation(
+            name="questions",
+            title="Open questions",
+            description="The open questions of a run, or of all runs. Those with people_only are answered by a person "
+            "elsewhere.",
+            takes=arguments.MaybeRun,
+        ),
+        writes=False,
+    ),
+    Operation(
+        name="answer",
+        scope="answer",
+        summary="Answer or decline a question. Those with `people_only` are answered by a person elsewhere.",
+        gives=bodies.Receipt,
+        function=write_operations.answer,
+        http=HttpAddress(method="POST", path="/api/questions/{run}/{name}", body=bodies.AnswerBody),
+        mcp=McpOperation(
+            name="answer",
+            title="Answer a question",
+            description="Answer a question with what your user says, or decline it. The first answer counts.",
+            takes=arguments.AnswerArguments,
+        ),
+    ),
+    Operation(
+        name="tell",
+        scope="answer",
+        summary="Tell a run something.",
+        gives=bodies.Receipt,
+        function=write_operations.tell,
+        http=HttpAddress(method="POST", path=f"{RUN}/messages", body=bodies.MessageBody),
+        mcp=McpOperation(
+            name="tell",
+            title="Tell a run something",
+            description="Send a run a note, or a requirement for which it goes back.",
+            takes=arguments.Tell,
+            idempotent=False,
+        ),
+    ),
+    Operation(
+        name="change_limits",
+        scope="control",
+        summary="Change the limits.",
+        gives=bodies.Receipt,
+        function=write_operations.change_limits,
+        http=HttpAddress(method="POST", path=f"{RUN}/limits", body=bodies.ChangedLimits),
+        mcp=McpOperation(
+            name="limits",
+            title="Change the limits",
+            description="Change the limits of a run, as far as the ceilings allow; one that had ended because of them "
+            "goes on. Then call `wait`.",
+            takes=arguments.ChangeLimits,
+            idempotent=False,
+        ),
+    ),
+    Operation(
+        name="fork",
+        scope="control",
+        summary="Start a run from the middle of another one, which is only read.",
+        gives=bodies.StartedBody,
+        function=write_operations.fork,
+        http=HttpAddress(method="POST", path=f"{RUN}/fork", body=bodies.StartFork),
+        mcp=McpOperation(
+            name="fork",
+            title="Fork a run",
+            description="Start a new run with the first records of another one, which is only read, and then with "
+            "another workflow, policy or model, other limits or `given` values. Returns its id at once. Then `wait`.",
+            takes=arguments.ForkRun,
+            idempotent=False,
+        ),
+    ),
+    Operation(
+        name="resume",
+        scope="control",
+        summary="Go on with a run that is parked, or that has ended and may go on.",
+        gives=bodies.Receipt,
+        function=write_operations.resume,
+        http=HttpAddress(method="POST", path=f"{RUN}/resume", body=bodies.Nothing),
+        mcp=McpOperation(
+            name="resume",
+            title="Go on with a run",
+            description="Go on with a run that is parked, or that has ended and may go on. Then call `wait`.",
+            takes=arguments.RunArguments,
+        ),
+    ),
+    Operation(
+        name="undo",
+        scope="control",
+        summary="Undo what an execution did, the last call first, where the server was started with `--allow-execute`.",
+        gives=bodies.Receipt,
+        function=write_operations.undo,
+        http=HttpAddress(method="POST", path=f"{RUN}/undo", body=bodies.Nothing),
+        mcp=McpOperation(
+            name="undo",
+            title="Undo an execution",
+            description="Undo what an execution did, the last call first, also after its end. Then call `wait`.",
+            takes=arguments.RunArguments,
+            destroys=True,
+            idempotent=False,
+        ),
+        executes=True,
+    ),
+    Operation(
+        name="cancel",
+        scope="control",
+        summary="Cancel a run.",
+        gives=bodies.Cancelled,
+        function=write_operations.cancel,
+        http=HttpAddress(method="POST", path=f"{RUN}/cancel", body=bodies.Nothing),
+        mcp=McpOperation(
+            name="cancel",
+            title="Cancel a run",
+            description="End a run for good.",
+            takes=arguments.RunArguments,
+            destroys=True,
+        ),
+    ),
+    Operation(
+        name="read_offer",
+        scope="read",
+        summary="Read the names and ceilings of clients.",
+        gives=bodies.OfferBody,
+        function=read_operations.offer,
+        http=HttpAddress(method="GET", path="/api/offer"),
+        writes=False,
+    ),
+    Operation(
+        name="check_plan",
+        scope="read",
+        summary="Check a plan with the guards.",
+        gives=arguments.PlanReport,
+        function=read_operations.check_plan,
+        mcp=McpOperation(
+            name="check_plan",
+            title="Check a plan",
+            description="Check a plan with the guards; no model is called, and nothing is stored.",
+            takes=arguments.CheckPlan,
+        ),
+        writes=False,
+    ),
+)
+"""The operations that need no plug-in."""
+
+
+def operations() -> Sequence[Operation]:
+    """Return all operations: those of the table, and for each installed kind with faces the one that starts a run."""
+    return _operations_with(*installed_faces())
+
+
+@cache
+def _operations_with(*kinds: Faces) -> Sequence[Operation]:
+    gives = bodies.result_body(*(faces.result for faces in kinds if faces.result is not None))
+    table = [replace(item, gives=gives) if item.gives is bodies.ResultBody else item for item in _OPERATIONS]
+    return (*table, *map(_start_of_kind, kinds))
+
+
+def result_model() -> type[BaseModel]:
+    """Return the model of the result of a run, with the keys of all installed kinds."""
+    [model] = [item.gives for item in operations() if item.name == "read_run"]
+    assert isinstance(model, type)
+    return model
+
+
+def _start_of_kind(faces: Faces) -> Operation:
+    """Return the operation that starts a run of an installed kind, with models made from the kind's order."""
+    name = "".join(map(str.capitalize, faces.kind.replace("-", "_").split("_")))
+    return Operation(
+        name=f"start_{faces.kind}",
+        scope="control",
+        summary=faces.summary,
+        gives=bodies.StartedBody,
+        function=partial(write_operations.start_of_kind, faces),
+        http=HttpAddress(
+            method="POST", path=f"/api/{faces.plural}", body=_extend(faces, f"Start{name}", bodies.StartOfKind)
+        ),
+        mcp=McpOperation(
+            name=faces.tool,
+            title=faces.title,
+            description=f"{faces.summary} Returns its id at once. Then `wait`.",
+            takes=_extend(faces, name, arguments.Ordered),
+            idempotent=False,
+        ),
+    )
+
+
+def _extend(faces: Faces, name: str, base: type[BaseModel]) -> type[BaseModel]:
+    """Return the model of a kind's order with the fields of another model, whose strictness it takes on."""
+    return create_model(
+        name, __base__=(faces.order, base), __module__=__name__, __doc__=faces.order.__doc__, __config__=None
+    )

@@ -1,0 +1,223 @@
+"""The state that all interfaces of a server share: the runs of a home, the clients, and their choices.
+
+A request can resume a run that hosts do not resume by themselves, and can wait until nothing happens to a run any more.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import trio
+
+from replan.runs.cached import CachedReader
+from replan.runs.engine import Engine
+from replan.runs.families import ShownRun, read_shown
+from replan.runs.hosting import host
+from replan.runs.orders import Offer
+from replan_server.service.access import Principal, of_token
+from replan_server.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent, RequestRefused
+from replan_server.service.live import Hub
+from replan_server.service.store import Scope, Start, Starts, Store, WebState
+from replan.setup.settings import UserConfig
+from runtime.core.errors import Held, JournalError, ReplanError
+from runtime.drive.options import DriveOptions, Stop
+from runtime.host.notices import OutsideTrouble, Report
+
+WAITING_MAX = 100
+"""The largest number of runs that may wait to be resumed."""
+
+
+async def resume_requested(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
+    """Drive each run whose id is received, until it rests. At a stop, park all of them."""
+    driven_runs: set[str] = set()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_close_at, stop, runs)
+        async with runs:
+            try:
+                async for run in runs:
+                    if run not in driven_runs:
+                        nursery.start_soon(_drive, engine, run, stop, report, driven_runs)
+            except trio.ClosedResourceError:
+                pass  # The stop was requested.
+
+
+async def _drive(engine: Engine, run: str, stop: Stop, report: Report, driven: set[str]) -> None:
+    driven.add(run)
+    try:
+        await engine.resume(run, DriveOptions(stop, notice=partial(_note, report, run)))
+    except Held:
+        pass  # Another process goes on with it already.
+    except ReplanError as error:
+        report(OutsideTrouble(run, str(error)))
+    except Exception as error:  # noqa: BLE001 -- a bug ends its own run, and no other
+        report(OutsideTrouble(run, f"{type(error).__name__}: {error}"))
+    finally:
+        driven.discard(run)
+
+
+def _note(report: Report, run: str, text: Any) -> None:
+    report(OutsideTrouble(run, str(text)))
+
+
+async def _close_at(stop: Stop, runs: trio.MemoryReceiveChannel[str]) -> None:
+    await stop.requested.wait()
+    runs.close()
+
+
+T = TypeVar("T")
+
+LATE_SECONDS = 1.0
+"""How long the answer to a failed sign-in is delayed after too many failures, in seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """One server over one home."""
+
+    engine: Engine
+    """Posts messages and starts runs."""
+    reader: CachedReader
+    """Reads runs."""
+    offer: Offer
+    """The choices of clients."""
+    store: Store
+    """The store of tokens, sign-ins and starts."""
+    hub: Hub
+    """Wakes those who wait for a change of a run."""
+    now: Callable[[], float]
+    """The wall clock, in UTC seconds since 1970."""
+    allow_execute: bool = False
+    """Whether clients may execute plans with the tool sets of the settings."""
+    waiting: trio.MemorySendChannel[str] | None = None
+    """Where the ids of the runs to resume are sent; None if this server drives no runs."""
+    starting: trio.Lock = field(default_factory=trio.Lock)
+    """Held while a run is started for a client."""
+    repeating: trio.Lock = field(default_factory=trio.Lock)
+    """Held while a request that may be a repetition starts a run."""
+    stop: trio.Event = field(default_factory=trio.Event)
+    """Set when the server stops. Then streams and waits end."""
+    failures: Recent = field(default_factory=lambda: Recent(FAILURES_MAX, trio.current_time))
+    """Counts failed tries to sign in."""
+    writes: Recent = field(default_factory=lambda: Recent(WRITES_MAX, trio.current_time))
+    """Counts the writes of each client."""
+
+    async def starts_of(self, who: Principal) -> tuple[Start, ...]:
+        """Return the runs that a client has started, the oldest first. Raises `UsageProblem` for a damaged file."""
+        return await trio.to_thread.run_sync(Starts(self.store.folder).of_client, who.client)
+
+    async def add_start(self, who: Principal, start: Start) -> None:
+        """Store a start durably. Raises `UsageProblem` for a damaged file."""
+        await trio.to_thread.run_sync(Starts(self.store.folder).add, who.client, start)
+
+    async def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
+        """Change the store (`Store.change`) in a thread, because another process may hold the lock."""
+        return await trio.to_thread.run_sync(partial(self.store.change, work))
+
+    def go_on(self, run: str) -> bool:
+        """Ask this server to resume a run that hosts do not resume themselves. Return False if it drives no runs."""
+        if self.waiting is None:
+            return False
+        with suppress(trio.WouldBlock):  # `WAITING_MAX` runs wait already; the person may ask again.
+            self.waiting.send_nowait(run)
+        return True
+
+    async def bearer(self, authorization: str, scope: Scope) -> Principal:
+        """Return the owner of the token in a header `Authorization`.
+
+        Raises `RequestRefused` if there is no valid token, or if its scope is too small.
+        """
+        scheme, _, token = authorization.partition(" ")
+        who = of_token(self.store.read(), token.strip()) if scheme.lower() == "bearer" else None
+        if who is None:
+            await self.count_failure()
+            wrong = "this token is not one of this server, or was revoked (`replan token list` lists the valid ones)"
+            none = "a bearer token is needed (`replan token add NAME` makes one)"
+            raise RequestRefused(wrong if scheme.lower() == "bearer" and token.strip() else none, "unauthorized")
+        KEEP_CONNECTION.get()()
+        self.check_scope(who, scope)
+        return who
+
+    def has_token(self, who: Principal) -> bool:
+        """Tell whether the token of a program is still valid. An open stream ends when it is not."""
+        return who.token in {token.digest for token in self.store.read().tokens.values()}
+
+    def check_scope(self, who: Principal, scope: Scope) -> None:
+        """Raise `RequestRefused` if a client does not have a scope."""
+        if not who.may(scope):
+            raise RequestRefused(f"this needs the scope {scope}, and {who.client} has {who.scope}", "forbidden")
+
+    def check_execute(self) -> None:
+        """Raise `RequestRefused` if clients may not execute plans."""
+        if not self.allow_execute:
+            raise RequestRefused("this server executes no plans: it was started without --allow-execute", "forbidden")
+
+    async def count_failure(self) -> None:
+        """Count a failed try to sign in. After too many in the last minute, wait and raise `RequestRefused`."""
+        if not self.failures.add("all"):
+            await trio.sleep(LATE_SECONDS)
+            raise RequestRefused("too many wrong tokens; try again in a minute", "too_many", retry_after=60)
+
+    def count_write(self, who: Principal) -> None:
+        """Count a write. Raises `RequestRefused` if there were too many in the last minute."""
+        if not self.writes.add(who.client):
+            raise RequestRefused(f"more than {WRITES_MAX} writes in a minute", "too_many", retry_after=60)
+
+
+async def drive_runs(
+    engine: Engine, config: UserConfig, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
+) -> None:
+    """Drive the runs of a home, and the runs that clients resume, until a stop is requested.
+
+    Raises the errors of `host`.
+    """
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(resume_requested, engine, runs, stop=stop, report=report))
+        nursery.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
+
+
+OnChange = Callable[[ShownRun], Awaitable[None]]
+"""Called with the run when it has changed, and from time to time while it has not."""
+
+
+def is_at_rest(service: Service, shown: ShownRun) -> bool:
+    """Tell whether a run rests: nothing happens to it until a person or a program does something."""
+    common = shown.common
+    match shown.status:
+        case "finished" if common is not None and common.reopening:  # A message lets it go on: it is driven next.
+            return service.waiting is None and not shown.hosted
+        case "finished" | "moved":
+            return True
+        case "waiting":
+            return common is not None and bool(common.open_questions)
+        case "parked" if shown.row.status == "parked":
+            handed_over = common is not None and common.handover and not common.parked_reason
+            return not (handed_over and (service.waiting is not None or shown.hosted))
+        case "parked":  # Either nobody drives it, or it waits for its provider.
+            return service.waiting is None and not shown.driven
+        case _:
+            return False
+
+
+async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
+    """Return a run once it rests, or in its state after some seconds. Raises the errors of `read_shown`."""
+    shown = await read_shown(service.reader, run)
+    last_facts: tuple[object, ...] = ()
+    with trio.move_on_after(seconds):
+        async with aclosing(service.hub.changes(service.stop)) as changes:
+            async for changed in changes:
+                try:
+                    row = await service.engine.journal.row(run)
+                    facts = row.last_seq, row.owner, row.unread, row.updated
+                    if changed and facts == last_facts:
+                        continue  # Something else of the home has changed.
+                    shown, last_facts = await read_shown(service.reader, run), facts
+                except JournalError as error:
+                    if not error.passing:
+                        raise
+                    continue  # The next change, or the next ping, tells.
+                if is_at_rest(service, shown):
+                    break
+                await on_change(shown)
+    return shown

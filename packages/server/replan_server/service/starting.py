@@ -1,0 +1,174 @@
+"""Starts runs for clients. The settings limit how many at once and in a day, and each order is started only once."""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from actors.run.kind import PreparedRun
+from replan.runs.engine import Engine
+from replan.runs.executing import EXECUTION
+from replan.runs.faces import Faces, Ordering
+from replan.runs.forks import ForkRequest, fork_run
+from replan.runs.orders import ExecutionOrder, KindOrder, Order
+from replan.runs.run_ids import new_run_id
+from replan_server.service.access import Principal
+from replan_server.service.limits import RequestRefused
+from replan_server.service.service import Service
+from replan_server.service.store import DAY, Start
+from runtime.core.errors import RunNotFound
+
+UNDER_WAY = ("running",)
+"""The statuses of rows whose runs count as under way."""
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+ID_LETTERS = 16
+"""The number of letters in the id of a run that is started with an idempotency key. No two keys then lead to one id."""
+
+
+Begin = Callable[[Engine, str], Awaitable[str]]
+"""Records the start of a run under an id, and returns the id."""
+
+
+async def start(service: Service, who: Principal, order: Order) -> str:
+    """Record the start of a planning run that a client has ordered; return its id.
+
+    Raises the errors of `start_prepared`.
+    """
+    return await start_prepared(service, who, prepare_planning(service, order))
+
+
+def prepare_planning(service: Service, order: Order) -> PreparedRun:
+    """Return an ordered planning run, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
+    return service.offer.prepare(order, service.engine.registry, service.engine.environment).request
+
+
+async def start_prepared(
+    service: Service, who: Principal, prepared: PreparedRun, *, run: str = "", mark: str = ""
+) -> str:
+    """Record the start of a run that a client has ordered; return its id. `mark` is the hash of the order.
+
+    Raises `RunExists` for an id that is taken, and `RequestRefused` for a client that has started too many.
+    """
+    return await _start(service, who, lambda engine, name: engine.admit(prepared, run=name), run=run, mark=mark)
+
+
+async def start_fork(service: Service, who: Principal, origin: str, wanted: ForkRequest, *, key: str, mark: str) -> str:
+    """Record a fork that a client has ordered; return its id. `key` is a hashed idempotency key, empty for none.
+
+    Raises the errors of `replan.runs.forks.fork_run` and `start_prepared`. Raises `RequestRefused` if the key came with
+    another order before, or if the run is an execution and clients may execute no plans.
+    """
+    if (await service.engine.journal.row(origin)).kind == EXECUTION:
+        service.check_execute()
+
+    def fork(engine: Engine, name: str) -> Awaitable[str]:
+        return fork_run(engine, origin, wanted, engine.environment, name=name)
+
+    if not key:
+        return await _start(service, who, fork)
+    async with service.repeating:
+        earlier = await _earlier_start(service, who, key, mark)
+        return earlier or await _start(service, who, fork, run=_run_of_key(key), mark=mark)
+
+
+async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "", mark: str = "") -> str:
+    """Record the start of a run, if the client may start one more."""
+    name = run or new_run_id()
+    async with service.starting:  # So that two requests at a time do not both find room for one.
+        await _check_room(service, who)
+        await _check_busy(service, who)
+        await service.add_start(who, Start(run=name, at=service.now(), order=mark))
+        return await begin(replace(service.engine, by=who.client), name)
+
+
+async def start_once(
+    service: Service, who: Principal, key: str, mark: str, prepare: Callable[[], PreparedRun]
+) -> tuple[str, bool]:
+    """Start a run, unless the hash of an idempotency key has started it already. Return its id, and whether it is new.
+
+    `mark` is the hash of the order. Raises `RequestRefused` if the key came with another order before, and the errors
+    of `prepare` and `start_prepared`.
+    """
+    async with service.repeating:  # So that a request and its repetition do not both find that nothing was started.
+        first_run = await _earlier_start(service, who, key, mark)
+        if first_run is not None:
+            return first_run, False
+        return await start_prepared(service, who, prepare(), run=_run_of_key(key), mark=mark), True
+
+
+def prepare_of_kind(service: Service, faces: Faces, order: KindOrder, *, may_take_long: bool = False) -> PreparedRun:
+    """Return an ordered run of an installed kind, ready to begin. Raises `UsageProblem` if it cannot be carried out.
+
+    With `may_take_long` it may read many files, so call it in a thread.
+    """
+    engine = service.engine
+    return faces.prepare(order, Ordering(service.offer, engine.registry, engine.environment, may_take_long))
+
+
+def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
+    """Return an ordered execution, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
+    return service.offer.prepare_execution(order, service.engine.registry, service.engine.environment)
+
+
+async def go_on(service: Service, who: Principal, run: str) -> bool:
+    """Resume a run that rests, for a client. Return whether this server drives runs.
+
+    It counts as a run that the client has started. Raises `RequestRefused` if the client has too many runs under way.
+    """
+    async with service.starting:
+        if (await service.engine.journal.row(run)).status not in UNDER_WAY:
+            await _check_busy(service, who)
+            if all(earlier.run != run for earlier in await service.starts_of(who)):
+                await service.add_start(who, Start(run=run, at=service.now()))
+        return service.go_on(run)
+
+
+async def _earlier_start(service: Service, who: Principal, key: str, mark: str) -> str | None:
+    run = _run_of_key(key)
+    for start in await service.starts_of(who):
+        if start.run == run and await _exists(service, run):
+            if start.order != mark:
+                raise RequestRefused("another run was started with this idempotency key", "conflict")
+            return run
+    return None
+
+
+def _run_of_key(key: str) -> str:
+    """Return the id of the run that is started with a hashed idempotency key."""
+    number, letters = int(key, 16), ""
+    for _ in range(ID_LETTERS):
+        number, place = divmod(number, len(LETTERS))
+        letters += LETTERS[place]
+    return letters
+
+
+def mark_of(order: str) -> str:
+    """Return the hash of an order, by which repeated orders with one idempotency key are compared."""
+    return hashlib.sha256(order.encode()).hexdigest()
+
+
+async def _exists(service: Service, run: str) -> bool:
+    try:
+        await service.engine.journal.row(run)
+    except RunNotFound:
+        return False  # Its start was refused or cut off after it was noted.
+    return True
+
+
+async def _check_room(service: Service, who: Principal) -> None:
+    clients = service.offer.config.clients
+    recent = [start for start in await service.starts_of(who) if start.at > service.now() - DAY]
+    if len(recent) >= clients.runs_per_day:
+        cause = f"{clients.runs_per_day} runs were started within 24 hours, the most of one client"
+        raise RequestRefused(cause, "too_many")
+
+
+async def _check_busy(service: Service, who: Principal) -> None:
+    clients, busy = service.offer.config.clients, 0
+    for start in await service.starts_of(who):
+        try:
+            busy += (await service.engine.journal.row(start.run)).status in UNDER_WAY
+        except RunNotFound:
+            continue  # It was deleted, or its start failed.
+    if busy >= clients.runs_at_once:
+        cause = f"{busy} runs are under way, the most of one client at once; wait for one, or end one"
+        raise RequestRefused(cause, "too_many")

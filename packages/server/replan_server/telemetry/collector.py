@@ -1,0 +1,205 @@
+"""Sending to a collector over OTLP/HTTP with the SDK's exporters, and reading its answers with distrust.
+
+The SDK takes every answer below 400 for success. Here, success is what the protocol says it is: a response of its own
+type that can be decoded. So a wrong server, a proxy's page or a sign-in in between loses nothing.
+"""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from http import HTTPStatus
+from typing import Any
+
+import requests
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link as OtelLink
+from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
+
+from replan_server.telemetry import conventions as names
+from replan_server.telemetry.spans import Span, SpanLink
+from runtime.core.names import span_id, trace_id
+from runtime.logs.redact import Redactor
+
+ANSWER_BYTES_MAX = 1024 * 1024
+"""The largest number of bytes that are read of a collector's answer."""
+ANSWER_SECONDS_MAX = 10.0
+"""How long the body of an answer may take."""
+TEXT_MAX = 4096
+"""The largest number of characters in an attribute that is no content."""
+
+_BAD_DATA = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
+_CONTENT = frozenset(
+    {
+        names.INPUT_MESSAGES,
+        names.OUTPUT_MESSAGES,
+        names.SYSTEM_INSTRUCTIONS,
+        names.TOOL_ARGUMENTS,
+        names.TOOL_RESULT,
+    }
+)
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+_SCOPE = InstrumentationScope(names.SCOPE)
+
+
+class NotACollectorError(Exception):
+    """The answer does not come from a collector."""
+
+
+class SendOutcome(Enum):
+    """The result of sending a batch."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"  # the collector does not want these data, now or later
+    FAILED = "failed"  # it is away, busy, or no collector
+
+
+class CheckedSession(requests.Session):
+    """A session that reads a bounded part of an answer, and accepts only a collector's answer as success."""
+
+    def __init__(self, response: type[Message]) -> None:
+        """Take the type of the message that a success has."""
+        super().__init__()
+        self._type = response
+        self.problem = ""
+        """What was wrong with the last answer; empty for nothing. It has no text that the server chose."""
+        self.status = 0
+        """The status of the last answer; 0 for none."""
+        self.rejected = 0
+        """How many items collectors have said that they rejected, of batches that they took."""
+
+    def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
+        """Send a request. Raises `NotACollectorError`, `requests.RequestException`."""
+        self.problem, self.status = "", 0
+        try:
+            response = super().request(method, url, *args, **{**options, "stream": True})
+            with response:
+                self.status = response.status_code
+                self._check(response, _body(response))
+        except NotACollectorError as error:
+            self.problem = str(error)
+            raise
+        except (requests.RequestException, OSError) as error:
+            self.problem = type(error).__name__
+            raise
+        return response
+
+    def _check(self, response: requests.Response, body: bytes) -> None:
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            self.problem = f"status {response.status_code}"
+            return
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if response.status_code != HTTPStatus.OK or kind != "application/x-protobuf":
+            raise NotACollectorError(f"status {response.status_code} that is no answer of a collector")
+        try:
+            answer: Any = self._type.FromString(body)
+        except DecodeError:
+            raise NotACollectorError("an answer that cannot be decoded") from None
+        for field in ("rejected_spans", "rejected_data_points"):
+            self.rejected += max(0, getattr(answer.partial_success, field, 0))
+
+
+def _body(response: requests.Response) -> bytes:
+    """Return the body of an answer. Raises `NotACollectorError` for one that is too long or comes too slowly."""
+    body, until = bytearray(), time.monotonic() + ANSWER_SECONDS_MAX
+    for part in response.iter_content(8192):
+        body += part
+        if len(body) > ANSWER_BYTES_MAX or time.monotonic() > until:
+            raise NotACollectorError("an answer that is too long or comes too slowly")
+    return bytes(body)
+
+
+class Collector:
+    """Sends spans. Its methods block, so they are called in a thread, one at a time."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        """Read the addresses and the rest from the environment, as the SDK does."""
+        quiet_sdk()
+        self._redactor, self._session = redactor, CheckedSession(ExportTraceServiceResponse)
+        self._exporter, self._resource = OTLPSpanExporter(session=self._session), resource()
+        self.problem = ""
+        """Why the last batch was not taken; empty for one that was."""
+        self.refused = 0
+        """How many spans collectors have refused for good."""
+
+    def send(self, spans: Sequence[Span]) -> SendOutcome:
+        """Send a batch. Where its data are refused, its halves are sent, so that only what is refused is left out."""
+        taken = self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
+        self.problem = "" if taken else self._session.problem or "the batch cannot be sent"
+        if taken:
+            return SendOutcome.TAKEN
+        if self._session.status not in _BAD_DATA:
+            return SendOutcome.FAILED
+        if len(spans) == 1:
+            self.refused += 1
+            return SendOutcome.REFUSED
+        middle = len(spans) // 2
+        halves = [self.send(spans[:middle]), self.send(spans[middle:])]
+        return SendOutcome.FAILED if SendOutcome.FAILED in halves else SendOutcome.TAKEN
+
+    @property
+    def rejected(self) -> int:
+        """How many spans collectors have left out of batches that they took."""
+        return self._session.rejected + self.refused
+
+    def close(self) -> None:
+        """End waiting for another try, and close connections."""
+        self._exporter.shutdown()  # type: ignore[no-untyped-call]
+
+    def _readable(self, span: Span) -> ReadableSpan:
+        parent = None if span.parent is None else _context(span.trace, span.parent)
+        return ReadableSpan(
+            self._redactor.text(span.name)[:TEXT_MAX],
+            _context(span.trace, span.id),
+            parent,
+            self._resource,
+            {name: self._value(name, value) for name, value in sorted(span.attributes.items())},
+            links=[_link(link) for link in span.links],
+            kind=SpanKind.CLIENT if span.remote else SpanKind.INTERNAL,
+            status=Status(StatusCode.ERROR if span.failed else StatusCode.UNSET),
+            start_time=span.start,
+            end_time=span.end,
+            instrumentation_scope=_SCOPE,
+        )
+
+    def _value(self, name: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return [self._value(name, item) for item in value]
+        if not isinstance(value, str):
+            return value
+        text = self._redactor.text(value)
+        return text if name in _CONTENT else text[:TEXT_MAX]
+
+
+def resource(more: Mapping[str, str] | None = None) -> Resource:
+    """Return the resource of this service: its name, and the attributes of the user's variables.
+
+    Nothing of the process or of a release is in it, since a repeated span has to be the same one.
+    """
+    return Resource({SERVICE_NAME: names.SCOPE}).merge(OTELResourceDetector().detect()).merge(Resource(more or {}))
+
+
+def quiet_sdk() -> None:
+    """Silence the SDK's log. Failures are logged here once, without texts of a server."""
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
+
+
+def metrics_session() -> CheckedSession:
+    """Return a session for the exporter of metrics."""
+    return CheckedSession(ExportMetricsServiceResponse)
+
+
+def _context(trace: int, span: int) -> SpanContext:
+    return SpanContext(trace, span, is_remote=False, trace_flags=_SAMPLED)
+
+
+def _link(link: SpanLink) -> OtelLink:
+    context = _context(trace_id(link.run), span_id(link.run, 1))
+    return OtelLink(context, {names.RUN: link.run, "replan.relation": link.relation})

@@ -1,0 +1,187 @@
+"""The metrics: counters of facts in records, histograms, and gauges of states that are read from the journal."""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
+
+from actors.run.calls import CallFailed, Replied, Settled
+from actors.run.ending import RunFinished
+from actors.run.kind import Kind
+from actors.run.tools import ToolFinished
+from actors.run.views import Marked
+from replan_server.telemetry import conventions as names
+from replan_server.telemetry.collector import metrics_session, quiet_sdk, resource
+from replan_server.telemetry.conventions import model_label
+from runtime.core.events import Record
+from runtime.core.hooks import APPEND_SECONDS, LEASE_LOST, observe_measures
+from runtime.core.ledger import MICRO
+from runtime.journal.cursors import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One measured value."""
+
+    instrument: str
+    """The name of the instrument that takes it."""
+    value: float
+    """The value, in the instrument's unit."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """Its attributes; each has few values."""
+
+
+CALLS = "replan.calls"
+COST = "replan.cost"
+TOKENS = "replan.tokens"
+DECISIONS = "replan.decisions"
+ENDED = "replan.runs.ended"
+TOOLS = "replan.tools"
+
+
+def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = False) -> list[Measurement]:
+    """Return the measurements of a record. With `by_child`, it is about a call of a child run, which counts itself."""
+    event, about = record.event, {names.KIND: kind.name}
+    metrics: list[Measurement] = []
+    match event:
+        case Replied() | CallFailed() | Settled() if by_child:
+            pass
+        case Replied():
+            metrics = _reply_measurements(event, about)
+        case CallFailed():
+            error = {names.OPERATION: names.CHAT, names.ERROR_TYPE: str(event.fault.kind), **about}
+            metrics = [
+                Measurement(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **about}),
+                Measurement(names.OPERATION_DURATION, event.elapsed, error),
+            ]
+        case Settled():
+            late = {names.OUTCOME: "late", **about}
+            metrics = [
+                Measurement(CALLS, event.used.calls, late),
+                Measurement(TOKENS, event.used.tokens, about),
+                Measurement(COST, event.used.micro_usd / MICRO, about),
+            ]
+        case ToolFinished():
+            metrics = [Measurement(TOOLS, 1, {names.OUTCOME: str(event.outcome), **about})]
+        case RunFinished():
+            metrics = [Measurement(ENDED, 1, {names.OUTCOME: str(event.outcome), **about})]
+        case _:
+            pass
+    for fact in kind.views.tracing.facts(event):
+        if isinstance(fact, Marked) and fact.rule:
+            metrics.append(Measurement(DECISIONS, 1, {names.RULE: fact.rule, names.LEVEL: fact.level, **about}))
+    return metrics
+
+
+def _reply_measurements(event: Replied, about: Mapping[str, str]) -> list[Measurement]:
+    chat = {names.OPERATION: names.CHAT, names.RESPONSE_MODEL: model_label(event.model), **about}
+    metrics = [
+        Measurement(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),
+        Measurement(TOKENS, event.used.tokens, about),
+        Measurement(COST, event.used.micro_usd / MICRO, about),
+        Measurement(names.OPERATION_DURATION, event.elapsed, chat),
+    ]
+    if event.usage is not None:
+        tokens = {"input": event.usage.input_tokens, "output": event.usage.output_tokens}
+        metrics += [
+            Measurement(names.TOKEN_USAGE, count, {names.TOKEN_TYPE: side, **chat}) for side, count in tokens.items()
+        ]
+    return metrics
+
+
+APPEND_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+"""The bounds of the durations of appends, in seconds."""
+
+APPEND = "replan.journal.append.duration"
+LEASES = "replan.lease.losses"
+QUESTION_AGE = "replan.questions.age"
+QUEUE_AGE = "replan.queue.age"
+RUNS = "replan.runs"
+
+_COUNTERS = {
+    CALLS: ("{call}", "Model calls that are charged, and tries that failed."),
+    TOKENS: ("{token}", "Tokens that are charged, input and output together."),
+    COST: ("{USD}", "US dollars that are charged."),
+    DECISIONS: ("{decision}", "Decisions about failures, by the rule that was applied."),
+    ENDED: ("{run}", "Ends of runs, by outcome."),
+    TOOLS: ("{call}", "Calls of tools that ended, by outcome."),
+}
+_HISTOGRAMS = {
+    names.OPERATION_DURATION: ("s", "How long a call took.", names.DURATION_BUCKETS),
+    names.TOKEN_USAGE: ("{token}", "Tokens of a call, as the provider reports them.", names.TOKEN_BUCKETS),
+    APPEND: ("s", "How long an append to the journal took.", APPEND_BUCKETS),
+}
+
+
+class Metrics:
+    """The instruments of this process. The SDK sends them in a thread of its own."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """Begin to measure; `now` is the journal's clock. The exporter reads the environment."""
+        quiet_sdk()
+        self._now, self._tallies = now, tuple[Tally, ...]()
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(session=metrics_session()))
+        views = [
+            View(instrument_name=name, aggregation=ExplicitBucketHistogramAggregation(bounds))
+            for name, (_, _, bounds) in _HISTOGRAMS.items()
+        ]
+        # Two processes count apart: a collector tells their streams apart by the instance.
+        about = resource({"service.instance.id": str(uuid.uuid4())})
+        self._provider = MeterProvider([reader], about, shutdown_on_exit=False, views=views)
+        meter = self._provider.get_meter(names.SCOPE)
+        self._counters = {name: meter.create_counter(name, *about) for name, about in _COUNTERS.items()}
+        self._histograms = {
+            name: meter.create_histogram(name, unit, text) for name, (unit, text, _) in _HISTOGRAMS.items()
+        }
+        self._leases = meter.create_counter(LEASES, "{lease}", "Runs that another driver took while driven here.")
+        meter.create_observable_gauge(RUNS, [self._runs], "{run}", "Runs by kind and status.")
+        meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "Since when a due run waits for a driver.")
+        meter.create_observable_gauge(QUESTION_AGE, [self._question_age], "s", "Since when a run waits for a person.")
+        observe_measures(self._measure)
+
+    def count(self, counted: Iterable[Measurement]) -> None:
+        """Add what records say."""
+        for item in counted:
+            if item.instrument in self._counters:
+                self._counters[item.instrument].add(item.value, {**item.attributes})
+            else:
+                self._histograms[item.instrument].record(item.value, {**item.attributes})
+
+    def show(self, tallies: Sequence[Tally]) -> None:
+        """Set the states that gauges show from now on; none if another process shows them."""
+        self._tallies = tuple(tallies)
+
+    def close(self, seconds: float) -> None:
+        """Send what is left, for at most this time, and end. It blocks."""
+        observe_measures(None)
+        self._provider.shutdown(timeout_millis=seconds * 1000)
+
+    def _measure(self, name: str, value: float) -> None:
+        if name == APPEND_SECONDS:
+            self._histograms[APPEND].record(value)
+        elif name == LEASE_LOST:
+            self._leases.add(value)
+
+    def _runs(self, _: CallbackOptions) -> list[Observation]:
+        return [
+            Observation(tally.runs, {names.KIND: tally.kind, names.STATUS: tally.status}) for tally in self._tallies
+        ]
+
+    def _queue_age(self, _: CallbackOptions) -> list[Observation]:
+        return self._age(tally.undriven_since for tally in self._tallies)
+
+    def _question_age(self, _: CallbackOptions) -> list[Observation]:
+        return self._age(tally.waiting_since for tally in self._tallies)
+
+    def _age(self, times: Iterable[float | None]) -> list[Observation]:
+        """Return the age of the earliest time in seconds; 0 for none, so that an alarm ends."""
+        if not self._tallies:
+            return []
+        since = min((time for time in times if time is not None), default=None)
+        return [Observation(0.0 if since is None else max(0.0, self._now() - since))]

@@ -1,0 +1,122 @@
+"""Exports the journal beside the work of a process, or sends the remaining spans once."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import trio
+
+from replan.runs.engine import Engine
+from replan_server.telemetry.settings import TelemetrySettings, telemetry_settings
+from runtime.core.errors import UsageProblem, root_cause
+from runtime.core.extras import install_command
+from runtime.logs import log
+
+if TYPE_CHECKING:
+    from replan_server.telemetry.exporter import Exporter, ExportReport
+    from replan_server.telemetry.metrics import Metrics
+
+FLUSH_SECONDS = 2.0
+"""How long a process that is about to end may wait for the collector. What is left over is sent by the next one."""
+AWAY_SECONDS = 0.5
+"""The same where the collector did not take the last spans."""
+
+
+def how_to_install() -> str:
+    """Return the next step for a user who lacks the packages of the extra `otel`."""
+    return f"install it: {install_command('otel')}"
+
+
+@asynccontextmanager
+async def run_exporter(
+    engine: Engine, environment: Mapping[str, str], notice: Callable[[str], None]
+) -> AsyncIterator[None]:
+    """Export the journal for the length of a block, where the environment asks for it; else do nothing.
+
+    `notice` is called with what is asked for and not possible. Nothing of this delays or fails the block; only its end
+    waits for the collector, at most `FLUSH_SECONDS`.
+    """
+    settings = telemetry_settings(environment)
+    for problem in settings.problems:
+        notice(f"telemetry: {problem}")
+    if settings.wanted and not is_installed():
+        notice(f"telemetry: OpenTelemetry is asked for, and its packages are not here; {how_to_install()}")
+        settings = TelemetrySettings()
+    made = None
+    if settings.wanted:
+        try:
+            made = _make(engine, settings, environment)
+        except Exception as error:  # noqa: BLE001 -- the SDK reads variables of its own, and no run may fail for one
+            notice(f"telemetry: OpenTelemetry cannot be set up ({type(error).__name__}); nothing is exported")
+            log.get_logger("telemetry").warning("setup.failed", exc_info=error)
+    if made is None:
+        yield
+        return
+    exporter, metrics = made
+    stop = trio.Event()
+    try:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(exporter.run, stop)
+            try:
+                yield
+            finally:
+                stop.set()
+                nursery.cancel_scope.deadline = trio.current_time() + _flush_seconds(exporter)
+    except BaseExceptionGroup as group:
+        raise root_cause(group) from group
+    finally:
+        await _close(exporter, metrics)
+
+
+async def export_once(engine: Engine, environment: Mapping[str, str], *, again: tuple[str, ...] = ()) -> "ExportReport":
+    """Send the remaining spans, or all spans of the runs `again`. Return the report.
+
+    Raises `UsageProblem` where the environment asks for no traces, and for a run that cannot be read.
+    """
+    settings = telemetry_settings(environment)
+    problem = settings.problems[0] if settings.problems else "no traces are exported"
+    if not settings.traces:
+        raise UsageProblem(problem, place="OTEL_EXPORTER_OTLP_ENDPOINT", hint="set it to your collector's address")
+    if not is_installed():
+        raise UsageProblem(
+            "the packages of OpenTelemetry are not here", place="replan telemetry", hint=how_to_install()
+        )
+    exporter, _ = _make(engine, TelemetrySettings(traces=True, content=settings.content), environment)
+    try:
+        if again:
+            await exporter.send_again(again)
+        else:
+            await exporter.export()
+        return exporter.report
+    finally:
+        await _close(exporter, None)
+
+
+def is_installed() -> bool:
+    """Tell whether the packages of the extra `otel` are here."""
+    return find_spec("opentelemetry") is not None and find_spec("opentelemetry.exporter") is not None
+
+
+def _make(
+    engine: Engine, settings: TelemetrySettings, environment: Mapping[str, str]
+) -> "tuple[Exporter, Metrics | None]":
+    from replan_server.telemetry.exporter import Exporter  # noqa: PLC0415 -- the SDK takes 0.3 s to import
+    from replan_server.telemetry.metrics import Metrics  # noqa: PLC0415 -- as above
+
+    metrics = Metrics(engine.journal.now) if settings.metrics else None
+    return Exporter(engine.journal, engine.kinds, settings, environment, metrics=metrics), metrics
+
+
+async def _close(exporter: "Exporter", metrics: "Metrics | None") -> None:
+    with trio.CancelScope(shield=True):
+        await exporter.leave()
+        if metrics is not None:
+            seconds = _flush_seconds(exporter)
+            with trio.move_on_after(seconds * 2):
+                await trio.to_thread.run_sync(partial(metrics.close, seconds), abandon_on_cancel=True)
+
+
+def _flush_seconds(exporter: "Exporter") -> float:
+    return AWAY_SECONDS if exporter.report.problem else FLUSH_SECONDS

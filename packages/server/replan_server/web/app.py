@@ -1,0 +1,111 @@
+"""The app: the routes of all addresses, behind the guard."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from replan.runs.faces import Faces, installed_faces
+from replan_server.web import answer_pages, record_pages, run_actions, run_page, runs_page, start_costs, start_page, streams
+from replan_server.web.api_routes import api_routes
+from replan_server.web.guarding import RequestGuard
+from replan_server.web.health import Health, health_routes
+from replan_server.web.rendering import static_files
+from replan_server.web.requests import get_endpoint, post_endpoint, problem
+from replan_server.web.server import HEALTH, loopback_names
+from replan_server.web.site import Site
+from replan_server.webhooks.messages import ANSWERING, OPENING
+
+LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
+"""The paths of requests whose bodies hold a problem and files."""
+PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
+"""The beginnings of the paths that are also served at the loopback address. None of them reads or sets a cookie."""
+CACHED = "public, max-age=31536000, immutable"
+"""The caching header of files that pages load; their addresses change with their content."""
+
+
+def make_app(site: Site, health: Health) -> ASGIApp:
+    """Return the app of a site."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        response = problem(site, site.visitor(request), error.status_code, error.detail)
+        response.headers.update(error.headers or {})
+        return response
+
+    routes = [*health_routes(health), *pages(site), *api_routes(site)]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: refused})
+    origin = None if site.proxy is None else site.proxy.origin
+    loopback = loopback_names(site.port) if site.proxy is None else frozenset[str]()
+    return RequestGuard(app, site.hosts_named, LARGE, origin, (OPENING, ANSWERING), loopback, PUBLIC)
+
+
+def pages(site: Site) -> Sequence[BaseRoute]:
+    """Return the routes of the pages."""
+
+    async def show_sign_in(request: Request) -> Response:
+        return await answer_pages.show_sign_in(site, request)
+
+    async def do_sign_in(request: Request) -> Response:
+        return await answer_pages.sign_in(site, request)
+
+    signing = [
+        Route("/sign-in", show_sign_in),
+        Route("/sign-in", do_sign_in, methods=["POST"]),
+        Route("/sign-out", post_endpoint(site, answer_pages.sign_out, "read"), methods=["POST"]),
+    ]
+    question = "/questions/{run}/{name}"
+    return [
+        Route("/", get_endpoint(site, runs_page.inbox)),
+        Route(OPENING, partial(answer_pages.show_opening, site)),
+        Route(f"{ANSWERING}{{token}}", partial(answer_pages.show_linked_question, site)),
+        Route(f"{ANSWERING}{{token}}", partial(answer_pages.answer_through_link, site), methods=["POST"]),
+        *(signing if site.proxy is None else []),
+        Route("/runs", get_endpoint(site, runs_page.runs)),
+        Route("/runs", post_endpoint(site, start_page.start_run), methods=["POST"]),
+        Route("/new", get_endpoint(site, start_page.show_form)),
+        Route("/new/cost", get_endpoint(site, start_costs.show_cost)),
+        Route("/new/cost", post_endpoint(site, start_page.show_form_with_cost, counted=False), methods=["POST"]),
+        Route("/new/execution", get_endpoint(site, start_page.show_execution_form)),
+        Route("/executions", post_endpoint(site, start_page.start_execution), methods=["POST"]),
+        Route("/runs/{run}", get_endpoint(site, run_page.show_run)),
+        Route("/runs/{run}/records", get_endpoint(site, record_pages.show_records)),
+        Route("/runs/{run}/attempts/{node:path}", get_endpoint(site, record_pages.show_attempt)),
+        Route("/runs/{run}/passages/{path}", get_endpoint(site, record_pages.show_passage)),
+        *(route for faces in installed_faces() for route in _pages_of_kind(site, faces)),
+        Route("/runs/{run}/export/{form}", get_endpoint(site, record_pages.export)),
+        Route("/runs/{run}/tell", post_endpoint(site, run_actions.tell, "answer"), methods=["POST"]),
+        Route("/runs/{run}/limits", post_endpoint(site, run_actions.limits), methods=["POST"]),
+        Route("/runs/{run}/resume", post_endpoint(site, run_actions.go_on), methods=["POST"]),
+        Route("/runs/{run}/fork", post_endpoint(site, run_actions.fork), methods=["POST"]),
+        Route("/runs/{run}/undo", post_endpoint(site, run_actions.undo), methods=["POST"]),
+        Route("/runs/{run}/cancel", post_endpoint(site, run_actions.cancel), methods=["POST"]),
+        Route(question, get_endpoint(site, runs_page.show_question)),
+        Route(question, post_endpoint(site, runs_page.answer, "answer"), methods=["POST"]),
+        Route("/live", get_endpoint(site, streams.live)),
+        Route("/static/{name}", _static),
+    ]
+
+
+def _pages_of_kind(site: Site, faces: Faces) -> Iterator[BaseRoute]:
+    """Yield the routes of an installed kind: of its form, and of what its runs make for people to keep."""
+    form = f"/new/{faces.kind}"
+    yield Route(form, get_endpoint(site, partial(start_page.show_form_of_kind, faces)))
+    yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, faces)), methods=["POST"])
+    if faces.keeps is not None:
+        made = f"/runs/{{run}}/{faces.keeps.word}"
+        yield Route(made, get_endpoint(site, partial(start_page.show_made, faces)))
+        yield Route(made, post_endpoint(site, partial(start_page.keep_made, faces)), methods=["POST"])
+
+
+async def _static(request: Request) -> Response:
+    found = static_files().get(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404, "no such file")
+    data, kind, _ = found
+    return Response(data, media_type=kind, headers={"cache-control": CACHED})

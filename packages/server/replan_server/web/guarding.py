@@ -1,0 +1,195 @@
+"""Checks every request before the app gets it: its host name, origin and size, and the speed of its body.
+
+It also adds the headers of every response, and answers a request that fails in an unexpected way.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import trio
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from replan_server.web.api_reads import json_error
+from runtime.logs import log
+
+API = "/api/"
+"""The beginning of the addresses for programs."""
+
+BODY_MAX = 512 * 1024
+"""The largest number of bytes in a request's body, except for a request that starts a run."""
+START_BODY_MAX = 2 * 1024 * 1024
+"""The largest number of bytes in the body of a request that starts a run: a problem and its attachments."""
+BODY_SECONDS = 10.0
+"""The time limit of a body, in seconds."""
+BODY_RATE = 1024
+"""The average number of bytes of a body that must arrive in each second."""
+BODY_START_SECONDS = 2.0
+"""How long a body may take before its rate counts, in seconds."""
+HEADERS_MAX = 100
+"""The largest number of header lines in a request."""
+HEADER_BYTES_MAX = 16 * 1024
+"""The largest number of bytes in all header lines together."""
+TARGET_MAX = 2048
+"""The largest number of bytes in a request's path and query."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # With `no-referrer`, browsers would send `Origin: null` with our own forms.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+"""The headers of every response."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestGuard:
+    """Wraps the app. Refuses requests to a foreign host name, because another site may have made them.
+
+    The pages of such a site may resolve their own name to this server (DNS rebinding).
+    """
+
+    app: ASGIApp
+    """The app that answers requests that are not refused."""
+    hosts: frozenset[str]
+    """The values of `Host`, with the port, under which everything is served."""
+    large: frozenset[str]
+    """The paths whose bodies may have `START_BODY_MAX` bytes."""
+    origin: str | None = None
+    """The origin of the server's own pages behind a proxy. None derives it from `Host`."""
+    linked: tuple[str, ...] = ()
+    """The paths of pages without a session, to which links elsewhere may lead. One ending in `/` is all below it."""
+    loopback: frozenset[str] = frozenset()
+    """The values of `Host`, with the port, that name the loopback address. Only `public` paths are served there."""
+    public: tuple[str, ...] = ()
+    """The beginnings of the paths that use no cookie: paths for programs with tokens, and paths for everybody."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        started, unread = False, _has_body(scope)
+
+        async def receiving() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message.get("more_body", False)
+            return message
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = with_headers(message.get("headers", ()))
+                if unread and all(name != b"connection" for name, _ in headers):
+                    # The server closes the connection then, and a client must not send another request on it.
+                    headers.append((b"connection", b"close"))
+                message = {**message, "headers": headers}
+            await send(message)
+
+        refused = self._refusal(scope)
+        if refused is not None:
+            await refused(scope, receive, sending)
+            return
+        try:
+            await self.app(scope, self._limited(scope, receiving), sending)
+        except HTTPException as error:  # The body was too large or too slow, and the app has not caught it.
+            if not started:
+                await _refusal(scope, error.status_code, error.detail)(scope, receive, sending)
+        except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
+            log.get_logger("web").exception("request.failed", method=scope["method"])
+            if not started:
+                await _refusal(scope, 500, "internal error; the log has the details")(scope, receive, sending)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if scope["http_version"] not in ("1.0", "1.1"):
+            return _refusal(scope, 505, "only HTTP/1.1 is served")
+        size = sum(len(name) + len(value) for name, value in scope["headers"])
+        if len(scope["headers"]) > HEADERS_MAX or size > HEADER_BYTES_MAX:
+            return _refusal(scope, 431, f"more than {HEADERS_MAX} headers, or {HEADER_BYTES_MAX:,} bytes of them")
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_MAX:
+            return _refusal(scope, 414, f"an address has at most {TARGET_MAX:,} bytes")
+        named = headers.getlist("host")
+        if len(named) != 1 or not self._is_served(named[0].lower(), scope["path"]):
+            return _refusal(scope, 421, "this server has another name; use the address that it printed")
+        origins = headers.getlist("origin")
+        own = self.origin or f"http://{named[0].lower()}"
+        if any(origin.lower() != own for origin in origins):
+            return _refusal(scope, 403, "the request comes from another site")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._is_link(scope, headers):
+            return _refusal(scope, 403, "the request comes from another site; open the address in a new tab")
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()) or int(length[:18]) > self._most(scope):
+            return _refusal(scope, 413, f"a body has at most {self._most(scope):,} bytes")
+        return None
+
+    def _is_served(self, host: str, path: str) -> bool:
+        return host in self.hosts or (host in self.loopback and path.startswith(self.public))
+
+    def _is_link(self, scope: Scope, headers: Headers) -> bool:
+        """Tell whether a request follows a link, perhaps from another site, to a page without a session."""
+        opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+        below = tuple([path for path in self.linked if path.endswith("/")])
+        named = scope["path"] in self.linked or scope["path"].startswith(below)
+        return opened and scope["method"] == "GET" and named
+
+    def _most(self, scope: Scope) -> int:
+        return START_BODY_MAX if scope["path"] in self.large else BODY_MAX
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a `receive` that refuses a body that is too large, or arrives too slowly."""
+        begun, count, whole = trio.current_time(), 0, False
+
+        async def limited() -> Message:
+            nonlocal count, whole
+            if whole:  # After the body, the only message is that the client has left, at any time.
+                return await receive()
+            ends = begun + min(BODY_SECONDS, BODY_START_SECONDS + count / BODY_RATE)
+            with trio.move_on_at(ends) as timer:
+                message = await receive()
+            if timer.cancelled_caught:
+                raise HTTPException(408, "the body came too slowly")
+            if message["type"] == "http.request":
+                count += len(message.get("body", b""))
+                whole = not message.get("more_body", False)
+                if count > self._most(scope):
+                    raise HTTPException(413, f"a body has at most {self._most(scope):,} bytes")
+            return message
+
+        return limited
+
+
+def _has_body(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
+def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return a response's headers with those of every response. Nothing is cached unless the response says so."""
+    own = list(headers)
+    names = {name.lower() for name, _ in own}
+    added = {**HEADERS, "cache-control": "no-store"}
+    return own + [(name.encode(), value.encode()) for name, value in added.items() if name.encode() not in names]
+
+
+def _refusal(scope: Scope, status: int, text: str) -> Response:
+    """Return the answer to a request that is refused: JSON for programs, text for others."""
+    headers = {"connection": "close"}
+    if scope["path"].startswith(API):
+        return json_error(HTTPException(status, text, headers))
+    phrase = HTTPStatus(status).phrase
+    return PlainTextResponse(f"{status} {phrase}: {text}\n", status, headers=headers)

@@ -1,0 +1,236 @@
+"""The pages below a run: its records, passages, documents and attempts."""
+
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import trio
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from actors.run.ids import node_of, step_of
+from actors.run.views import calls_of
+from actors.run.words import in_words
+from replan.runs.cached import MARK
+from replan.runs.executing import EXECUTION
+from replan.runs.families import read_shown
+from replan.runs.orders import DEFAULT
+from replan_server.service.access import Principal
+from replan.setup.installation import program
+from replan.views.errors import line_of_error
+from replan.views.records import annotate, last_replies, record_line, replies, side_by_side, tool_outputs
+from replan_server.web.requests import page
+from replan_server.web.site import Site
+from replan_server.web.streams import cursor_at
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
+
+if TYPE_CHECKING:
+    from replan.runs.loaded import Loaded
+    from replan.runs.reader import RunReader
+
+
+FORMS = {
+    "json": ("plan", "application/json", "json"),
+    "markdown": ("markdown", "text/markdown; charset=utf-8", "md"),
+    "github-checklist": ("github-checklist", "text/markdown; charset=utf-8", "checklist.md"),
+    "csv": ("csv", "text/csv; charset=utf-8", "csv"),
+    "xlsx": ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
+    "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
+}
+"""The formats for downloading a plan or report: the document's name, its media type, and the file suffix."""
+
+
+async def document(reader: "RunReader", run: str, form: str) -> Response:
+    """Return a document of a run. Raises `HTTPException` for an unknown format, or one that the run does not have."""
+    shown = await read_shown(reader, run)
+    known = FORMS.get(form)
+    make = None if known is None else shown.loaded.kind.views.documents.get(known[0])
+    if known is None or make is None:
+        raise HTTPException(404, f"a run of kind {shown.loaded.kind.name!r} has no such document")
+    try:
+        made = make(shown.loaded.state, shown.result, program())
+    except UsageProblem as problem:
+        raise HTTPException(404, problem.cause) from None
+    content = made.content
+    if content is None:
+        text = json.dumps(made.json, indent=2, ensure_ascii=False) + "\n" if made.text is None else made.text
+        content = text.encode("utf-8", "replace")
+    name = f'attachment; filename="{shown.row.run}.{known[2]}"'
+    return Response(content, media_type=known[1], headers={"content-disposition": name})
+
+
+async def show_passage(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of the passage that states a value of a run."""
+    run, path = request.path_params["run"], request.path_params["path"]
+    shown = await read_shown(site.reader, run)
+    passage = shown.loaded.kind.views.passage(shown.loaded.records, shown.result, path)
+    if passage is None:
+        raise HTTPException(404, "no document states such a value of this run")
+    values = {"run": run, "title": shown.row.title, "path": path, "passage": passage, "here": "runs"}
+    return page(site, who, "passage.html", values)
+
+
+async def show_records(site: Site, request: Request, who: Principal) -> Response:
+    """Return a page of the records of a run, beginning after the record `after`."""
+    run = request.path_params["run"]
+    after = row_number(request, "after") or 0
+    row = await site.engine.journal.row(run)
+    loaded, found = await site.reader.page(run, after, MARK)
+    address = f"/runs/{run}/records?after="
+    values = {
+        "run": run,
+        "title": row.title,
+        "total": loaded.seq,
+        "rows": [(record.seq, record_line(loaded.kind, record, state)) for record, state in found],
+        "before": f"{address}{max(0, after - MARK)}" if after else "",
+        "after": f"{address}{after + MARK}" if after + MARK < loaded.seq else "",
+        "last": f"{address}{max(0, loaded.seq - 1) // MARK * MARK}",
+        "here": "runs",
+        "live": f"/live?run={run}",
+        "cursor": cursor_at(row),
+    }
+    return page(site, who, "records.html", values)
+
+
+def row_number(request: Request, name: str) -> int | None:
+    """Return how many rows are before a page, from the query; None if the query does not say.
+
+    Raises `HTTPException` for a text that is no number.
+    """
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 12):
+        raise HTTPException(422, f"{name}: should be a whole number from 0, of at most 12 digits")
+    return int(text)
+
+
+async def export(site: Site, request: Request, who: Principal) -> Response:
+    """Return a document of a run as a file to be saved."""
+    del who
+    run, form = request.path_params["run"], request.path_params["form"]
+    return await document(site.reader, run, form)
+
+
+SAME = "that of the run"
+"""The text of the choice to keep the run's own model, workflow or policy."""
+OTHERS_MAX = 200
+"""The largest number of attempts of each run that the page offers for a comparison, the last ones."""
+
+
+async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of one attempt: the prompt that was sent, the replies, and the output of tools."""
+    run, node = request.path_params["run"], request.path_params["node"]
+    loaded, near = await site.reader.read_marked(run)
+    sent, trouble = None, ""
+    try:
+        if loaded.kind.views.prompt is not None:
+            sent = loaded.kind.views.prompt(loaded.records, node, near)
+    except UsageProblem as error:
+        trouble = line_of_error(error)
+    found = replies(loaded.records, node)
+    findings = [item for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for item in some]
+    for reply in found:
+        reply["words"] = in_words(reply["request_id"])
+        reply["lines"] = annotate(reply["content"], findings if reply is found[-1] else ())
+    outputs = [output for output in tool_outputs(loaded.records) if output.node == node]
+    if sent is None and not found and not outputs:
+        raise HTTPException(404, trouble or "a run of this kind shows no prompts")
+    live = site.engine.replies.of(run).items()
+    values = {
+        "run": run,
+        "title": (await site.engine.journal.row(run)).title,
+        "node": node,
+        "words": in_words(node),
+        "sent": sent,
+        "sent_words": "" if sent is None else in_words(sent.request_id),
+        "trouble": trouble,
+        "replies": found,
+        "live_replies": [(in_words(name), reply) for name, reply in live if node_of(name) == node],
+        "outputs": outputs,
+        "here": "runs",
+    }
+    compared = await _compare(site, loaded, node, request.query_params.get("beside", ""))
+    return page(site, who, "attempt.html", values | compared | _fork_form(site, loaded))
+
+
+def _events(loaded: "Loaded") -> Iterator[Any]:
+    return (record.event for record in loaded.records)
+
+
+def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
+    """Return the fields of the form that forks the run, each choice with its value and its text.
+
+    An execution has no fields if this server may not execute plans.
+    """
+    offer, fields = site.offer, list[tuple[str, str, Sequence[tuple[str, str]]]]()
+    if loaded.kind.takes_other_rules:
+        for name, label, choices in (("workflow", "Workflow", offer.workflows), ("policy", "Policy", offer.policies)):
+            fields.append((name, label, [("", SAME), *((choice, choice) for choice in choices)]))
+    if loaded.kind.name != EXECUTION or site.allow_execute:
+        models = [(model, SAME if model == DEFAULT else model) for model in offer.models]
+        fields.append(("model", "Model", models))
+    return {"fork_fields": fields, "takes_values": loaded.kind.takes_values, "key": secrets.token_urlsafe()}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAttempt:
+    """An attempt that can be shown beside another one."""
+
+    loaded: "Loaded"
+    run: str
+    node: str
+    key: str
+    """Its name in the address of a comparison: the node; for an attempt of another run, after that run's id."""
+    words: str
+    """Its name for people."""
+
+
+async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
+    """Return the attempts that can be compared with this one, and the comparison if `beside` names one of them.
+
+    Raises `HTTPException` if `beside` names another attempt.
+    """
+    others = {other.key: other for other in await _others(site, loaded, node)}
+    shown = others.get(beside)
+    if beside and shown is None:
+        raise HTTPException(404, "no such attempt of this step")
+    pairs = []
+    if shown is not None:
+        pairs = await trio.to_thread.run_sync(side_by_side, _text(loaded, node), _text(shown.loaded, shown.node))
+    return {"others": [*others.values()], "beside": shown, "pairs": pairs}
+
+
+async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:
+    """Return the other attempts of the step. A fork includes the other run's attempts after the shared records."""
+    step, run = step_of(node), loaded.records[0].run
+    nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
+    own = dict.fromkeys([*nodes, *_ended_attempts(loaded, step)])
+    others = [OtherAttempt(loaded, run, item, item, in_words(item)) for item in own if item != node][-OTHERS_MAX:]
+    common = loaded.kind.run_state(loaded.state)
+    if common is None or common.fork is None:
+        return others
+    fork = common.fork
+    try:
+        origin = await site.reader.read(fork.origin)
+    except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem):
+        return others  # The other run may be deleted or damaged; the fork does not need it.
+    later = [attempt for attempt, seq in _ended_attempts(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
+    named = [(item, f"{fork.origin}:{item}", f"{in_words(item)}, of run {fork.origin}") for item in later]
+    return [*(OtherAttempt(origin, fork.origin, *item) for item in named), *others]
+
+
+def _ended_attempts(loaded: "Loaded", step: str) -> dict[str, int]:
+    """Return the attempts of a step that have a reply or an output. Each has the number of the last record with one."""
+    ended = last_replies(loaded.records) | {output.node: output.seq for output in tool_outputs(loaded.records)}
+    return {node: seq for node, seq in ended.items() if step_of(node) == step}
+
+
+def _text(loaded: "Loaded", node: str) -> str:
+    """Return the last reply of an attempt, or else its last output; empty if it has neither."""
+    contents = [reply["content"] for reply in replies(loaded.records, node) if not reply["fault"]]
+    outputs = [output.output for output in tool_outputs(loaded.records) if output.node == node]
+    return (contents[-1] if contents else "") or (outputs[-1] if outputs else "")

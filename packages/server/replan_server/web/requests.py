@@ -1,0 +1,192 @@
+"""The common part of browser requests: the session, forms with their token, and error pages."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+
+from starlette.datastructures import ImmutableMultiDict, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from replan_server.service.access import Principal, equal_in_constant_time
+from replan_server.service.limits import Reason, RequestRefused
+from replan_server.service.store import Scope
+from replan.views.errors import line_of_error
+from replan_server.web.rendering import render
+from replan_server.web.site import Site
+from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
+
+STATUSES: Mapping[Reason, int] = {"unauthorized": 401, "forbidden": 403, "conflict": 409, "too_many": 429}
+"""The HTTP status of each reason."""
+
+
+def as_http(refused: RequestRefused) -> HTTPException:
+    """Return a refusal as an error of HTTP."""
+    headers = {"www-authenticate": "Bearer"} if refused.reason == "unauthorized" else {}
+    if refused.retry_after is not None:
+        headers["retry-after"] = str(refused.retry_after)
+    return HTTPException(STATUSES[refused.reason], str(refused), headers)
+
+
+Read = Callable[[Site, Request, Principal], Awaitable[Response]]
+"""Answers a GET request of a browser that is signed in."""
+Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
+"""Answers a POST request of a browser that is signed in. The form carries the session's token."""
+
+FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
+
+
+class FormFields:
+    """The fields of a form."""
+
+    def __init__(self, data: ImmutableMultiDict[str, Any]) -> None:
+        self.data = data
+
+    def check(self, who: Principal) -> None:
+        """Raise `HTTPException` unless a form carries the token of the session."""
+        if not equal_in_constant_time(self.text("csrf"), who.csrf):
+            raise HTTPException(403, "the form is not from this session; open the page again")
+
+    def text(self, name: str) -> str:
+        """Return a field's text; empty if it is missing."""
+        value = self.data.get(name, "")
+        return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+
+    def whole(self, name: str) -> int | None:
+        """Return a field's whole number; None if it is empty. Raises `UsageProblem`."""
+        value = self.number(name)
+        if value is None:
+            return None
+        if value != int(value):
+            raise UsageProblem(f"{self.text(name)[:40]!r} is no whole number", place=name)
+        return int(value)
+
+    def number(self, name: str) -> float | None:
+        """Return a field's number; None if it is empty. Raises `UsageProblem`."""
+        text = self.text(name).strip()
+        if not text:
+            return None
+        try:
+            value = float(text[:40])
+        except ValueError:
+            value = float("nan")
+        if not abs(value) <= 10**15:
+            raise UsageProblem(f"{text[:40]!r} is no number", place=name)
+        return value
+
+    async def uploads(self, name: str) -> tuple[tuple[str, bytes], ...]:
+        """Return the uploaded files of a field, by name and bytes. Inputs without a file are left out."""
+        found = [item for item in self.data.getlist(name) if isinstance(item, UploadFile) and item.filename]
+        return tuple([(item.filename or "", await item.read()) for item in found])
+
+    async def mark(self) -> str:
+        """Return the hash of all fields and files. A changed form differs in it from the one that was sent before."""
+        digest = sha256()
+        for name, value in self.data.multi_items():
+            if isinstance(value, str):
+                content = value.encode("utf-8", "surrogatepass")
+            else:
+                content = await value.read()
+                await value.seek(0)
+                content = f"{value.filename}\n".encode("utf-8", "surrogatepass") + content
+            digest.update(f"{name} {len(content)}\n".encode("utf-8", "surrogatepass") + content)
+        return digest.hexdigest()
+
+
+IDEMPOTENCY_KEY = "idempotency_key"
+"""The field of a form that starts a run, by which a form that is sent again is recognised."""
+
+
+def status_of_error(error: ReplanError) -> int:
+    """Return the HTTP status of an error."""
+    match error:
+        case RequestRefused():
+            return STATUSES[error.reason]
+        case RunNotFound():
+            return 404
+        case UsageProblem():
+            return 422
+        case Held() | RunExists() | KindUnknown():
+            return 409
+        case JournalError() if error.passing:
+            return 503
+        case _:
+            return 500
+
+
+def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint for browsers with a session. Others are redirected to the sign-in page."""
+
+    async def endpoint(request: Request) -> Response:
+        who = site.visitor(request)
+        if who is None:
+            return _redirect_to_sign_in(site, request)
+        try:
+            return await read(site, request, who)
+        except ReplanError as error:
+            return problem(site, who, status_of_error(error), line_of_error(error))
+        except HTTPException as error:
+            return problem(site, who, error.status_code, error.detail)
+
+    return endpoint
+
+
+def post_endpoint(
+    site: Site, write: Write, scope: Scope = "control", *, counted: bool = True
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint for POST, for users with a scope. Its form must carry the session's token.
+
+    With `counted` False it does not count as a write of the client, because it only shows a form again.
+    """
+
+    async def post(site: Site, request: Request, who: Principal) -> Response:
+        site.check_scope(who, scope)
+        if counted:
+            site.count_write(who)
+        async with request.form(max_files=FILES_MAX, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
+            form = FormFields(data)
+            form.check(who)
+            return await write(site, request, who, form)
+
+    return get_endpoint(site, post)
+
+
+def _redirect_to_sign_in(site: Site, request: Request) -> Response:
+    """Redirect a browser without a session to the sign-in page. Behind a proxy, answer 403 instead."""
+    if site.proxy is not None:
+        return problem(site, None, 403, f"the proxy names no user in {site.proxy.user_header} who may use this server")
+    if request.headers.get("hx-request"):
+        return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
+    return RedirectResponse("/sign-in", 303)
+
+
+def page(site: Site, who: Principal, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    """Return a page for a browser that is signed in."""
+    common = {
+        "csrf": who.csrf,
+        "signed_in": True,
+        "now": site.now(),
+        "live": None,
+        "here": "",
+        "notice": "",
+        "taken": False,
+    }
+    rights = {"may_answer": who.may("answer"), "may_control": who.may("control")}
+    user = "" if site.proxy is None else who.client.removeprefix("user:")
+    return render(template, {**common, **rights, "user": user, **values}, status)
+
+
+def problem(site: Site, who: Principal | None, status: int, text: str) -> Response:
+    """Return the page about a request that failed."""
+    values = {"status": status, "phrase": HTTPStatus(status).phrase, "text": text}
+    if who is not None:
+        return page(site, who, "problem.html", values, status)
+    common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
+    return render("problem.html", {**common, **values}, status)
+
+
+def back_to(place: str, notice: str = "") -> Response:
+    """Return the redirect after a form was handled. `notice` names a text of the layout."""
+    return RedirectResponse(f"{place}?done={notice}" if notice else place, 303)

@@ -1,0 +1,117 @@
+"""The actions on the page of a run: send a message, change limits, resume, fork, undo and cancel."""
+
+from typing import Any, cast
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from actors.run.limits import LIMITS, RunLimits, check_limits
+from actors.values.model_settings import words_of
+from replan.runs import changes
+from replan.runs.changes import Changes
+from replan.runs.orders import DEFAULT, ForkOrder
+from replan_server.service import messages
+from replan_server.service.access import Principal
+from replan_server.service.starting import start_fork
+from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, back_to
+from replan_server.web.site import Site
+from runtime.core.errors import UsageProblem
+
+
+async def tell(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Post a note or a requirement. If it reopens a finished run, resume the run."""
+    run = request.path_params["run"]
+    await messages.tell(site, who, run, form.text("text"), form.text("as") or "note")
+    return back_to("/" if form.text("back") == "/" else f"/runs/{run}", "told")
+
+
+async def limits(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Post changed limits. A run that had ended because of its limits is resumed."""
+    run = request.path_params["run"]
+    changes = changes_of(form)
+    await messages.change_limits(site, who, run, changes)
+    return back_to(f"/runs/{run}", "limits")
+
+
+def changes_of(form: FormFields) -> Changes:
+    """Return the changes in a form of limits. Empty fields change nothing. Raises `UsageProblem`."""
+    return Changes(limits_in_form(form), strict=form.text("strict") == "yes")
+
+
+def limits_in_form(form: FormFields) -> RunLimits:
+    """Return the limits in a form. Raises `UsageProblem` for a text that is no limit."""
+    found: dict[str, Any] = {}
+    for name, spec in LIMITS.items():
+        match spec.unit:
+            case "count":
+                found[name] = form.whole(name)
+            case "switch":
+                found[name] = form.text(name) == "yes"
+            case "time":
+                found[name] = form.text(name).strip() or None
+            case "settings":
+                found[name] = words_of(form.text(name), name)
+            case _:
+                found[name] = form.number(name)
+    return check_limits(cast("RunLimits", found))
+
+
+def values_in_form(text: str) -> dict[str, str]:
+    """Return the values in a form, which has a line `PATH = VALUE` for each. Raises `UsageProblem`."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        path, sign, value = map(str.strip, line.partition("="))
+        if not sign or not path or path in found:
+            hint = "a line PATH = VALUE for each field"
+            raise UsageProblem(f"{line[:60]!r} gives no value", place="given", hint=hint)
+        found[path] = value
+    return found
+
+
+async def go_on(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Resume a run that is parked, or that has ended and may continue."""
+    del form
+    run = request.path_params["run"]
+    await messages.resume(site, who, run)
+    return back_to(f"/runs/{run}", "resumed")
+
+
+async def fork(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Fork this run at an attempt, and show the fork.
+
+    A form that is sent again leads to the fork that it has started. One that was changed in between starts another.
+    """
+    run = request.path_params["run"]
+    order = ForkOrder(
+        at=form.text("at").strip(),
+        workflow=form.text("workflow") or None,
+        policy=form.text("policy") or None,
+        given=values_in_form(form.text("given")),
+        model=form.text("model") or DEFAULT,
+        limits=limits_in_form(form),
+    )
+    wanted = site.offer.fork_of(order, site.engine.environment)
+    mark = await form.mark()
+    key = messages.hash_key(form.text(IDEMPOTENCY_KEY), who, f"web fork {run} {mark}", place=IDEMPOTENCY_KEY)
+    started = await start_fork(site, who, run, wanted, key=key, mark=mark)
+    return back_to(f"/runs/{started}", "started")
+
+
+async def undo(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Undo everything that an execution did, if the checkbox that confirms it is ticked."""
+    run = request.path_params["run"]
+    site.check_execute()
+    if form.text("sure") != "yes":
+        raise UsageProblem("nothing is undone", hint="tick the box beside the button: the undo tools are called")
+    await messages.undo(site, who, run)
+    return back_to(f"/runs/{run}", "undoing")
+
+
+async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Cancel a run, if the checkbox that confirms it is ticked."""
+    del who
+    run = request.path_params["run"]
+    if form.text("sure") != "yes":
+        raise UsageProblem("nothing is cancelled", hint="tick the box beside the button: a cancelled run is over")
+    finished = await changes.cancel_run(site.engine, run)
+    return back_to(f"/runs/{run}", "cancelled" if finished else "cancelling")

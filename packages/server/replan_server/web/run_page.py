@@ -1,0 +1,226 @@
+"""The page of one run: its questions, plan, checklist, budget and search, and the forms that act on it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from actors.config.model_spec import describe_model
+from actors.run.limits import LIMITS, LimitSpec, duration_text
+from actors.run.views import AskedFor
+from actors.run.waits import Started
+from actors.run.words import in_words
+from actors.values.format import format_count, money
+from actors.values.lines import reword_line, reword_tree
+from replan.runs.faces import installed_faces, made_to_keep
+from replan.runs.families import ShownRun, read_shown
+from replan.runs.status import goes_on, status_of
+from replan_server.service.access import Principal
+from replan.setup.installation import program
+from replan.views.errors import line_of_error
+from replan.views.questions import open_questions
+from replan.views.rows import RowPage, row_page, tree_page
+from replan.views.run_page import budget_bars, demand_rows, messages_to_run, starter, with_form
+from replan.views.timeline import Timeline, TimelineBar, at_time, seconds_text
+from replan_server.web.record_pages import FORMS, row_number
+from replan_server.web.rendering import PageInParts
+from replan_server.web.requests import page, problem, status_of_error
+from replan_server.web.runs_page import shown_row
+from replan_server.web.site import RunParts, Site
+from replan_server.web.start_page import form_of
+from replan_server.web.streams import cursor_at
+from runtime.core.errors import ReplanError
+from runtime.core.ledger import MICRO, Limits
+from runtime.models.watched import LiveReply
+
+ROWS_MAX = 200
+"""The largest number of rows of a result, and of a tree, that a page shows."""
+SAID_MAX = 200
+"""The largest number of messages and answers that a page shows, the newest ones."""
+LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
+"""The lists of a page that may have further pages. The address says where each list begins."""
+
+
+async def show_run(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of a run. For a long run that is not in memory, the part from its row is sent first."""
+    row = await site.engine.journal.row(request.path_params["run"])
+    for name in LISTS:
+        row_number(request, name)  # What is no number is refused before anything is sent.
+    if request.headers.get("hx-request") or not site.reader.takes_long(row):
+        return await _whole(site, request, who)
+    hosted = await site.reader.has_host(row.kind, row.format)
+    values = {"run": shown_row(row, status_of(row, hosted=hosted)), "here": "runs", "live": f"/live?run={row.run}"}
+    notice = request.query_params.get("done", "")
+    beginning = page(site, who, "run_beginning.html", {**values, "notice": notice, "taken": not row.unread})
+
+    async def whole() -> Response:
+        try:
+            return await _whole(site, request, who)
+        except ReplanError as error:
+            return problem(site, who, status_of_error(error), line_of_error(error))
+
+    return PageInParts(beginning, whole)
+
+
+async def _whole(site: Site, request: Request, who: Principal) -> Response:
+    run = request.path_params["run"]
+    shown = await read_shown(site.reader, run)
+    loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
+    parts = await site.parts.parts(shown)
+    actions = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
+    questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
+    # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
+    lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
+    final = common is not None and common.finished is not None and common.finished.final
+    interrupted, over = shown.status == "parked", shown.status == "finished"
+    begun = parts.flow is not None
+    has_plan = begun and "plan" in views.documents
+    values = {
+        "run": shown_row(shown.row, shown.status),
+        "result": shown.result,
+        "kind": loaded.kind.name,
+        "top": shown.top,
+        "made_from": loaded.kind.made_from(loaded.state),
+        "fork": shown.result.fork,
+        "linked": shown.linked,
+        "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
+        "moved_to": shown.moved_to,
+        "undriven": _undriven_status(shown, hosts=site.hosts),
+        "program": program(),
+        "questions": [with_form(question) for question in questions],
+        "under_way": _under_way(site, shown, parts),
+        "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
+        "limits": None if common is None else common.ledger.limits,
+        "limit_rows": [] if common is None else _limit_rows(common.ledger.limits),
+        "checklist": parts.checklist,
+        "flow_title": views.flow_title,
+        "drawing": parts.drawing,
+        "timeline": _timeline(shown, parts, site.now()),
+        "tree_title": views.tree_title,
+        "tree": replace(actions, shown=reword_tree(actions.shown, in_words)),
+        "tree_pages": _pages(run, "tree", actions),
+        "tree_lines": [reword_line(line, in_words) for line in parts.tree.lines[:ROWS_MAX]],
+        "result_title": "Steps" if has_plan else "Result" if over else "Found so far",
+        "demands": None if parts.demands is None else demand_rows(parts.demands),
+        "unread": () if parts.demands is None else parts.demands.unread,
+        "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
+        "made": [(keeps.word, keeps.outline(text)) for keeps, text in made_to_keep(shown.result)],
+        "sources": views.sources(shown.result)[:ROWS_MAX] if begun else (),
+        "may_be_strict": common is not None and not common.never_strict,
+        "takes_messages": not final and shown.moved_to is None,
+        "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",
+        "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
+        "may_undo": site.allow_execute and shown.moved_to is None and not loaded.kind.undo_problem(shown.with_inbox),
+        "may_cancel": not over and shown.moved_to is None,
+        "again": _start_again_address(run, form_of(loaded), executes=site.allow_execute),
+        "here": "runs",
+        "live": f"/live?run={run}",
+        "cursor": cursor_at(shown.row),
+        "notice": request.query_params.get("done", ""),
+        "taken": not shown.row.unread,
+    }
+    rows = {
+        "steps": () if parts.checklist is None else parts.checklist.items,
+        "calls": [(node, in_words(node)) for node in parts.calls],
+        "times": () if parts.timeline is None else parts.timeline.rows,
+        "outputs": parts.outputs,
+        "lines": lines,
+    }
+    paged = _page_rows(request, rows)
+    paged["lines"] = replace(paged["lines"], shown=[reword_line(item, in_words) for item in paged["lines"].shown])
+    return page(site, who, "run.html", values | _request_part(shown) | paged)
+
+
+def _request_part(shown: ShownRun) -> dict[str, Any]:
+    """Return the first part of the page: the task, model and limits, who started the run, and the messages to it."""
+    loaded, common = shown.loaded, shown.common
+    asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
+    model = loaded.kind.model(loaded.state) if loaded.started else None
+    facts = [*asked.facts, *([("model", describe_model(model))] if model else [])]
+    started = loaded.records[0].event if loaded.records else None
+    if isinstance(started, Started) and started.by:
+        facts.append(("started by", starter(started.by)))
+    if common is not None:
+        facts.append(("limits", _limits_text(common.ledger.limits)))
+    if shown.status == "finished":
+        facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
+    told = [] if common is None else messages_to_run(loaded.kind.run_state(loaded.state) or common, common)
+    return {"asked": asked.text, "asked_facts": facts, "messages": told[-SAID_MAX:]}
+
+
+def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
+    """Return the timeline of a run. If the run goes on, the timeline ends at `now`."""
+    if parts.timeline is None or shown.status not in ("running", "waiting"):
+        return parts.timeline
+    return at_time(parts.timeline, max(now, shown.row.updated))
+
+
+def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:
+    """Return the open calls of a run that is driven. Each has its reply so far, if this process makes the call."""
+    if (
+        parts.timeline is None
+        or shown.status not in ("running", "waiting")
+        or _undriven_status(shown, hosts=site.hosts)
+    ):
+        return []
+    replies = site.engine.replies.of(shown.row.run)
+    bars = (row.bar for row in parts.timeline.rows)
+    return [(bar, replies.get(bar.name)) for bar in bars if bar.end is None and bar.kind in ("call", "tool")]
+
+
+def _page_rows(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return a page of each list by its name, and the addresses of the neighbouring pages under `NAME_pages`."""
+    values: dict[str, Any] = {}
+    for name, row in rows.items():
+        shown = row_page(row, row_number(request, name) or 0, ROWS_MAX)
+        values |= {name: shown, f"{name}_pages": _pages(request.path_params["run"], name, shown)}
+    return values
+
+
+def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
+    """Return the fields of the form that changes limits: name, description, and present value."""
+    rows = []
+    for name, spec in LIMITS.items():
+        holds = getattr(limits, spec.key, None)
+        if spec.unit == "switch" or (spec.unit == "chance" and holds is None):
+            continue
+        if holds is None or spec.key == "deadline":
+            shown = "no limit" if spec.ceiling else "no change"
+        elif spec.unit == "time":
+            shown = duration_text(holds)
+        else:
+            shown = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}"
+        rows.append((name, spec, shown))
+    return rows
+
+
+def _limits_text(limits: Limits) -> str:
+    """Return the limits of a run that are set, in words, without the deadline."""
+    parts = [format_count(limits.calls, "call")]
+    parts += [format_count(limits.tokens, "token")] if limits.tokens else []
+    parts += [money(limits.micro_usd / MICRO)] if limits.micro_usd else []
+    parts += [f"{duration_text(limits.active_seconds)} of work"] if limits.active_seconds else []
+    return ", ".join(parts)
+
+
+def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
+    """Return the address of the form that starts such a run again; empty if pages cannot start this kind."""
+    forms = {"planning": "/new"} | {faces.kind: f"/new/{faces.kind}" for faces in installed_faces()}
+    forms |= {"execution": "/new/execution"} if executes else {}
+    return f"{forms[kind]}?like={run}" if kind in forms else ""
+
+
+def _undriven_status(shown: ShownRun, *, hosts: bool) -> str:
+    """Return `parked` or `idle` for an unfinished run that nobody drives; empty for any other run."""
+    if shown.status in ("finished", "moved") or shown.driven or (hosts and shown.status != "parked"):
+        return ""
+    return "parked" if shown.status == "parked" else "idle"
+
+
+def _pages(run: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
+    """Return the addresses of the pages of rows before and after a page; empty if there is none."""
+    address = f"/runs/{run}?{name}="
+    before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
+    return before, f"{address}{page.end}" if page.end < page.total else ""

@@ -1,0 +1,182 @@
+"""The list of runs, and the inbox: all that waits for a person, with the forms that answer it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from replan.runs.inbox import all_questions, check_receipt, questions_of
+from replan.runs.reader import ORDERS, RowQuery
+from replan.runs.run_ids import ALL
+from replan.runs.status import STATUSES
+from replan_server.service.access import Principal
+from replan_server.service.read_operations import QUERY_MAX, USD_MAX
+from replan.views.errors import line_of_error
+from replan.views.rows import row_to_json
+from replan.views.run_page import answer_of_form, with_form
+from replan_server.web.requests import FormFields, back_to, page
+from replan_server.web.site import Site
+from replan_server.web.streams import cursor_of
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import MICRO
+from runtime.journal.port import RunFilter, RunRow
+from runtime.process.identity import is_dead
+
+ROWS_MAX = 100
+"""The largest number of runs on one page."""
+
+
+async def runs(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of the runs that match the query."""
+    status = request.query_params.get("status", "")
+    query = request.query_params.get("q", "")[:QUERY_MAX]
+    number, cursor = page_number(request), await cursor_of(site, "")
+    begin = number * ROWS_MAX
+    least, kinds = request.query_params.get("cost", "")[:QUERY_MAX], sorted(site.reader.kinds.codecs)
+    wanted = RowQuery(
+        text=query,
+        kind=known_word(request.query_params.get("kind", ""), kinds),
+        micro_usd_min=micro_usd(least),
+        order=known_word(request.query_params.get("sort", ""), ORDERS) or "newest",
+    )
+    fields = {"status": status if status in STATUSES else "", "q": query, "kind": wanted.kind}
+    fields |= {"cost": least if wanted.micro_usd_min else "", "sort": "" if wanted.order == "newest" else wanted.order}
+    which = RunFilter(status=status if status in STATUSES else None, begin=begin, limit=ROWS_MAX)
+    rows, total = await site.reader.row_page(which, wanted)
+    values = {
+        "rows": [shown_row(row, word) for row, word in rows],
+        "total": total,
+        "status": status if status in STATUSES else "",
+        "statuses": STATUSES,
+        "q": query,
+        "kind": wanted.kind,
+        "kinds": kinds,
+        "cost": fields["cost"],
+        "sort": wanted.order,
+        "sorted_by": {order: _address({**fields, "sort": order}) for order in ORDERS},
+        "before": _address({**fields, "page": number - 1}) if number else "",
+        "after": _address({**fields, "page": number + 1}) if begin + ROWS_MAX < total else "",
+        "here": "runs",
+        "live": "/live",
+        "cursor": cursor,
+        "notice": request.query_params.get("done", ""),
+    }
+    return page(site, who, "runs.html", values)
+
+
+def page_number(request: Request) -> int:
+    """Return the number of the page, from 0; 0 for an invalid number."""
+    text = request.query_params.get("page", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else 0
+
+
+def shown_row(row: RunRow, status: str) -> dict[str, Any]:
+    """Return a row in the form that the table shows."""
+    word = row.detail if status == "finished" else status
+    if status == "running" and row.status == "running" and row.detail:
+        word = "held up"
+    usd = row.micro_usd / MICRO if row.micro_usd else None
+    return {**row_to_json(row, status), "word": word, "calls": row.calls, "usd": usd, "at": row.updated}
+
+
+def known_word(word: str, words: Iterable[str]) -> str:
+    """Return the word if it is one of `words`, else an empty text."""
+    return word if word in words else ""
+
+
+def micro_usd(dollars: str) -> int:
+    """Return an amount in dollars as micro-dollars; 0 for an invalid amount."""
+    try:
+        amount = float(dollars)
+    except ValueError:
+        return 0
+    return int(amount * MICRO) if 0 < amount < USD_MAX else 0
+
+
+def _address(fields: Mapping[str, Any]) -> str:
+    return f"/runs?{urlencode({name: value for name, value in fields.items() if value})}"
+
+
+PARKED_MAX = 200
+"""The largest number of parked runs on one page."""
+QUESTIONS_MAX = 50
+"""The largest number of questions on one page. The oldest are shown, each with a form."""
+
+
+async def inbox(site: Site, request: Request, who: Principal) -> Response:
+    """Return the inbox."""
+    number, cursor = page_number(request), await cursor_of(site, "")
+    asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
+    rows = await site.reader.rows(RunFilter(unfinished=True, limit=ALL.limit))
+    stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.status == "parked"]
+    held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
+    parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:PARKED_MAX]]
+    values = {
+        "questions": [
+            {**with_form(question), "title": asked.titles.get(question["run_id"], "")} for question in asked.questions
+        ],
+        "before": f"/?page={number - 1}" if number else "",
+        "after": f"/?page={number + 1}" if asked.more else "",
+        "problems": [(run, line_of_error(error)) for run, error in asked.problems],
+        "hosted": bool(await site.engine.journal.hosts(dead=is_dead)),
+        "parked": parked,
+        "here": "inbox",
+        "live": "/live",
+        "cursor": cursor,
+        "notice": request.query_params.get("done", ""),
+        "taken": not any(row.unread for row, _ in rows),
+    }
+    return page(site, who, "inbox.html", values)
+
+
+async def show_question(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of one open question; links in notifications lead here."""
+    question = await _question(site, request)
+    return page(site, who, "question.html", {**question, "back": "/", "trouble": "", "typed": ""})
+
+
+async def answer(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Post the answer in a form, or decline if the form says so. If the answer does not fit, show the form again."""
+    run, name = request.path_params["run"], request.path_params["name"]
+    back = f"/runs/{run}" if form.text("back") == f"/runs/{run}" else "/"
+    typed, full = form.text("typed"), f"{run}/{name}"
+    question = await _open_question(site, run, name)
+    if question is not None and form.text("version") != question["version"]:
+        raise HTTPException(409, "the question has changed since the page was opened; open it again")
+    try:
+        if form.text("do") == "decline":
+            receipt = await site.engine.decline(full, via="web")
+        else:
+            text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
+            receipt = await site.engine.answer(full, text, via="web")
+        check_receipt(receipt, full)
+    except UsageProblem as error:
+        if question is None:
+            raise
+        given = typed or form.text("picked")
+        values = {**await _with_title(site, question), "back": back, "trouble": line_of_error(error), "typed": given}
+        return page(site, who, "question.html", values, 422)
+    done = "declined" if form.text("do") == "decline" else "answered"
+    return back_to(back, "duplicate" if receipt.result == "duplicate" else done)
+
+
+async def _question(site: Site, request: Request) -> dict[str, Any]:
+    run, name = request.path_params["run"], request.path_params["name"]
+    question = await _open_question(site, run, name)
+    if question is None:
+        raise HTTPException(404, "this question is not open any more")
+    return await _with_title(site, question)
+
+
+async def _with_title(site: Site, question: dict[str, Any]) -> dict[str, Any]:
+    title = (await site.engine.journal.row(question["run_id"])).title
+    return {"q": {**question, "title": title}}
+
+
+async def _open_question(site: Site, run: str, name: str) -> dict[str, Any] | None:
+    """Return an open question with its form; None if the question is not open."""
+    found = [item for item in await questions_of(site.reader, run) if item["id"] == f"{run}/{name}"]
+    return with_form(found[0]) if found else None

@@ -1,0 +1,192 @@
+"""State that the pages and the API of one server share: sessions, the proxy, and the parts of pages that are kept."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+import trio
+from starlette.datastructures import Headers
+from starlette.requests import Request
+
+from actors.demands.table import DemandTable
+from actors.run.views import Tree, calls_of
+from actors.values.flow import Checklist, Flow
+from actors.values.lines import Line
+from replan.runs.cached import AT_ONCE_MAX
+from replan.runs.families import ShownRun
+from replan_server.service.access import SESSION_SECONDS, Principal, Sessions
+from replan_server.service.limits import KEEP_CONNECTION, Streams
+from replan_server.service.service import Service
+from replan_server.service.store import WebState
+from replan.setup.installation import program
+from replan.setup.notifications import Answering
+from replan.setup.settings import EVERYBODY, ProxyEntry
+from replan.views.drawing import Drawing, draw
+from replan.views.records import ToolOutput, tool_outputs
+from replan.views.timeline import Timeline, timeline
+
+RUNS_MAX = 8
+"""The largest number of runs whose parts are kept. The parts that were used least recently are dropped first."""
+
+_MAKERS = trio.CapacityLimiter(1)
+"""Lets the parts of one run at a time be made in a thread, since each takes one processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """The long parts of a run's page."""
+
+    tree: Tree
+    """The tree of its actions."""
+    flow: Flow | None
+    """The graph of its steps or gates; None before there is one."""
+    drawing: Drawing | None
+    """The drawing of this graph; None for a large graph too."""
+    checklist: Checklist | None
+    """The checklist of an execution; None for other kinds."""
+    calls: Sequence[str]
+    """The nodes of its model calls, if the tree names no nodes; else empty."""
+    timeline: Timeline | None
+    """When its calls, tools, waits and questions began and ended; None before the first."""
+    outputs: Sequence[ToolOutput]
+    """The calls of tools that have ended."""
+    lines: Sequence[Line]
+    """The lines of its result, without the table of demands."""
+    demands: DemandTable | None
+    """The table of the user's demands and the plan's steps for them; None for a run without a plan."""
+
+
+class PartsMaker:
+    """Makes the parts of runs, and keeps those used last."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
+
+    async def parts(self, shown: ShownRun) -> RunParts:
+        """Return the parts of a run. They follow from its records, its status and the unread messages of its inbox."""
+        if shown.with_inbox is not shown.loaded.state:
+            return await _make_aside(shown)
+        run, place = shown.row.run, (shown.row.created, shown.loaded.seq, shown.status)
+        known = self._kept.get(run)
+        if known is None or known[0] != place:
+            known = place, await _make_aside(shown)
+            self._kept[run] = known
+        self._kept.move_to_end(run)
+        while len(self._kept) > RUNS_MAX:
+            self._kept.popitem(last=False)
+        return known[1]
+
+
+async def _make_aside(shown: ShownRun) -> RunParts:
+    """Return the parts of a run. Those of a long run are made in a thread, so that other tasks need not wait."""
+    if shown.loaded.seq <= AT_ONCE_MAX:
+        return _make_parts(shown)
+    return await trio.to_thread.run_sync(_make_parts, shown, limiter=_MAKERS)
+
+
+def _make_parts(shown: ShownRun) -> RunParts:
+    loaded, views = shown.loaded, shown.loaded.kind.views
+    interrupted = shown.status == "parked"
+    tree = views.tree(shown.row.title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
+    flow, checklist = views.flow(loaded.state, shown.result), views.checklist(shown.result)
+    lines = views.lines(shown.result, program(), full=flow is not None, demands=False)
+    named = any(child.key for child in tree.tree.children)
+    calls = () if named else tuple(dict.fromkeys(call.node for _, call in calls_of(loaded.records)))
+    outstanding = loaded.kind.machine.outstanding(loaded.state) if loaded.started else ()
+    bars = timeline(loaded.records, outstanding, price_known=shown.result.cost_usd is not None)
+    outputs = tool_outputs(loaded.records)
+    return RunParts(tree, flow, draw(flow), checklist, calls, bars, outputs, lines, shown.result.demands)
+
+
+_USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
+
+
+def user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
+    """Return the user of a request through the proxy; None if it names none, several, or one without rights.
+
+    `key` signs the token that the user's forms carry, in place of a session's token.
+    """
+    named = headers.getlist(proxy.user_header)
+    if len(named) != 1 or not _USER.fullmatch(named[0]) or not key:
+        return None
+    name = named[0]
+    scope = proxy.users.get(name) or proxy.users.get(EVERYBODY)
+    if scope is None or name == EVERYBODY:
+        return None
+    session = hmac.new(key.encode(), f"user {name}".encode(), hashlib.sha256).hexdigest()
+    return Principal(f"user:{name}", scope, session)
+
+
+def with_key(state: WebState) -> tuple[WebState, str]:
+    """Return the state with the key that signs forms, and the key. It is the same key after a restart."""
+    key = state.form_key or secrets.token_urlsafe(32)
+    return state.model_copy(update={"form_key": key}), key
+
+
+def new_name() -> str:
+    """Return a random host name of this machine. Browsers resolve every name below `localhost` without asking anybody.
+
+    A cookie goes to every port of its host. Nobody else knows this name, so no other server gets the cookie.
+    """
+    return f"r{secrets.token_hex(16)}.localhost"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site(Service):
+    """The web server over one home."""
+
+    port: int
+    """The port that the server listens on."""
+    name: str
+    """The host name under which pages are served. It is random, and only this server has it (`new_name`)."""
+    hosts: bool = True
+    """Whether this server drives runs."""
+    proxy: ProxyEntry | None = None
+    """The proxy that the server is behind; None for a server that only this machine reaches."""
+    answering: Answering | None = None
+    """The people who may answer questions through links; None for nobody."""
+    form_key: str = ""
+    """The key that signs the forms of the proxy's users."""
+    sessions: Sessions = field(default_factory=Sessions)
+    streams: Streams = field(default_factory=Streams)
+    """The open streams of each client."""
+    parts: PartsMaker = field(default_factory=PartsMaker)
+    """Makes and keeps the long parts of runs that were shown recently."""
+
+    @property
+    def hosts_named(self) -> frozenset[str]:
+        """The values of `Host` under which pages are served."""
+        return frozenset((f"{self.name}:{self.port}" if self.proxy is None else self.proxy.host,))
+
+    @property
+    def cookie(self) -> str:
+        """The name of the session's cookie."""
+        return f"replan_{self.port}"
+
+    def visitor(self, request: Request) -> Principal | None:
+        """Return the owner of the request's session, or the user whom the proxy names; None for nobody."""
+        if self.proxy is not None:
+            who = user_of(self.proxy, request.headers, self.form_key)
+        else:
+            session = request.cookies.get(self.cookie, "")
+            who = self.sessions.whose(session, self.now()) if session else None
+        if who is not None:
+            KEEP_CONNECTION.get()()
+        return who
+
+    def visitor_ended(self, who: Principal) -> bool:
+        """Tell whether the session or the token that opened a stream has ended since."""
+        if self.proxy is not None and who.session:
+            return False  # The proxy decides, with the next request.
+        if who.session:
+            return self.sessions.whose(who.session, self.now()) is None
+        return not self.has_token(who)
+
+    def cookie_header(self, session: str) -> str:
+        """Return the header that sets the session's cookie. For an empty id, it removes the cookie."""
+        age = int(SESSION_SECONDS) if session else 0
+        return f"{self.cookie}={session}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"

@@ -1,0 +1,143 @@
+"""The cost and the workflow of a run, for the form that starts it. They are updated as the fields change.
+
+The form asks with a GET request, which starts nothing and is no write; without scripts, a button shows the form again.
+"""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from actors.config.diagram import workflow_flow
+from actors.config.loader import read_workflow
+from actors.config.model_spec import describe_model
+from actors.execution.prepare import CALLS as EXECUTION_CALLS
+from actors.prompting.render import SPECIFICATION_BYTES_MAX
+from actors.values.format import format_count, money
+from replan.runs.faces import installed_faces
+from replan.runs.orders import DEFAULT, ModelAndLimits, Order
+from replan.runs.prepare import price_for
+from replan.runs.worst_case import cost_of_run, cost_texts
+from replan_server.service.access import Principal
+from replan.views.drawing import Drawing, draw
+from replan.views.errors import line_of_error
+from replan_server.web.requests import FormFields, page
+from replan_server.web.run_actions import limits_in_form
+from replan_server.web.site import Site
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import FREE
+
+WORKFLOW = "search"
+"""The default workflow of the form."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowExplained:
+    """A workflow, with what people need to choose it."""
+
+    name: str
+    """The name that clients use."""
+    sentence: str
+    """Its description; for an unreadable workflow the error."""
+    drawing: Drawing | None
+    """The drawing of its steps. None if it cannot be read, or is too large to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartCost:
+    """The cost of the run that the fields of a form describe."""
+
+    rows: tuple[tuple[str, str], ...] = ()
+    """The model, the most calls and the most money, each with its label; none if there is a problem."""
+    trouble: str = ""
+    """Why such a run cannot be started; empty if it can."""
+    workflow: WorkflowExplained | None = None
+    """The chosen workflow; None for a kind of run that has no workflow."""
+
+
+async def show_cost(site: Site, request: Request, who: Principal) -> Response:
+    """Return the part of the form that shows the cost of a run, for the fields in the query."""
+    cost = start_cost(site, request.query_params.get("kind", ""), FormFields(request.query_params))
+    return page(site, who, "start_cost.html", {"cost": cost})
+
+
+def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
+    """Return the cost of the run that a form describes, for an unknown kind that of a planning run.
+
+    It does not depend on the form's text.
+    """
+    name = form.text("workflow") or WORKFLOW
+    workflow = None
+    try:
+        wanted = ModelAndLimits(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
+        for faces in installed_faces():
+            if faces.kind == kind:
+                return StartCost(
+                    _rows(site, wanted, faces.calls({field: form.text(field) for field in faces.order.model_fields}))
+                )
+        if kind == "execution":
+            return StartCost(_rows(site, wanted, EXECUTION_CALLS))
+        workflow = explain_workflow(site, name)
+        return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
+    except UsageProblem as error:
+        return StartCost(trouble=line_of_error(error), workflow=workflow)
+
+
+def model_labels(site: Site) -> dict[str, str]:
+    """Return the label of each model that clients may order: its name, and the model behind it if that differs."""
+    labels = {}
+    for name in site.offer.models:
+        try:
+            model = describe_model(site.offer.choice_of(name, site.engine.environment).text)
+        except UsageProblem:  # The form says so where it is chosen.
+            model = name
+        labels[name] = name if model == name else f"{name} ({model})"
+    return labels
+
+
+def explain_workflows(site: Site) -> tuple[WorkflowExplained, ...]:
+    """Return all workflows that clients may order, with their explanations."""
+    return tuple(explain_workflow(site, name) for name in site.offer.workflows)
+
+
+def explain_workflow(site: Site, name: str) -> WorkflowExplained:
+    """Return one workflow with its explanation. Raises `UsageProblem` for an unknown name."""
+    path = site.offer.workflow_path(name)
+    try:
+        workflow, _, _ = read_workflow(path, site.offer.root)
+    except UsageProblem as error:
+        return WorkflowExplained(name, line_of_error(error), None)
+    return WorkflowExplained(name, workflow.description, draw(workflow_flow(workflow)))
+
+
+def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[tuple[str, str], ...]:
+    order = Order(problem="What the text will say.", workflow=workflow, model=wanted.model, limits=wanted.limits)
+    prepared = site.offer.prepare(order, site.engine.registry, site.engine.environment)
+    cost = cost_of_run(prepared.request, SPECIFICATION_BYTES_MAX)
+    texts, own = cost_texts(cost), cost.get("step_models", {})
+    models = [
+        describe_model(prepared.choice.text),
+        *(f"{describe_model(model)} for {step}" for step, model in own.items()),
+    ]
+    return (
+        ("Model", ", ".join(models)),
+        ("At best", texts["best"]),
+        ("At worst", texts["worst"]),
+        ("Money", f"{texts['money']}, for a text of any length without files"),
+    )
+
+
+def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[str, str], ...]:
+    """Return the rows for a run that has no bound on its calls except its limits."""
+    limits, environment = site.offer.limits_of(wanted, usual_calls), site.engine.environment
+    choice = site.offer.choice_of(wanted.model, environment)
+    price = price_for(choice, site.offer.config, environment, site.now())
+    most = limits.get("max_cost")
+    if price is None:
+        usd = "unknown: nobody knows this model's price"
+    elif price == FREE:
+        usd = f"at most {money(0)}"
+    else:
+        usd = "whatever these calls cost: no limit of dollars is set" if most is None else f"at most {money(most)}"
+    calls = f"{format_count(limits.get('max_calls') or usual_calls, 'call')}, the limit"
+    return ("Model", describe_model(choice.text)), ("At worst", calls), ("Money", usd)

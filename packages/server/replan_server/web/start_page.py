@@ -1,0 +1,361 @@
+"""The pages that start a run: the form of each kind, and the form that edits what a run has made for people to keep."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import trio
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import ImmutableMultiDict
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from actors.run.kind import PreparedRun
+from actors.run.limits import LIMITS
+from replan.runs.executing import plan_of_run
+from replan.runs.faces import Faces, Keeps, installed_faces
+from replan.runs.families import read_shown
+from replan.runs.loaded import Loaded
+from replan.runs.orders import DEFAULT, ExecutionOrder, KindOrder, Offer, Order
+from replan_server.service.access import Principal
+from replan_server.service.messages import hash_key
+from replan_server.service.read_operations import offer_of
+from replan_server.service.requests import HTTP, wrong_value
+from replan_server.service.starting import (
+    prepare_execution,
+    prepare_of_kind,
+    prepare_planning,
+    start_once,
+)
+from replan.views.errors import line_of_error
+from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, page
+from replan_server.web.run_actions import limits_in_form, values_in_form
+from replan_server.web.site import Site
+from replan_server.web.start_costs import explain_workflows, model_labels, start_cost
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import MICRO, Limits
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "planning": ("problem", "workflow", "strict", "model", *LIMITS),
+    "execution": ("plan_of", "tools", "model", *LIMITS),
+}
+"""The fields that keep their values when a form is shown again with an error, by the kind of the form."""
+
+
+def fields_of_form(kind: str) -> tuple[str, ...]:
+    """Return the same for the form of any kind, installed or not; empty for a kind without a form."""
+    for faces in installed_faces():
+        if faces.kind == kind:
+            return (*faces.order.model_fields, "model", *LIMITS)
+    return FIELDS.get(kind, ())
+
+
+async def show_form(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page that starts a planning run. The query may name a run whose values fill the form."""
+    return await _empty_form(site, request, who, "planning")
+
+
+async def show_form_of_kind(faces: Faces, site: Site, request: Request, who: Principal) -> Response:
+    """Return the page that starts a run of an installed kind.
+
+    The query may name a run that fills the form, and offered names for its fields.
+    """
+    typed = {name: request.query_params.get(name, "")[:64] for name in faces.names}
+    return await _empty_form(site, request, who, faces.kind, **typed)
+
+
+async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page that executes a plan. The query may name the plan's run, or an execution that fills the form."""
+    site.check_execute()
+    return await _empty_form(site, request, who, "execution", plan_of=request.query_params.get("plan_of", "")[:64])
+
+
+async def show_form_with_cost(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Return the filled form with the cost of the run, for browsers without scripts."""
+    del request
+    kind = form.text("kind")
+    kind = kind if fields_of_form(kind) else "planning"
+    return _form(site, who, kind, {name: form.text(name) for name in fields_of_form(kind)})
+
+
+async def start_run(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Start a planning run."""
+    del request
+
+    async def prepare() -> PreparedRun:
+        files, problem, workflow = await form.uploads("files"), form.text("problem"), form.text("workflow") or "search"
+        strict = form.text("strict") == "yes"
+        return prepare_planning(
+            site, Order(problem=problem, workflow=workflow, uploads=files, strict=strict, **_model_and_limits(form))
+        )
+
+    return await _start_run(site, who, form, "planning", prepare)
+
+
+async def start_of_kind(faces: Faces, site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Start a run of an installed kind."""
+    del request
+
+    async def prepare() -> PreparedRun:
+        order = KindOrder(fields=_order_in_form(faces, form), **_model_and_limits(form))
+        work = partial(prepare_of_kind, site, faces, order, may_take_long=True)
+        return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+    return await _start_run(site, who, form, faces.kind, prepare)
+
+
+def _order_in_form(faces: Faces, form: FormFields) -> BaseModel:
+    """Return the order of a kind's run in a form. Raises `UsageProblem`, whose place is the field."""
+    values: dict[str, Any] = {}
+    for name in faces.order.model_fields:
+        text = form.text(name)
+        match input_form(faces, name):
+            case "values":
+                values[name] = values_in_form(text)
+            case "switch":
+                values[name] = text == "yes"
+            case _ if text.strip():
+                values[name] = text
+            case _:
+                pass  # An empty field is one that is left out.
+    try:
+        return faces.order.model_validate(values)
+    except ValidationError as error:
+        raise wrong_value(error, faces.order, PAGE) from None
+
+
+PAGE = replace(HTTP, noun="field", whole="form")
+"""The terms of forms."""
+InputForm = Literal["choice", "switch", "values", "text", "line"]
+"""How a field of an order is drawn. `values` has a line `NAME = VALUE` for each."""
+LINE_MAX = 200
+"""The largest number of characters of a text that is typed on one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderInput:
+    """A field of a kind's order, as the form shows it."""
+
+    name: str
+    label: str
+    form: InputForm
+    required: bool
+    help: str
+    options: tuple[str, ...] = ()
+    """The values to choose from; for another form none."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of values that are not shown as they are."""
+
+
+def input_form(faces: Faces, name: str) -> InputForm:
+    """Return the form of a field of a kind's order, from the model of the order."""
+    schema = faces.order.model_json_schema()["properties"][name]
+    if name in faces.names:
+        return "choice"
+    match schema.get("type"):
+        case "boolean":
+            return "switch"
+        case "object":
+            return "values"
+        case "string" if schema.get("maxLength", LINE_MAX + 1) > LINE_MAX:
+            return "text"
+        case _:
+            return "line"
+
+
+def order_inputs(faces: Faces, offer: Offer) -> Iterator[OrderInput]:
+    """Yield the fields of the form that orders a run of a kind."""
+    for name, spec in faces.order.model_fields.items():
+        form, names = input_form(faces, name), faces.names.get(name)
+        hint = spec.description or ""
+        if form == "values":
+            hint = "A line NAME = VALUE for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
+        yield OrderInput(
+            name,
+            spec.title or name.replace("_", " ").capitalize(),
+            form,
+            spec.is_required(),
+            hint,
+            () if names is None else (*names.find(offer), *names.labels),
+            {} if names is None else names.labels,
+        )
+
+
+async def start_execution(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Start the execution of a proved plan, if the server allows that."""
+    del request
+    site.check_execute()
+
+    async def prepare() -> PreparedRun:
+        plan = await plan_of_run(site.reader, form.text("plan_of").strip())
+        return prepare_execution(site, ExecutionOrder(plan=plan, tools=form.text("tools"), **_model_and_limits(form)))
+
+    return await _start_run(site, who, form, "execution", prepare)
+
+
+async def _start_run(
+    site: Site, who: Principal, form: FormFields, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
+) -> Response:
+    """Start a run. If the form cannot be used, show it again with the typed values.
+
+    A form that is sent again leads to the run that it has started. One that was changed in between starts another run.
+    """
+    try:
+        mark = await form.mark()
+        key = hash_key(form.text(IDEMPOTENCY_KEY), who, f"web {kind} {mark}", place=IDEMPOTENCY_KEY)
+        prepared = await prepare()
+        run, _ = await start_once(site, who, key, mark, lambda: prepared)
+    except UsageProblem as error:
+        typed = {name: form.text(name) for name in fields_of_form(kind)}
+        return _form(site, who, kind, typed, trouble=line_of_error(error))
+    return Response(status_code=303, headers={"location": f"/runs/{run}?done=started"})
+
+
+def _model_and_limits(form: FormFields) -> dict[str, Any]:
+    """Return the model and the limits in a form, as keywords of an order."""
+    return {"model": form.text("model") or DEFAULT, "limits": limits_in_form(form)}
+
+
+async def _empty_form(site: Site, request: Request, who: Principal, kind: str, **typed: str) -> Response:
+    run = request.query_params.get("like", "")[:64]
+    if not run:
+        return _form(site, who, kind, typed)
+    loaded = await site.reader.read(run)
+    if form_of(loaded) != kind:
+        raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
+    filled = fields_of(site, loaded)
+    if any(typed.values()):  # The run has made what is named; its limits were those of its own task.
+        filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
+    return _form(site, who, kind, filled, like=run, notice=request.query_params.get("done", ""))
+
+
+def form_of(loaded: Loaded) -> str:
+    """Return the kind of form that starts runs like this one."""
+    return next((faces.kind for faces in installed_faces() if faces.like(loaded) is not None), loaded.kind.name)
+
+
+def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
+    """Return the form values that start a run like this one, without names that clients may not order."""
+    asked, common = loaded.kind.views.asked(loaded.state), loaded.kind.run_state(loaded.state)
+    found = {"problem": asked.text, "plan_of": loaded.kind.made_from(loaded.state)}
+    if (workflow := dict(asked.facts).get("workflow")) in site.offer.workflows:
+        found["workflow"] = str(workflow)
+    for faces in installed_faces():
+        for name, text in (faces.like(loaded) or {}).items():
+            names = faces.names.get(name)
+            if names is None or text in names.labels or text in names.find(site.offer):
+                found[name] = text
+    model = loaded.kind.model(loaded.state)
+    found["model"] = next((name for name, text in site.offer.models.items() if model and model == text), DEFAULT)
+    if common is not None:
+        found |= limits_as_text(common.ledger.limits)
+    return {name: found.get(name, "") for name in fields_of_form(form_of(loaded))}
+
+
+def limits_as_text(limits: Limits) -> dict[str, str]:
+    """Return limits of a run in the form in which people type them, without the deadline: it is past or near."""
+    found = {}
+    for name, spec in LIMITS.items():
+        holds = getattr(limits, spec.key, None)
+        if holds is None or spec.key == "deadline" or spec.unit in ("switch", "settings"):
+            continue
+        found[name] = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}{'s' if spec.unit == 'time' else ''}"
+    return found
+
+
+def _form(
+    site: Site,
+    who: Principal,
+    kind: str,
+    typed: Mapping[str, str] | None = None,
+    *,
+    trouble: str = "",
+    like: str = "",
+    notice: str = "",
+) -> Response:
+    filled, kinds = typed or {}, installed_faces()
+    planning, chosen = kind == "planning", [faces for faces in kinds if faces.kind == kind]
+    values = {
+        "kind": kind,
+        "kinds": kinds,
+        "inputs": [item for faces in chosen for item in order_inputs(faces, site.offer)],
+        "key": secrets.token_urlsafe(),
+        "typed": {name: filled.get(name, "") for name in fields_of_form(kind)},
+        "limits": {
+            name: spec for name, spec in LIMITS.items() if not any(spec.key in faces.without for faces in chosen)
+        },
+        "limited": any(filled.get(name) for name in LIMITS),
+        "trouble": trouble,
+        "like": like,
+        "notice": notice,
+        "offer": offer_of(site),
+        "models": model_labels(site),
+        "workflows": explain_workflows(site) if planning else (),
+        "cost": start_cost(site, kind, FormFields(ImmutableMultiDict(filled))),
+        "executes": site.allow_execute,
+        "here": "new",
+    }
+    return page(site, who, "new.html", values, 422 if trouble else 200)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeShown:
+    """What a run has made for people to keep, as the page shows it."""
+
+    text: str
+    """The text, in the field that a person edits."""
+    trouble: str = ""
+    """Why it was not kept; empty for no reason."""
+    replaces: bool = False
+    """Whether a kept one of the same name may be replaced."""
+
+
+async def show_made(faces: Faces, site: Site, request: Request, who: Principal) -> Response:
+    """Return the page of what a run has made and a person has approved, as text to edit."""
+    keeps = _keeps(faces)
+    text = keeps.text((await read_shown(site.reader, request.path_params["run"])).result)
+    if text is None:
+        raise HTTPException(404, f"this run has proposed no {keeps.word} that was approved")
+    return await _made_page(keeps, site, request, who, MadeShown(text=text))
+
+
+async def keep_made(faces: Faces, site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Store the edited text; with the field `do=check` only show it. An invalid text is shown with its error."""
+    keeps = _keeps(faces)
+    text, replaces = form.text(keeps.word), form.text("replace") == "yes"
+    run = (await site.engine.journal.row(request.path_params["run"])).run
+    try:
+        if form.text("do") == "check":
+            keeps.outline(text)
+            return await _made_page(keeps, site, request, who, MadeShown(text=text, replaces=replaces))
+        name = await trio.to_thread.run_sync(keeps.keep, site.offer, text, replaces)
+    except UsageProblem as error:
+        shown = MadeShown(text=text, trouble=line_of_error(error), replaces=replaces)
+        return await _made_page(keeps, site, request, who, shown)
+    return RedirectResponse(f"/new/{faces.kind}?{urlencode({keeps.word: name, 'like': run, 'done': 'kept'})}", 303)
+
+
+def _keeps(faces: Faces) -> Keeps:
+    assert faces.keeps is not None, "only such kinds have these pages"
+    return faces.keeps
+
+
+async def _made_page(keeps: Keeps, site: Site, request: Request, who: Principal, shown: MadeShown) -> Response:
+    row = await site.engine.journal.row(request.path_params["run"])
+    values: dict[str, Any] = {
+        "run": row.run,
+        "title": row.title,
+        "word": keeps.word,
+        "about": keeps.about,
+        "text": shown.text,
+        "lines": [] if shown.trouble else list(keeps.outline(shown.text)),
+        "kept": not shown.trouble and keeps.is_kept(site.offer, shown.text),
+        "replaces": shown.replaces,
+        "trouble": shown.trouble,
+        "here": "runs",
+    }
+    return page(site, who, "kept.html", values, 422 if shown.trouble else 200)

@@ -1,0 +1,184 @@
+"""Makes the messages of webhooks about records of runs. Pure: the same record gives the same bytes.
+
+A message has ids, codes and the run's title, but no text of a question, a model or a tool.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import orjson
+
+from actors.run.ending import RunFinished
+from actors.run.parking import RunParked
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+)
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
+from actors.run.reminders import describe_reminders, reminders_at_start
+from actors.values.format import stamp
+from replan.setup.notifications import Answering, PersonEntry, ReceiverEntry, WebhookEvent
+from replan_server.webhooks.answer_links import AnswerLink, sign_link
+from runtime.core.events import Record
+from runtime.logs.redact import Redactor
+
+TITLE_MAX = 200
+"""The largest number of characters in a run's title."""
+OPENING = "/open"
+"""The path of the page that the link in a message leads to."""
+ANSWERING = "/answer/"
+"""The first part of the path of a link that answers a question."""
+
+Asking = Literal["asked", "reminder", "escalation"]
+"""The reason for a message about a question: it was asked, nobody has answered it yet, or further people are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingMessage:
+    """A message about one record."""
+
+    id: str
+    """Its id, made from the run's id and the record's number. A repeated message has the same id."""
+    seq: int
+    at: float
+    """When the record was appended (UTC seconds since 1970)."""
+    body: bytes
+    """The content. A repeated message has the same bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The facts about a run that messages contain."""
+
+    run: str
+    title: str
+    kind: str
+    """The name of the run's kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """The content of the messages about one record, the same for every webhook."""
+
+    event: WebhookEvent
+    data: Mapping[str, Any]
+    """Ids and codes, by their keys in the message."""
+    asking: Asking | None = None
+    """The reason for a message about a question; None if the record is not about a question."""
+    people_only: bool = False
+    """Whether no program may answer the question."""
+    asked_people: tuple[str, ...] = ()
+    """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
+
+
+def notification_of(event: Any, run: str, at: float) -> Notification | None:
+    """Return the content of the messages about an event of a run; None if there are no messages about it.
+
+    `at` is the time of its record, in UTC seconds since 1970.
+    """
+    match event:
+        case ClarificationRequested():
+            question = {"question": f"{run}/{event.question_id}"}
+            asked = Notification("waiting", question, "asked", event.people_only)
+            if event.reminders is None:
+                return asked
+            return _with_reminders(asked, event.reminders.people_after(0), reminders_at_start(event.reminders, at))
+        case ClarificationReminded() | ClarificationEscalated():
+            asking: Asking = "escalation" if isinstance(event, ClarificationEscalated) else "reminder"
+            question = {"question": f"{run}/{event.question_id}"}
+            follows = describe_reminders(event.next_at, event.next_ask, event.until, event.ending)
+            return _with_reminders(Notification("waiting", question, asking, event.for_people), event.asked, follows)
+        case RunParked(handover=False):
+            return Notification("parked", {"cause": str(event.cause)})
+        case RunFinished():
+            return Notification("finished", {"outcome": str(event.outcome)})
+        case _:
+            return None
+
+
+def _with_reminders(notification: Notification, asked: tuple[str, ...], follows: str) -> Notification:
+    """Return the content with two more keys: who has been asked, and what happens if nobody answers."""
+    people = {"asked_people": list(asked)} if asked else {}
+    data = {**notification.data, "asking": notification.asking, **people, "follows": follows}
+    return replace(notification, data=data, asked_people=asked)
+
+
+def message_id(run: str, seq: int) -> str:
+    """Return the id of the message about a record."""
+    return "msg_" + hashlib.sha256(f"replan webhook\n{run}\n{seq}".encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook or a sender in the settings, with the people who may get links in its messages."""
+
+    name: str
+    entry: ReceiverEntry
+    """The settings of the webhook."""
+    answering: Answering | None = None
+    """The people in the settings, and the secrets that sign links; None if nobody gets links."""
+
+    @property
+    def readers(self) -> Mapping[str, PersonEntry]:
+        """The people who read its messages, by name."""
+        people = {} if self.answering is None else self.answering.people
+        return {name: person for name, person in people.items() if self.name in person.webhooks}
+
+    def gets(self, notification: Notification) -> bool:
+        """Tell whether the webhook gets a message. If it has readers and people are asked, a reader must be asked."""
+        if notification.event not in self.entry.events:
+            return False
+        readers, asked = self.readers, notification.asked_people
+        return not asked or not readers or not readers.keys().isdisjoint(asked)
+
+    def links(self, page: str, notification: Notification, at: float) -> dict[str, str]:
+        """Return the links that answer the question of a message, by the names of the readers who may answer it.
+
+        `page` is the address of `replan serve` without a slash at its end. `at` is the time of the message's record, in
+        UTC seconds since 1970.
+        """
+        if self.answering is None or notification.asking is None:
+            return {}
+        until, question = int(at + self.answering.links.hours * 3600), notification.data["question"]
+        return {
+            name: f"{page}{ANSWERING}{sign_link(self.answering, AnswerLink(name, question, until))}"
+            for name, person in self.readers.items()
+            if person.may_answer(people_only=notification.people_only)
+            and (not notification.asked_people or name in notification.asked_people)
+        }
+
+
+def message_about(record: Record[Any], about: About, webhook: Webhook, redactor: Redactor) -> OutgoingMessage | None:
+    """Return the message of a webhook about a record; None if the webhook gets none."""
+    found = notification_of(record.event, about.run, record.at)
+    if found is None or not webhook.gets(found):
+        return None
+    title = redactor.text(about.title)[:TITLE_MAX]
+    data: dict[str, Any] = {"run_id": about.run, "title": title, "kind": about.kind, "seq": record.seq, **found.data}
+    if webhook.entry.page is not None:
+        page = webhook.entry.page.rstrip("/")
+        links = webhook.links(page, found, record.at)
+        data |= {"link": page + OPENING, **({"answer_links": links} if links else {})}
+    body = orjson.dumps({"type": f"run.{found.event}", "timestamp": stamp(record.at), "data": data})
+    return OutgoingMessage(message_id(about.run, record.seq), record.seq, record.at, body)
+
+
+def without_closed(records: Sequence[Record[Any]]) -> list[Record[Any]]:
+    """Return records without the reminders of questions that later records of the list close."""
+    closed: set[str] = set()
+    kept: list[Record[Any]] = []
+    for record in reversed(records):
+        match record.event:
+            case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+                closed.add(record.event.question_id)
+            case ClarificationReminded() | ClarificationEscalated() if record.event.question_id in closed:
+                continue
+            case _:
+                pass
+        kept.append(record)
+    return kept[::-1]

@@ -1,0 +1,136 @@
+"""The tables of Procrastinate in a journal's database, and the trigger that makes its jobs.
+
+They are in a schema of their own, `replan_jobs`, so that a Procrastinate that the database is used with otherwise is
+not touched. The trigger fires where a run that nobody drives becomes due or gets a message: the job is made in the
+transaction that makes the run due, whichever program commits it. A job is only a hint; so an error in making one is
+a warning in the server's log, and never fails the transaction.
+"""
+
+import re
+from importlib.metadata import version
+
+from procrastinate.schema import SchemaManager
+from psycopg import errors
+
+from runtime.core.errors import JournalUnreadable
+from replan_server.postgres.connecting import BEGIN, Connection, end
+from replan_server.postgres.schema import Rights
+
+SCHEMA = "replan_jobs"
+
+TASK = "replan.drive"
+"""The name of the task of all jobs."""
+
+QUEUE = "replan"
+"""The queue of runs without a tenant; a tenant's runs have the queue `replan/TENANT`."""
+
+WAITING_MAX = 64
+"""The largest number of waiting jobs of a tenant at or above a run's priority. A sweep adds jobs of further runs."""
+
+TRIES = 20
+
+_FORM = 1
+"""The version of the statements below."""
+
+# The values are constants of this module.
+_PLACE = f"""
+CREATE FUNCTION {SCHEMA}.place(run text, tenant text, priority integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = {SCHEMA}, pg_catalog, pg_temp AS $$
+DECLARE
+  queue text := CASE WHEN tenant = '' THEN '{QUEUE}' ELSE '{QUEUE}/' || tenant END;
+BEGIN
+  IF EXISTS (SELECT FROM procrastinate_jobs AS job WHERE job.queueing_lock = place.run AND job.status = 'todo')
+    OR {WAITING_MAX} <= (SELECT count(*) FROM (SELECT FROM procrastinate_jobs AS job WHERE job.status = 'todo'
+      AND job.queue_name = queue AND job.priority >= place.priority LIMIT {WAITING_MAX}) AS waiting)
+  THEN
+    RETURN false;
+  END IF;
+  PERFORM procrastinate_defer_jobs_v1(ARRAY[
+    ROW(queue, '{TASK}', place.priority, NULL, place.run, jsonb_build_object('run', place.run), NULL)
+  ]::procrastinate_job_to_defer_v1[]);
+  RETURN true;
+EXCEPTION
+  WHEN unique_violation THEN
+    RETURN false;
+  WHEN OTHERS THEN
+    RAISE WARNING 'replan: no job for run %: %', place.run, SQLERRM;
+    RETURN false;
+END $$"""  # noqa: S608
+
+_TRIGGER = (
+    f"""
+CREATE FUNCTION {SCHEMA}.hint() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = {SCHEMA}, pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM {SCHEMA}.place(NEW.run, NEW.tenant, NEW.priority);
+  RETURN NULL;
+END $$""",
+    f"""
+CREATE TRIGGER place AFTER INSERT OR UPDATE ON replan.runs FOR EACH ROW
+WHEN (NEW.owner IS NULL AND NEW.last_seq > 0 AND NEW.status <> 'parked'
+  AND (NEW.unread OR NEW.due <= extract(epoch FROM clock_timestamp())))
+EXECUTE FUNCTION {SCHEMA}.hint()""",
+)
+
+_USE = (
+    f"GRANT USAGE ON SCHEMA {SCHEMA} TO {{role}}",
+    f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {{role}}",
+    f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {{role}}",
+)
+
+RIGHTS: Rights = {"app": _USE, "archive": _USE}
+"""The rights of roles that drive runs on workers."""
+
+
+def stamp() -> tuple[int, ...]:
+    """Return the version of the tables that this release makes: of the trigger, and of Procrastinate."""
+    return _FORM, *map(int, re.findall(r"\d+", version("procrastinate"))[:3])
+
+
+def make(connection: Connection, place: str) -> Rights:
+    """Make the tables and the trigger where they are missing, or replace those of an earlier release.
+
+    Nothing is lost with a job. Returns the rights to them. Raises `JournalUnreadable` where the role may not make
+    them, `psycopg.Error`.
+    """
+    for attempt in range(TRIES):
+        try:
+            if stamp_of(connection) < stamp():
+                _make(connection)
+        except errors.InsufficientPrivilege:
+            end(connection)
+            hint = "let the owner of the database run: replan home upgrade URL --app ROLE"
+            raise JournalUnreadable(place, "this role may not make the tables that workers need", hint) from None
+        except (errors.LockNotAvailable, errors.DeadlockDetected, errors.UniqueViolation):
+            end(connection)  # Another worker is making them, or runs are being written.
+            if attempt == TRIES - 1:
+                raise
+        except BaseException:
+            end(connection)
+            raise
+        else:
+            break
+    return RIGHTS
+
+
+def stamp_of(connection: Connection) -> tuple[int, ...]:
+    """Return the version of the tables that are there, empty for none. Raises `psycopg.Error`."""
+    statement = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
+    for (text,) in connection.execute(statement, (SCHEMA,)):
+        return tuple(map(int, re.findall(r"\d+", text or "")))
+    return ()
+
+
+def _make(connection: Connection) -> None:
+    connection.execute(BEGIN)
+    connection.execute(connection.local)
+    connection.execute("SELECT version FROM replan.journal FOR UPDATE")  # One process at a time.
+    if stamp_of(connection) < stamp():
+        connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+        connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        connection.execute(f"SET LOCAL search_path = {SCHEMA}, pg_catalog")
+        connection.execute(SchemaManager.get_schema())
+        for statement in (_PLACE, *_TRIGGER):
+            connection.execute(statement)
+        connection.execute(f"COMMENT ON SCHEMA {SCHEMA} IS '{'.'.join(map(str, stamp()))}'")
+    connection.execute("COMMIT")

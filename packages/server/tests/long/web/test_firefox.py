@@ -1,0 +1,60 @@
+"""A person's work in a second real browser (Firefox): start, answer and cancel, with scripts and without."""
+
+from tests.cli.samples import PROBLEM
+from packages.server.tests.web.world import served
+
+
+async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(tmp_path, second_browser):
+    browser = second_browser
+    async with served(tmp_path, signed_in=False) as web:
+        await browser.go(f"{web.address}/sign-in")
+        await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")  # In the same tab, which loads nothing.
+        await browser.sees("Nothing waits for you.")
+        await work(browser, web, scripts=True)
+        await browser.click("header .out summary")
+        await browser.click("header .out button")
+
+        await browser.use_scripts(False)
+        await browser.go(f"{web.address}/sign-in")
+        token = web.new_sign_in()
+        await browser.type("#token", f"{web.address}/sign-in#{token}")
+        await browser.click("#sign-in button.main")
+        await browser.sees("Nothing waits for you.")
+        await work(browser, web, scripts=False)
+        assert await browser.errors(web.address) == []
+
+
+async def work(browser, web, *, scripts):
+    """Start two runs, answer the question of one and cancel the other."""
+    run = await start(browser, web)
+    if not scripts:  # With them, the page has renewed itself.
+        await web.settled(run, "waiting")
+        await browser.go(f"{web.address}/runs/{run}")
+    await browser.sees("Which version is it?")
+    await browser.type(f"#typed-{run}-q1", "3.12")
+    await browser.click(f"#form-{run}-q1 button.main")
+    await browser.sees("The answer is recorded.")
+    if not scripts:
+        await web.settled(run, "finished")
+        await browser.go(f"{web.address}/runs/{run}")
+    await browser.sees("every guard passed")
+    await browser.sees("Each with its time and cost")
+
+    run = await start(browser, web)
+    await web.settled(run, "waiting")
+    await browser.go(f"{web.address}/runs/{run}")
+    await browser.click("#cancel summary")
+    await browser.click("#form-cancel input[name=sure]")
+    await browser.click("#form-cancel button")
+    await browser.sees("The run is cancelled.")
+    assert (await web.settled(run, "finished")).outcome == "cancelled"
+
+
+async def start(browser, web):
+    """Start a run that asks on the page, and return its id."""
+    await browser.go(f"{web.address}/new")
+    await browser.type("#problem", PROBLEM)
+    await browser.type("#model", "asks")
+    await browser.click("#new button.main")
+    await browser.sees("The run is recorded.")
+    return (await browser.address()).partition("?")[0].rpartition("/")[2]

@@ -1,0 +1,383 @@
+"""What a person does on the pages, each in both browsers (issue 29): the table below says what each journey shows.
+
+Journeys by keyboard alone are in `test_tabs_and_keys`, those without scripts in `test_browser` and `test_live_replies`,
+and every page is looked at on a narrow screen in `test_browser`.
+"""
+
+import json
+import os
+
+import pytest
+
+import replan
+from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
+from replan.runs.reader import ORDERS
+from replan.runs.shipped_examples import example_named
+from replan.setup.settings import PriceEntry
+from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
+from tests.long.cli.test_fork_execution import ACTIONS, TOOLS
+from tests.long.cli.test_fork_execution import PLAN as PLAN_SENDING
+from packages.server.tests.long.web import chromium
+from packages.server.tests.long.web.browsing import AXE, RULES, signed_in
+from packages.server.tests.long.web.test_browser import of_other_kinds
+from tests.support.openai_server import Answer, serve
+from tests.support.python_tools import execution_options
+from tests.tidy.source import ROOT
+from packages.server.tests.web.world import served
+
+DAYS = "\n".join(f"Line {number}: the same happens with the report of day {number}." for number in range(40))
+LONG = f"{PROBLEM}\n\n{DAYS}"
+
+
+class Person:
+    """A person with a browser of one of two engines, who is signed in."""
+
+    def __init__(self, page, web):
+        self.page, self.web = page, web
+
+    async def go(self, path):
+        await self.page.go(f"{self.web.address}{path}")
+
+    def __getattr__(self, name):
+        return getattr(self.page, name)
+
+    async def choose(self, selector, value):
+        part = f"document.querySelector({json.dumps(selector)})"
+        await self.page.until(part)
+        await self.page.evaluate(
+            f"({part}.value = {json.dumps(value)}, {part}.dispatchEvent(new Event('change', {{bubbles: true}})))"
+        )
+
+    async def replace(self, selector, text):
+        """Type into a field in place of what it holds."""
+        await self.page.until(f"document.querySelector({json.dumps(selector)})")
+        await self.page.evaluate(f"document.querySelector({json.dumps(selector)}).value = ''")
+        await self.page.type(selector, text)
+
+    async def value(self, selector):
+        return await self.page.evaluate(f"document.querySelector({json.dumps(selector)}).value")
+
+    async def mark(self):
+        """Set an attribute of the page that a reload removes."""
+        await self.page.evaluate("document.body.dataset.marked = 'yes'")
+
+    async def is_marked(self):
+        """Return whether that attribute is still set, so that the page was not reloaded."""
+        return await self.page.evaluate("document.body.dataset.marked === 'yes'")
+
+    async def count(self, selector):
+        """Return how many elements match."""
+        return await self.page.evaluate(f"document.querySelectorAll({json.dumps(selector)}).length")
+
+    async def said(self, selector):
+        """Return the text of the first element that matches, as it is seen."""
+        return await self.page.evaluate(f"document.querySelector({json.dumps(selector)}).innerText")
+
+
+@pytest.fixture(params=["browser_process", "second_browser_process"], ids=["chromium", "firefox"])
+def process(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+async def person(process, tmp_path):
+    """Serve a home, and sign in with the browser."""
+    documents = {"market": str(ROOT / "docs" / "examples" / "market")}
+    scripts = {"backtracks": BACKTRACKS}
+    async with served(tmp_path, scripts=scripts, documents=documents) as web, process.connected() as browser:
+        yield await person_of(process, browser, web)
+
+
+async def person_of(process, browser, web):
+    """Return a person who has signed in with a browser."""
+    if isinstance(process, chromium.Process):
+        return Person(await signed_in(browser, web), web)
+    await browser.go(f"{web.address}/sign-in#{web.new_sign_in()}")
+    await browser.sees("Inbox")
+    return Person(browser, web)
+
+
+async def finished(person, **options):
+    """Start a run that goes back once, and return its id when it has its plan."""
+    run = await person.web.start("backtracks", **options)
+    await person.web.settled(run, "finished")
+    return run
+
+
+async def test_a_run_says_what_was_asked_and_a_long_text_is_folded(person):
+    run = await finished(person, problem=LONG)
+    await person.go(f"/runs/{run}")
+    await person.sees("What was asked")
+    assert await person.evaluate("document.querySelector('#problem').open") is False
+    await person.click("#problem summary")
+    await person.sees("Line 39: the same happens")
+    facts = await person.said("section p.meta")
+    assert "workflow" in facts
+    assert "model" in facts
+
+
+async def test_answers_and_tells_stand_in_their_order_and_a_notice_goes_with_the_next_event(person):
+    run = await person.web.start("asks")
+    await person.web.settled(run, "waiting")
+    await person.go(f"/runs/{run}")
+    await person.click("#tell summary")
+    await person.type("#form-tell textarea", "Mind the second page")
+    await person.click("#form-tell button.main")
+    await person.sees("Mind the second page")
+    await person.type(f"#typed-{run}-q1", "3.12")
+    await person.click(f"#form-{run}-q1 button.main")
+    await person.sees("every guard passed")
+    said = await person.said("#said")
+    assert said.index("Mind the second page") < said.index("3.12")
+
+
+async def test_what_was_done_is_said_until_the_run_has_moved_on_and_not_again(person):
+    """Also where the run is over within the seconds for which it is said, so that no event comes after them."""
+    run = await person.web.start("asks")
+    await person.web.settled(run, "waiting")
+    await person.go(f"/runs/{run}")
+    await person.type(f"#typed-{run}-q1", "3.12")
+    await person.click(f"#form-{run}-q1 button.main")
+    await person.sees("The answer is recorded.")
+    await person.mark()
+    assert await person.evaluate("location.pathname + location.search") == f"/runs/{run}"
+    await person.sees("every guard passed")
+    await person.until("document.getElementById('notice') === null")
+    assert "The answer is recorded." not in await person.text()
+    assert await person.is_marked(), "the page was loaded again"
+
+
+async def test_what_was_done_stays_said_while_nothing_has_happened_since(process, tmp_path):
+    """No host drives the run, so that the answer stays unread."""
+    async with served(tmp_path) as web:
+        run = await web.start("asks")
+        await web.settled(run, "waiting")
+    async with served(tmp_path, hosts=False) as web, process.connected() as browser:
+        person = await person_of(process, browser, web)
+        await person.go(f"/runs/{run}")
+        await person.type(f"#typed-{run}-q1", "3.12")
+        await person.click(f"#form-{run}-q1 button.main")
+        await person.sees("The answer is recorded.")
+        await person.until("performance.now() > 6000")
+        assert "The answer is recorded." in await person.text()
+        await person.go("/")
+        assert "The answer is recorded." not in await person.text()
+
+
+async def test_a_run_that_is_over_when_its_page_comes_says_what_was_done_for_some_seconds(person):
+    run = await finished(person)
+    await person.go(f"/runs/{run}?tree=0&done=limits")
+    await person.sees("The new limits are recorded.")
+    assert await person.evaluate("location.search") == "?tree=0"
+    await person.until("document.getElementById('notice') === null")
+
+
+async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(person):
+    run = await finished(person)
+    await person.go(f"/runs/{run}")
+    await person.until("document.querySelectorAll('.lane').length === 4")
+    assert await person.count(".lane rect.call") == 8
+    width = "document.querySelector('.lanes').style.width"
+    await person.evaluate("document.querySelector('#timeline').focus()")
+    await person.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}))"
+    )
+    await person.until(f"{width} === '200%'")
+    await person.click("#zooms button")
+    await person.until(f"{width} === '400%'")
+
+
+async def test_the_tree_folds_and_two_attempts_are_compared_with_the_finding_at_its_place(person):
+    run = await finished(person)
+    await person.go(f"/runs/{run}")
+    await person.click(".tree details summary")
+    assert await person.evaluate("document.querySelector('.tree details').open") is False
+    await person.go(f"/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a2")
+    assert '"step_id": "fix"' in await person.said("mark")
+    assert "plan.precondition_unsatisfied" in await person.said(".said")
+    assert await person.count("del") > 0
+    assert await person.count("ins") > 0
+
+
+async def test_the_graph_has_whole_labels_and_one_arrow_between_two_boxes(person):
+    run = await finished(person)
+    await person.go(f"/runs/{run}")
+    labels = await person.evaluate("[...document.querySelectorAll('.graph text')].map(each => each.textContent)")
+    assert labels
+    assert [label for label in labels if "…" in label] == []
+    arrows = await person.evaluate("[...document.querySelectorAll('.graph path')].map(each => each.getAttribute('d'))")
+    assert len(arrows) == len(set(arrows))
+
+
+async def test_the_form_explains_a_workflow_and_says_the_worst_case_before_the_click(person):
+    await person.go("/new")
+    await person.type("#problem", PROBLEM)
+    await person.type("#model", "plans")
+    await person.sees("30 calls, the limit")
+    assert await person.count("#workflows .graph svg") > 3, "each workflow is drawn"
+    await person.click("#new button.main")
+    await person.sees("every guard passed")
+
+
+async def test_a_run_is_forked_with_another_text(person):
+    run = await finished(person)
+    await person.go(f"/runs/{run}")
+    await person.click("#fork")
+    await person.until("document.querySelector('#problem') && document.querySelector('#problem').value")
+    assert (await person.value("#problem")).strip() == PROBLEM.strip()
+    assert await person.value("#model") == "backtracks"
+    await person.replace("#problem", "# Logout fails\n\nThe logout fails.")
+    await person.click("#new button.main")
+    await person.sees("every guard passed")
+    assert await person.said("h1") == "Logout fails"
+    assert "The logout fails." in await person.said("#problem pre")
+    assert "8 spent of 30 calls" in await person.text(), "the model is the one whose script goes back"
+    forked = (await person.evaluate("location.pathname")).rpartition("/")[2]
+    assert {row.run for row, _ in await person.web.reader_rows()} == {run, forked}
+    assert (await person.web.settled(forked, "finished")).outcome == "success"
+
+
+async def test_a_run_is_forked_at_an_attempt_of_its_tree(person):
+    run = await finished(person)
+    await person.go(f"/runs/{run}/attempts/g_plan/v1.a1")
+    await person.click("#fork-here summary")
+    await person.click("#fork-here [value='before:g_plan/v1.a1']")
+    await person.replace("#fork-calls", "7")
+    await person.choose("#fork-model", "template:bug")
+    await person.choose("#fork-policy", "belief")
+    await person.click("#fork-here button.main")
+    await person.sees("every guard passed")
+    assert "1 spent of 7 calls" in await person.text()
+    assert f"forked from run {run}" in await person.text()
+    fork = (await person.evaluate("location.pathname")).rpartition("/")[2]
+    state, _ = await person.web.engine.load(fork)
+    assert state.config.policy.belief is not None
+    await person.go(f"/runs/{fork}/attempts/g_plan/v1.a1")
+    await person.choose("#beside", f"{run}:g_plan/v1.a1")
+    await person.click(".filter button")
+    await person.until("document.querySelector('.pairs del')")
+    assert f"of run {run}" in await person.said(".pairs thead")
+    assert await person.count("ins") > 0
+
+
+async def test_an_execution_is_forked_at_an_attempt_and_the_two_are_compared(process, tmp_path):
+    """The tool says another word in the fork; the call that the other run has made waits for a person's word."""
+    tell = "def write(workspace):\n    return (workspace.parent / 'word').read_text()\n"
+    options = execution_options(tmp_path, TOOLS, ACTIONS + tell)
+    (tmp_path / "word").write_text("hello\n")
+    run = (await replan.aexecute(PLAN_SENDING, **options)).run_id
+    (tmp_path / "word").write_text("goodbye\n")
+    (options["workspace"] / "log").unlink()  # So that the folder is as it was at the place of the fork.
+    async with served(tmp_path, allow_execute=True) as web, process.connected() as browser:
+        person = await person_of(process, browser, web)
+        await person.go(f"/runs/{run}")
+        await person.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        await person.click("a[href$='/attempts/make/r1.v1.a1.act']")
+        await person.click("#fork-here summary")
+        assert await person.count("#fork-policy") == 0, "an execution has none"
+        await person.click("#fork-here [value^='before:']")
+        await person.click("#fork-here button.main")
+        await person.sees("has made this call")
+        fork = (await person.evaluate("location.pathname")).rpartition("/")[2]
+        await person.click(f"#form-{fork}-q1 [value='it ran and succeeded']")
+        await person.click(f"#form-{fork}-q1 button.main")
+        await person.sees("2 of 2 steps done")
+        await person.go(f"/runs/{fork}/attempts/make/r1.v1.a1.act?beside={run}:make/r1.v1.a1.act")
+        assert (await person.said("ins"), await person.said("del")) == ("hello", "goodbye")
+        await person.click(f"th a[href='/runs/{run}/attempts/make/r1.v1.a1.act']")
+        await person.sees("hello")
+    assert (tmp_path / "sent").read_text() == "x"
+
+
+async def test_a_list_is_sorted_by_each_of_its_columns(person, monkeypatch):
+    """Four runs, whose order is another one by each column."""
+    usage = {"prompt_tokens": 90_000, "completion_tokens": 9_000}
+    with serve(lambda _body, _headers, _number: Answer.value(PLAN, usage=usage)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+        person.web.config.clients.models["priced"] = "writer"
+        person.web.config.prices["writer"] = PriceEntry(input_usd_per_mtok=1.0, output_usd_per_mtok=4.0)
+        await person.web.settled(await person.web.start("priced", "Costs.", workflow="single"), "finished")
+    asking = await person.web.start("asks", "Asks.")
+    await person.web.settled(asking, "waiting")
+    await finished(person, problem="Backtracks.")
+    await person.web.settled(await person.web.start("plans", "Plans."), "finished")
+    await person.web.engine.answer(f"{asking}/q1", "3.12", via="web")
+    await person.web.settled(asking, "finished")
+    orders = {
+        "newest": ["Plans.", "Backtracks.", "Asks.", "Costs."],
+        "changed": ["Asks.", "Plans.", "Backtracks.", "Costs."],
+        "calls": ["Backtracks.", "Asks.", "Plans.", "Costs."],
+        "cost": ["Costs.", "Plans.", "Backtracks.", "Asks."],
+    }
+    assert set(orders) == set(ORDERS)
+    shown = "[...document.querySelectorAll('#live td.title > a')].map(each => each.textContent)"
+    await person.go("/runs")
+    for name in ("changed", "calls", "cost", "newest"):
+        assert await person.count(f"th a[href='/runs?sort={name}']") == 1
+        await person.click(f"th a[href='/runs?sort={name}']")
+        await person.until(f"location.search === '?sort={name}' && document.readyState === 'complete'")
+        assert await person.evaluate(shown) == orders[name]
+        assert await person.count("th[aria-sort=descending]") == 1
+
+
+async def test_an_acquisition_is_started_by_its_form_and_again_with_the_same_fields(person):
+    await person.go("/new/acquisition")
+    await person.type("#goal", "EV charging stations in Portugal")
+    await person.choose("#profile", "market_size")
+    await person.choose("#documents", "market")
+    await person.choose("#model", "exact")
+    await person.type("#given", "core.region = Portugal")
+    await person.click("#new button.main")
+    await person.sees("Waits for you")
+    asked = await person.said("#problem pre")
+    assert asked == "EV charging stations in Portugal"
+    facts = await person.said("section p.meta")
+    assert "market_size" in facts
+    assert await person.count(".lines p") > 0
+    assert "Portugal" in await person.said(".lines")
+    await person.click("#again")
+    await person.until("document.querySelector('#goal') && document.querySelector('#goal').value")
+    fields = [await person.value(f"#{name}") for name in ("goal", "profile", "model")]
+    assert fields == ["EV charging stations in Portugal", "market_size", "exact"]
+
+
+async def test_the_output_of_the_tools_of_an_execution_is_folded(person, tmp_path):
+    example = example_named("repair")
+    example.copy_project(tmp_path / "project")
+    chosen = ExecutionOptions(tools=example.tools, workspace=str(tmp_path / "project"), workflow="single")
+    options = {"registry": person.web.engine.registry, "environment": os.environ}
+    prepared = prepare_to_execute(read_plan_file(example.plan), chosen, example.model, **options)
+    run = await person.web.engine.admit(prepared.request)
+    await person.web.settled(run, "finished")
+    await person.go(f"/runs/{run}")
+    await person.sees("3 of 4 steps done, 1 failed")
+    assert await person.count(".checklist .is-failed") == 1
+    outputs = await person.count("details[id^=output-]")
+    assert outputs >= 4
+    assert await person.count("details[id^=output-][open]") == 0
+    number = "[...document.querySelectorAll('details[id^=output-]')].findIndex(each => each.querySelector('pre')) + 1"
+    name = f"output-{await person.evaluate(number)}"
+    text = (await person.evaluate(f"document.querySelector('#{name} pre').textContent")).strip()
+    assert text
+    seen = f"document.querySelector('#{name} pre').checkVisibility()"
+    assert not await person.evaluate(seen)
+    await person.click(f"#{name} summary")
+    assert await person.evaluate(seen)
+    assert await person.count("details[id^=output-][open]") == 1
+
+
+async def test_axe_finds_nothing_on_the_pages(person, tmp_path):
+    run, asking = await finished(person), await person.web.start("asks")
+    await person.web.settled(asking, "waiting")
+    code = AXE.read_text(encoding="utf-8")
+    paths = ["/", "/runs", "/new", "/new/acquisition", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records"]
+    paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
+    paths += [f"/runs/{name}" for name in await of_other_kinds(person.web, tmp_path / "project")]
+    for path in paths:
+        await person.go(path)
+        await person.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        found = await person.evaluate(
+            f"(() => {{ {code}; return axe.run(document, {json.dumps(RULES)}).then(found => found.violations) }})()"
+        )
+        assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == [], path

@@ -1,0 +1,98 @@
+"""The form that starts a run: what each workflow does, the model, and the worst case in calls and money, before it."""
+
+import re
+
+import pytest
+
+from replan.runs.orders import Offer, Order
+from replan.runs.worst_case import cost_of_run, cost_texts
+from replan_server.service.limits import WRITES_MAX
+from replan.setup.home_folder import locate_home
+from tests.cli.samples import PROBLEM
+from packages.server.tests.web.world import served
+
+
+@pytest.fixture
+async def web(tmp_path, monkeypatch):
+    """Serve a home without a host, whose model `small` is a server's, of a known price."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("REPLAN_MODEL", "llama3:8b")
+    async with served(tmp_path, hosts=False) as world:
+        world.config.clients.models["small"] = "gpt-5-mini"
+        yield world
+
+
+async def cost(web, **fields):
+    answer = await web.browser.get("/new/cost", params={"kind": "planning", **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+async def test_the_form_draws_each_workflow_with_a_sentence_and_names_the_model_behind_each_name(web):
+    page = (await web.browser.get("/new")).text
+    assert '<option value="default" selected>default (llama3:8b)</option>' in page
+    assert '<option value="small">small (gpt-5-mini)</option>' in page
+    offered = list(Offer(web.config, locate_home().folder, web.engine.root).workflows)
+    below = page.partition('id="workflows"')[2]
+    assert re.findall(r"<h2>(\w+)</h2>\n<p>[A-Z][^<]+\.</p>\n<div class=\"graph\"", below) == offered
+    assert len(set(re.findall(r'<marker id="([^"]+)"', page))) == len(offered) + 1, (
+        "each drawing has an arrow of its own"
+    )
+
+
+async def test_the_worst_case_is_what_a_dry_run_says_and_follows_the_fields(web):
+    order = Order(problem=PROBLEM, model="small", workflow="option_b")
+    offer = Offer(web.config, locate_home().folder, web.engine.root)
+    texts = cost_texts(cost_of_run(offer.prepare(order, web.engine.registry).request, 10**9))
+    shown = await cost(web, workflow="option_b", model="small")
+    assert "gpt-5-mini" in shown
+    assert all(text in shown for text in texts.values())
+    assert "$0.00" not in shown
+    assert "3 calls, the limit" in await cost(web, workflow="option_b", model="small", max_calls="3")
+    assert "at most $0.01" in await cost(web, workflow="option_b", model="small", max_cost="0.01")
+    assert "nobody knows this model&#39;s price" in await cost(web)
+    assert "9 calls, the limit" in await cost(web, kind="acquisition", max_calls="9")
+
+
+async def test_what_no_run_can_be_started_with_is_said_in_place_of_the_cost(web):
+    for fields, said in (
+        ({"max_calls": "many"}, "max_calls: &#39;many&#39; is no number"),
+        ({"workflow": "serch"}, "did you mean &#39;search&#39;?"),
+        ({"model": "nobody"}, "there is no model &#39;nobody&#39; here"),
+        ({"max_calls": "100000"}, "the most that clients may ask for is"),
+    ):
+        shown = await cost(web, **fields)
+        assert said in shown, shown
+        assert "At worst" not in shown
+
+
+async def test_questions_about_the_cost_are_no_writes(web):
+    for _ in range(WRITES_MAX + 5):
+        await cost(web, model="template:bug", workflow="single")
+    for _ in range(WRITES_MAX + 5):
+        asked = await web.post(
+            "/new/cost", {"kind": "planning", "problem": "Mend it.", "model": "template:bug", "max_calls": "7"}
+        )
+        assert asked.status_code == 200, asked.text
+    assert "Mend it.</textarea>" in asked.text, "without scripts the form is shown again as it was filled"
+    assert "7 calls, the limit" in asked.text
+    assert (await web.browser.post("/new/cost", data={"kind": "planning"})).status_code == 403
+    assert await web.reader_rows() == [], "a question about the cost starts nothing"
+    assert (await web.post("/runs", {"problem": PROBLEM, "model": "template:bug"})).status_code == 303
+
+
+async def test_a_run_is_started_again_with_its_text_and_limits_filled_in(web):
+    run = await web.start(
+        "template:bug", workflow="option_b", limits={"max_calls": 12, "active_time": "90s", "deadline": "1h"}
+    )
+    page = (await web.browser.get(f"/runs/{run}")).text
+    assert f'<a class="button" href="/new?like={run}#more" id="again">' in page
+    form = (await web.browser.get(f"/new?like={run}")).text
+    assert PROBLEM.strip() in form
+    assert '<option value="option_b" selected>' in form
+    assert '<option value="template:bug" selected>template:bug</option>' in form
+    values = dict(re.findall(r'<input id="(\w+)" name="\w+" inputmode="\w+" value="(\w+)"', form))
+    assert values == {"max_calls": "12", "active_time": "90s"}
+    assert '<details id="more" open>' in form
+    assert (await web.browser.get(f"/new/acquisition?like={run}")).status_code == 422
+    assert (await web.browser.get("/new?like=nothing1")).status_code == 404
