@@ -48,10 +48,10 @@ sys.path.insert(0, str(HERE.parent))
 import bench_host
 
 from actors.planning.kind import CODEC
+from packages.server.tests.support.postgres import running_server
 from runtime.core.clock import SystemClock
 from runtime.journal.port import RunFilter
 from runtime.open_journal import open_journal
-from packages.server.tests.support.postgres import running_server
 
 PROCESSES = (1, 2, 4)
 SERVER = {"fsync": "on", "shared_buffers": "256MB", "max_connections": "200", "autovacuum": "on", "max_wal_size": "4GB"}

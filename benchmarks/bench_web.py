@@ -41,10 +41,10 @@ sys.path.insert(0, str(ROOT))
 from bench_host import cpu_seconds, resident_mib  # noqa: E402
 
 from benchmarks.web_home import EXECUTION, SEARCH, engine_of, environment, fill, live_run  # noqa: E402
+from packages.server.tests.long.web.chromium import chromium, find_chromium  # noqa: E402
 from replan_server.service.access import with_token  # noqa: E402
 from replan_server.service.limits import STREAMS_MAX  # noqa: E402
 from replan_server.service.store import Store  # noqa: E402
-from packages.server.tests.long.web.chromium import chromium, find_chromium  # noqa: E402
 
 GOALS = {"paint_ms": 300, "event_ms": 200}
 LONG = {"records": 10_000, "first_ms": 1000, "mib": 5}

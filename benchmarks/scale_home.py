@@ -28,12 +28,12 @@ from bench_web import serving  # noqa: E402
 
 from actors.planning.prepare import RunOptions  # noqa: E402
 from benchmarks.web_home import ANALYSIS, ASKING, RECON, STRATEGY, WORKFLOW, environment, planning  # noqa: E402
+from packages.server.tests.support.postgres import other_user, running_server  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
 from replan_server.service.access import with_token  # noqa: E402
 from replan_server.service.store import Store  # noqa: E402
 from runtime.core.ledger import Usage  # noqa: E402
 from runtime.models.port import Reply  # noqa: E402
-from packages.server.tests.support.postgres import other_user, running_server  # noqa: E402
 
 PROBLEM = "# Login fails\n\nThe login fails with a timeout when the session store is slow.\n"
 SERVER = {"fsync": "on", "shared_buffers": "256MB", "autovacuum": "on", "max_wal_size": "4GB"}

@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from actors.planning.prepare import PlanningInput  # noqa: E402
 from actors.run.result import RunResult  # noqa: E402
+from packages.server.tests.long.web.chromium import chromium  # noqa: E402
 from replan.runs.executing import (  # noqa: E402
     ExecutionOptions,
     prepare_to_execute,
@@ -42,7 +43,6 @@ from replan_acquire.acquiring import prepare_to_acquire  # noqa: E402
 from replan_acquire.acquisition.prepare import AcquisitionInput  # noqa: E402
 from runtime.core.clock import SystemClock  # noqa: E402
 from runtime.drive.options import Stop  # noqa: E402
-from packages.server.tests.long.web.chromium import chromium  # noqa: E402
 
 OUT = ROOT / "docs" / "how-to" / "pictures"
 OBJECTS_OUT = ROOT / "docs" / "reference" / "pictures"

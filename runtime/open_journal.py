@@ -45,12 +45,11 @@ class JournalScheme:
     """Bring a journal to this release's version, and return it: `upgrade(url, roles)`."""
 
 
-_POSTGRES = "replan_server.postgres.scheme:POSTGRES"
 JOURNALS = PluginGroup(
     "replan.journals",
     "a JournalScheme",
     lambda value: isinstance(value, JournalScheme),
-    {"sqlite": "", "memory": "", "postgresql": _POSTGRES, "postgres": _POSTGRES},
+    {"sqlite": "", "memory": ""},
 )
 """The journals by the schemes of their URLs; those of installed distributions, too."""
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
@@ -34,6 +35,7 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.faces import installed_faces
 from replan.runs.models import check_model, open_named
+from replan.runs.services import SERVICES, ServicePlugin
 from replan.runs.token_goals import TOOLS_FILE
 from replan.setup.home_folder import USE_ANOTHER_HOME, database_place, database_url, locate_home, prepare_home
 from replan.setup.installation import data_root, program, release
@@ -41,9 +43,6 @@ from replan.setup.kinds import Kinds
 from replan.setup.model_discovery import choices_text, find_models
 from replan.setup.plugins import GENERATOR_PLUGINS, GUARD_PLUGINS
 from replan.setup.settings import SETTINGS, HomeBudgetEntry, NoModel, choose_model, read_user_config
-from replan_server.telemetry.running import how_to_install, is_installed
-from replan_server.telemetry.settings import telemetry_settings
-from replan_server.webhooks.sender import SENDER_PLUGINS, by_plugin
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.extras import install_command
@@ -55,7 +54,7 @@ from runtime.models.servers import Servers
 from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
-PLUGIN_GROUPS = (ANSWER_FORMATS, COMMAND_PLUGINS, SETTINGS, MODEL_PLUGINS, SENDER_PLUGINS, JOURNALS, TOOL_PLUGINS)
+PLUGIN_GROUPS = (ANSWER_FORMATS, COMMAND_PLUGINS, SETTINGS, SERVICES, MODEL_PLUGINS, JOURNALS, TOOL_PLUGINS)
 """The groups of plug-ins other than guards, generators and kinds. A kind may have groups of its own."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""
@@ -170,7 +169,6 @@ _NEEDS = {
     "budget": {"config", "journal"},
     "tenants": {"config", "journal"},
     "hosts": {"journal"},
-    "webhooks": {"config"},
     "model": {"config"},
 }
 """The checks that must succeed before a check is made, by the name of the check."""
@@ -223,8 +221,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("budget", lambda: trio.run(_describe_budget, environment)),
         ("tenants", lambda: trio.run(_describe_tenants, environment)),
         ("hosts", lambda: trio.run(_describe_hosts, environment)),
-        ("webhooks", lambda: _describe_webhooks(environment)),
-        ("telemetry", lambda: _describe_telemetry(environment)),
+        *_checks_of_services(environment),
         ("model", lambda: describe_model(environment, model)),
         ("key", lambda: describe_key(environment, model)),
         ("server", lambda: describe_server(environment, model, online=online)),
@@ -233,13 +230,23 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
     ]
     failed: set[str] = set()
     for name, check in checks:
-        if _NEEDS.get(name, set()) & failed:
+        if _NEEDS.get(name, {"config"} if name in SERVICES.names else set()) & failed:
             continue
         try:
             yield DoctorCheck(name, check())
         except (ReplanError, OSError, PackageNotFoundError) as error:
             failed.add(name)
             yield DoctorCheck(name, str(error), ok=False)
+
+
+def _checks_of_services(environment: Mapping[str, str]) -> Iterator[tuple[str, Callable[[], str]]]:
+    for name in SERVICES.names:
+        found = SERVICES.installed[name]
+        if SERVICES.problem(found):  # The row `plug-ins` names it.
+            continue
+        service: ServicePlugin = SERVICES.load(found)
+        if service.describe is not None:
+            yield name, partial(service.describe, environment)
 
 
 def _describe_version() -> str:
@@ -352,26 +359,6 @@ async def _describe_hosts(environment: Mapping[str, str]) -> str:
     kinds = sorted({kind for host in hosts for kind in host.kinds or ()})
     driven = f" ({', '.join(kinds)})" if kinds and all(host.kinds is not None for host in hosts) else ""
     return f"{format_count(len(hosts), 'host')} {'serves' if len(hosts) == 1 else 'serve'} this home{driven}"
-
-
-def _describe_webhooks(environment: Mapping[str, str]) -> str:
-    """Return the names of the webhooks and senders, without settings that may hold tokens. Raises `UsageProblem`."""
-    config = read_user_config(locate_home(environment).config)
-    for name, entry in config.senders.items():
-        by_plugin(name, entry)
-    return ", ".join((*config.webhooks, *(f"the sender {name}" for name in config.senders))) or "none"
-
-
-def _describe_telemetry(environment: Mapping[str, str]) -> str:
-    """Describe the export to OpenTelemetry. Raises `UsageProblem` for impossible settings."""
-    settings = telemetry_settings(environment)
-    if settings.problems:
-        raise UsageProblem("; ".join(settings.problems))
-    if settings.wanted and not is_installed():
-        raise UsageProblem("OpenTelemetry is asked for, and its packages are not here", hint=how_to_install())
-    names = [name for name, on in (("traces", settings.traces), ("metrics", settings.metrics)) if on]
-    content = " with prompts and replies" if settings.traces and settings.content else ""
-    return (" and ".join(names) or "off") + content
 
 
 def _describe_refused(environment: Mapping[str, str]) -> str:

@@ -1,6 +1,5 @@
 """Opens the home with its log, as most commands do first."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -11,10 +10,10 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice
 from replan.runs.engine import Engine
 from replan.runs.home import is_writable, open_home
+from replan.runs.services import Process, run_services
 from replan.setup.home_folder import database_url, locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, read_user_config
-from replan_server.telemetry.running import run_exporter
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
@@ -49,7 +48,8 @@ async def open_engine(
         home = locate_home()
         kept = home.journal.exists() or (database_url() is not None and home.folder.exists())
         with open_log(invocation) if kept and is_writable(home) else nullcontext():
-            async with run_exporter(engine, os.environ, notice) if drives else nullcontext():
+            services = run_services(Process(engine, notice), in_hosts=False)
+            async with services if drives else nullcontext():
                 yield replace(engine, placement=placement, by="cli")
 
 

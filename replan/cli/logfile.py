@@ -14,7 +14,6 @@ from typing import TextIO, cast
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import Lossy
 from replan.setup.home_folder import locate_home
-from replan_server.telemetry.settings import telemetry_settings
 from runtime.core.errors import UsageProblem
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
@@ -68,18 +67,18 @@ def log_path() -> Path:
 @contextmanager
 def open_log(invocation: Invocation) -> Iterator[None]:
     """Set up the log that the options ask for, for the length of a block. The home must exist."""
-    redactor, traced = Redactor(secrets_in(os.environ)), telemetry_settings(os.environ).traces
+    redactor = Redactor(secrets_in(os.environ))
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
         stderr = cast("TextIO", Lossy(sys.stderr))
-        log.configure(stream=stderr, json=invocation.log_json, level=level, redactor=redactor, traced=traced)
+        log.configure(stream=stderr, json=invocation.log_json, level=level, redactor=redactor)
         try:
             yield
         finally:
             log.reset()
         return
     with LogFile(log_path()) as stream:
-        log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor, traced=traced)
+        log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor)
         try:
             with show_tracebacks(invocation, redactor):
                 yield

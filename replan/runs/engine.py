@@ -87,8 +87,8 @@ class Engine(Driver):
     def _first(self, prepared: PreparedRun, run: str) -> Any:
         """Return the first event of a new run, with its starter and its reminders."""
         first = prepared.first(run, self.clock.now())
-        if self.reminders:
-            first = first.model_copy(update={"reminders": self.reminders})
+        if rules := self.config.reminder_rules:
+            first = first.model_copy(update={"reminders": rules})
         return first.model_copy(update={"by": self.by}) if self.by else first
 
     async def finish_cancelled(self, run: str) -> RunResult:

@@ -85,10 +85,7 @@ async def open_home(
                 ),
                 wakeup=listening or WakeSockets(home.hosts),
                 lease_seconds=LEASE_SECONDS if database else None,
-                webhooks=config.webhooks,
-                senders=config.senders,
-                answering=config.answering,
-                reminders=tuple([entry.rule for entry in config.reminders]),
+                config=config,
             )
 
 

@@ -1,4 +1,4 @@
-"""Hosts runs: the runtime's host, with models that runs share, webhooks, and a wake-up socket."""
+"""Hosts runs: the runtime's host, with models that runs share, services, and a wake-up socket."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -11,14 +11,13 @@ import trio
 from replan.runs.changes import record_crash, record_undrivable
 from replan.runs.engine import Engine
 from replan.runs.models import Shared
-from replan_server.webhooks.messages import Webhook
-from replan_server.webhooks.sender import Sender, by_plugin, by_webhook
+from replan.runs.services import Process, run_services
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
-from runtime.host.dispatcher import Dispatcher
 from runtime.drive.options import ChangeSignal, DriveOptions, Ending, Stop
+from runtime.host.dispatcher import Dispatcher
 from runtime.host.host import Host
-from runtime.host.notices import Changed, OutsideTrouble, Report
+from runtime.host.notices import Changed, Notice, OutsideTrouble, Report
 from runtime.process.identity import identity, is_dead
 
 REST_SECONDS = 5.0
@@ -26,16 +25,31 @@ REST_SECONDS = 5.0
 
 
 async def host(
-    engine: Engine, *, runs_max: int, stop: Stop, report: Report, dispatcher: Dispatcher | None = None
+    engine: Engine,
+    *,
+    runs_max: int,
+    stop: Stop,
+    report: Report,
+    dispatcher: Dispatcher | None = None,
+    health_port: int | None = None,
 ) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
     Runs of an unknown kind are not touched. `report` gets each notice. With a `dispatcher`, only the runs that it
-    places here are driven. Raises `JournalDamaged`, `JournalNewer`.
+    places here are driven. With a `health_port`, health checks are answered there. Raises `JournalDamaged`,
+    `JournalNewer`.
     """
+
+    def warn(text: str) -> None:
+        report(OutsideTrouble("", text))
+
+    def heard(notice: Notice) -> None:
+        process.report(notice)  # A service may have replaced it.
+
+    process = Process(engine, warn, stop, health_port, report)
     formats, problems = engine.kinds.formats()
     for problem in problems:
-        report(OutsideTrouble("", f"{problem}; its runs are left alone"))
+        warn(f"{problem}; its runs are left alone")
     async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
         drive = _Drive(replace(engine, models=Shared(stack)), report)
         serving = Host(
@@ -44,7 +58,7 @@ async def host(
             drive=drive,
             record_crash=partial(record_crash, engine),
             dead=is_dead,
-            report=report,
+            report=heard,
             stop=stop,
             runs_max=runs_max,
             kinds=formats,
@@ -53,18 +67,9 @@ async def host(
         try:
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
-            report(OutsideTrouble("", f"{problem}; nothing wakes this host, so it polls"))
-        for name, entry in engine.webhooks.items():
-            webhook = Webhook(name, entry, engine.answering)
-            await nursery.start(Sender(engine.journal, webhook, engine.environment, by_webhook(entry)).run)
-        for name, told in engine.senders.items():
-            try:
-                channel = by_plugin(name, told)
-            except UsageProblem as problem:
-                report(OutsideTrouble("", f"{problem}; it sends nothing"))
-                continue
-            await nursery.start(Sender(engine.journal, Webhook(name, told), engine.environment, channel).run)
-        await serving.serve()
+            warn(f"{problem}; nothing wakes this host, so it polls")
+        async with run_services(process, in_hosts=True):
+            await serving.serve()
         nursery.cancel_scope.cancel()
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from actors.handlers.registry import Registry
 from actors.run.kind import ChildRun, Resources, no_limit
-from actors.run.reminder_events import ReminderRule
 from actors.run.waits import WaitRequested
 from replan.runs.cached import CachedReader
 from replan.runs.inbox import RunPoster
@@ -19,8 +18,8 @@ from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, pr
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
-from replan.setup.notifications import Answering, SenderEntry, WebhookEntry
 from replan.setup.provider_table import read_refusals
+from replan.setup.settings import UserConfig
 from runtime.core.clock import Clock, SystemClock
 from runtime.drive.actor import Actor
 from runtime.drive.options import Admission, DriveOptions, LeaseTerms
@@ -62,14 +61,8 @@ class Opener(RunPoster):
     """What the home knows about the servers of its models."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
-    webhooks: Mapping[str, WebhookEntry] = field(default_factory=dict)
-    """The addresses that a host posts signed messages to, by name."""
-    senders: Mapping[str, SenderEntry] = field(default_factory=dict)
-    """The senders of installed distributions that a host gives messages to, by name."""
-    answering: Answering | None = None
-    """The people who get links that answer questions; None for nobody."""
-    reminders: tuple[ReminderRule, ...] = ()
-    """The rules of reminders about unanswered questions of new runs."""
+    config: UserConfig = field(default_factory=UserConfig)
+    """The settings of the home."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that runs wait for whether they are up again."""
     lease_seconds: float | None = None

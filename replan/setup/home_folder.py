@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runtime.core.extras import how_to_install
 from runtime.core.errors import UsageProblem
 from runtime.journal.folder import prepare_folder
 
@@ -134,13 +135,15 @@ recognised at once.
 def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the URL of the database; None if the journal is the home's file. Raises `UsageProblem`."""
     url = environment.get(JOURNAL) or None
-    if url is not None and not url.startswith(("postgresql://", "postgres://")) and not _is_plugged_in(url):
-        hint = "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
-        raise UsageProblem("this is not the URL of a Postgres database", place=JOURNAL, hint=hint)
+    if url is not None and not _has_scheme(url):
+        hint = how_to_install("journals", url.partition("://")[0])
+        cause = "this journal needs a package that is not installed" if hint else "this is not the URL of a database"
+        hint = hint or "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
+        raise UsageProblem(cause, place=JOURNAL, hint=hint)
     return url
 
 
-def _is_plugged_in(url: str) -> bool:
+def _has_scheme(url: str) -> bool:
     from runtime.open_journal import scheme_of  # noqa: PLC0415 -- as below
 
     return scheme_of(url) is not None

@@ -3,15 +3,12 @@
 A flag wins over the environment (`REPLAN_MODEL`), and the environment over the config file.
 """
 
-import ipaddress
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, assert_never
-from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
@@ -30,9 +27,9 @@ from actors.config.model_spec import (
 from actors.files.validation_errors import Config, config_error, keys_of, usage_problem
 from actors.files.yaml_document import read_document
 from actors.run.limits import LIMITS
+from actors.run.reminder_events import ReminderRule
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
-from replan.setup.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
@@ -42,73 +39,6 @@ from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
 from runtime.models.prices import find_price
 from runtime.models.providers import PROVIDERS
-
-EVERYBODY = "*"
-"""The name for every user that the proxy lets through."""
-
-_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
-_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
-_LOOPBACK = ("127.0.0.1", "localhost")
-_TAKEN = frozenset(
-    ("authorization", "connection", "content-length", "content-type", "cookie", "host", "origin", "referer")
-)
-
-
-class ProxyEntry(Config):
-    """A proxy that authenticates users. It is the only way to the server."""
-
-    public: Annotated[str, Field(max_length=300)]
-    """The address under which browsers reach it, such as `https://replan.example.org`, without a path."""
-    user_header: Annotated[str, Field(max_length=64)]
-    """The header in which it names the user. It must remove this header from what clients send."""
-    trusted: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
-    """The addresses or networks that it connects from; connections from others are closed unread."""
-    users: Annotated[Mapping[str, Literal["read", "answer", "control"]], Field(min_length=1)]
-    """What each user may do, by the name in the header; `*` stands for all others that the proxy lets through."""
-
-    @model_validator(mode="after")
-    def _is_usable(self) -> Self:
-        parts = urlsplit(self.public)
-        if parts.scheme not in ("https", "http") or not _HOST.fullmatch(parts.netloc) or parts.path not in ("", "/"):
-            raise config_error(f"{self.public[:100]!r} is no public address", ("public",), "such as https://HOST")
-        if parts.query or parts.fragment:
-            raise config_error("an address with a query", ("public",), "such as https://HOST")
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-            raise config_error("http would send pages in the clear", ("public",), "such as https://HOST")
-        if not _HEADER.fullmatch(self.user_header) or self.user_header.lower() in _TAKEN:
-            raise config_error(
-                f"{self.user_header[:60]!r} cannot name the user", ("user_header",), "such as X-Remote-User"
-            )
-        for text in self.trusted:
-            try:
-                network = ipaddress.ip_network(text)
-            except ValueError:
-                raise config_error(f"{text[:60]!r} is no address", ("trusted",), "such as 10.0.0.5") from None
-            if network.prefixlen == 0:
-                raise config_error(f"{text} is every address", ("trusted",), "name the proxy's own addresses")
-        return self
-
-    @property
-    def origin(self) -> str:
-        """The origin of its pages, as browsers send it."""
-        parts = urlsplit(self.public)
-        return f"{parts.scheme}://{parts.netloc}"
-
-    @property
-    def host(self) -> str:
-        """The value of `Host` in requests through it: the public name, and the port if it is not the default."""
-        return urlsplit(self.public).netloc
-
-    def trusts(self, address: str) -> bool:
-        """Tell whether an address is one of the proxy's."""
-        try:
-            peer = ipaddress.ip_address(address.partition("%")[0])
-        except ValueError:
-            return False
-        if isinstance(peer, ipaddress.IPv6Address) and peer.ipv4_mapped is not None:
-            peer = peer.ipv4_mapped
-        return any(peer in ipaddress.ip_network(text) for text in self.trusted)
-
 
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that the server bounds for clients: ceilings, and the floor `stop_below`."""
@@ -214,14 +144,12 @@ class ClientsEntry(Config):
         return {name: getattr(self, name) for name in CEILINGS}
 
 
-WebhookName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
-PersonName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 
 
 class UserConfig(Config):
     """The user's config file."""
 
-    secret_keys: ClassVar[tuple[str, ...]] = ("answer_links", "senders", "webhooks")
+    secret_keys: ClassVar[tuple[str, ...]] = ()
     """The keys of this class whose values may contain a secret, or an address with a token."""
 
     model: str | None = None
@@ -240,18 +168,6 @@ class UserConfig(Config):
     """How many runs and calls one process has under way at most."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
     """The choices and limits of clients of `replan serve` and `replan mcp`."""
-    proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
-    """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
-    webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
-    """Addresses that a host posts signed messages to, by name."""
-    senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)
-    """The senders of installed distributions that a host tells about runs, by the names of their entry points."""
-    people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
-    """Who may answer questions through links in messages, by name."""
-    answer_links: AnswerLinks | None = None
-    """The signing keys of these links, and how long a link is valid."""
-    reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
-    """Rules of reminders about unanswered questions of new runs. The first rule that fits a question counts."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
 
@@ -267,36 +183,10 @@ class UserConfig(Config):
                 raise config_error(problem.cause, place, problem.hint) from None
         return self
 
-    @model_validator(mode="after")
-    def _webhooks_of_people(self) -> Self:
-        if self.people and self.answer_links is None:
-            raise config_error("nothing signs the links of people", ("people",), "set answer_links with secrets")
-        for name, person in self.people.items():
-            for webhook in person.webhooks:
-                if webhook not in self.webhooks:
-                    hint = "name one of webhooks"
-                    raise config_error(f"there is no webhook {webhook!r}", ("people", name, "webhooks"), hint)
-                if self.webhooks[webhook].page is None:
-                    hint = "set it to the address of `replan serve`, as people reach it"
-                    raise config_error("links of people need the page", ("webhooks", webhook, "page"), hint)
-        return self
-
-    @model_validator(mode="after")
-    def _people_of_reminders(self) -> Self:
-        covered: set[str] = set()
-        for place, reminder in enumerate(self.reminders):
-            questions = {"approvals", "ordinary"} if reminder.questions == "all" else {reminder.questions}
-            if questions <= covered:
-                cause, hint = "earlier entries are for all of these questions", "put it before them, or leave it out"
-                raise config_error(cause, ("reminders", place, "questions"), hint)
-            covered |= questions
-            reminder.check_people(self.people, place)
-        return self
-
     @property
-    def answering(self) -> Answering | None:
-        """The people who get links that answer questions, and the signing keys; None for nobody."""
-        return None if self.answer_links is None else Answering(self.people, self.answer_links)
+    def reminder_rules(self) -> tuple[ReminderRule, ...]:
+        """The rules of reminders that new runs get; the settings of a distribution may have some."""
+        return ()
 
     @property
     def budget(self) -> HomeBudget:

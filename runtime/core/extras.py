@@ -6,6 +6,7 @@ BROUGHT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "server": {
         "commands": ("mcp", "serve", "telemetry", "token", "worker"),
         "journals": ("postgres", "postgresql"),
+        "services": ("health", "telemetry", "webhooks"),
         "settings": ("answer_links", "people", "proxies", "reminders", "senders", "webhooks"),
     },
     "acquire": {
@@ -19,17 +20,21 @@ BROUGHT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The names that each extra of `replan` brings, by their entry point group without `replan.`."""
 
 
+SERVICE_VARIABLES = ("OTEL_",)
+"""The beginnings of the environment variables that ask for a service."""
+
+
 def how_to_install(group: str, name: str) -> str:
     """Return the command that installs what brings a name of a group; empty for an unknown name."""
     extra = next((extra for extra, brought in BROUGHT.items() if name in brought.get(group, ())), None)
     return "" if extra is None else install_command(extra)
 
 
-def install_command(extra: str) -> str:
+def install_command(extra: str, part: str = "") -> str:
     """Return the command that adds an extra to this installation, from where it was installed.
 
     A folder or an archive is named as such: on an index, the name `replan` may belong to somebody else. An extra that
-    is a distribution of its own is installed from a checkout by its folder.
+    is a distribution of its own is installed from a checkout by its folder, with its own extra `part`.
     """
     import json  # noqa: PLC0415 - most commands need no hint
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
@@ -42,6 +47,6 @@ def install_command(extra: str) -> str:
         url = ""
     source = unquote(urlsplit(url).path) if url.startswith("file:") else url
     if (own := Path(source, "packages", extra)).is_dir():
-        return f"pip install {own}"
+        return f"pip install '{own}[{part}]'" if part else f"pip install {own}"
     requirement = f"{source}[{extra}]" if not url or url.startswith("file:") else f"replan[{extra}] @ {url}"
     return f"pip install '{requirement if source else f'replan[{extra}]'}'"

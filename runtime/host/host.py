@@ -27,8 +27,8 @@ from runtime.core.errors import (
     ReplanError,
 )
 from runtime.core.machine import Summary
-from runtime.host.dispatcher import Dispatcher, Job
 from runtime.drive.options import ChangeSignal, Ending, Polling, Stop, WakeSignal
+from runtime.host.dispatcher import Dispatcher, Job
 from runtime.host.notices import (
     Failed,
     Finished,

@@ -10,8 +10,8 @@ import json as stdlib_json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, MutableMapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -60,29 +60,40 @@ class _Installed:
 
 
 _installed: _Installed | None = None
+_traced = False
 logging.getLogger(_PRODUCT).addHandler(
     logging.NullHandler()
 )  # Otherwise the standard library prints unredacted warnings.
 
 
-def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor, traced: bool = False) -> None:
+def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
     """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
 
     A second call replaces the first. Verbose libraries are logged from one level higher; at `DEBUG` they show `INFO`,
-    because their debug lines hold whole requests. Other handlers are not changed. With `traced`, a line about a run has
-    the ids of its trace and of the span of the whole run.
+    because their debug lines hold whole requests. Other handlers are not changed.
     """
     global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
     reset()
     number = logging.getLevelNamesMapping()[level.upper()] if isinstance(level, str) else level
     handler = _Handler(stream)
-    handler.setFormatter(_formatter(redactor, json=json, colors=not json and _colourful(stream), traced=traced))
+    handler.setFormatter(_formatter(redactor, json=json, colors=not json and _colourful(stream)))
     root = logging.getLogger()
     _installed = _Installed(handler, root.level, {name: logging.getLogger(name).level for name in _CHATTY})
     root.addHandler(handler)
     root.setLevel(number)
     for name in _CHATTY:
         logging.getLogger(name).setLevel(max(number, logging.INFO if number <= logging.DEBUG else logging.WARNING))
+
+
+@contextmanager
+def trace_lines() -> Iterator[None]:
+    """Give each line about a run the ids of its trace and of the span of the whole run, within a block."""
+    global _traced  # noqa: PLW0603 -- as `_installed`
+    _traced = True
+    try:
+        yield
+    finally:
+        _traced = False
 
 
 def reset() -> None:
@@ -178,7 +189,7 @@ class _Handler(logging.StreamHandler[TextIO]):
             return  # The stream itself is gone: a closed pipe must not fail a run.
 
 
-def _formatter(redactor: Redactor, *, json: bool, colors: bool, traced: bool) -> logging.Formatter:
+def _formatter(redactor: Redactor, *, json: bool, colors: bool) -> logging.Formatter:
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     def redact(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> Any:
@@ -187,9 +198,7 @@ def _formatter(redactor: Redactor, *, json: bool, colors: bool, traced: bool) ->
     def render_json(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> str:
         return stdlib_json.dumps(line)  # ASCII only: no control character of any kind reaches the stream.
 
-    processors: list[_Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    if traced:
-        processors.append(_with_trace)
+    processors: list[_Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, _with_trace]
     if json:
         tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
         processors += [structlog.processors.ExceptionRenderer(tracebacks), redact, render_json]
@@ -215,9 +224,9 @@ def _shared_processors() -> list[_Processor]:
 
 
 def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add the ids of the run's trace and span, as hexadecimal, to a line that names a run."""
+    """Add the ids of the run's trace and span, as hexadecimal, to a line that names a run, in `trace_lines`."""
     run = line.get("run_id")
-    if isinstance(run, str):
+    if _traced and isinstance(run, str):
         line["trace_id"], line["span_id"] = f"{trace_id(run):032x}", f"{span_id(run, 1):016x}"
     return line
 

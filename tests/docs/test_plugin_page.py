@@ -12,8 +12,8 @@ from actors.config.model_spec import PluginSpec
 from replan.cli import diagnosis
 from replan.cli.app import app
 from replan.runs.models import make_plugin_model
-from replan.setup.notifications import SenderEntry
 from replan.setup.settings import UserConfig
+from replan_server.notifications import SenderEntry
 from replan_server.webhooks.messages import OutgoingMessage
 from replan_server.webhooks.sender import by_plugin
 from runtime.models.port import Fault, FaultKind, ModelRequest

@@ -9,7 +9,6 @@ from tests.long.crash.test_fencing import test_a_driver_stopped_before_an_append
 from tests.long.crash.test_kill_execution import execution  # noqa: F401 -- a fixture
 from tests.long.crash.test_kill_execution import test_a_kill_where_a_label_is_reached as kill_an_execution
 from tests.long.execution import test_undo_simulation
-from packages.server.tests.long.mcp import test_stories, test_tools
 from tests.long.models import test_streams
 from tests.long.power.programs import whole_plan
 from tests.long.power.test_power import run_with_fault
@@ -65,14 +64,6 @@ def test_what_is_undone_is_undone_once():
     assert {test_undo_simulation.played(seed) for seed in range(10)} >= {"undone"}
 
 
-async def test_a_client_of_mcp_plans_and_a_kill_of_the_server_loses_nothing(tmp_path, commands):
-    await test_stories.test_a_client_without_forms_uses_the_plain_tools_and_a_kill_loses_nothing(
-        tmp_path, "stdio", "auto", commands
-    )
-
-
-async def test_a_token_of_mcp_does_what_its_scope_allows(tmp_path, monkeypatch):
-    await test_tools.test_scopes_of_tokens_hold_for_tools(tmp_path, monkeypatch)
 
 
 async def test_a_tool_of_an_mcp_server_is_called(bench):  # noqa: F811

@@ -6,7 +6,7 @@
 - `ttl`: the length of its lease in seconds.
 - `machine`: the name of the machine that it believes it is on; processes on other machines cannot tell that it is dead.
 - `ahead`: how many seconds its clock is ahead.
-- `freeze`: stop it with SIGSTOP in the middle of its nth transaction on Postgres.
+- `freeze`: `{"at": "MODULE:FUNCTION", "nth": N}` stops it with SIGSTOP before the nth call of a function.
 - `count`: a file that gets the number of times that each label was reached.
 - `cores`: the number of processors that it may use.
 - `full`: a file. While it exists, SQLite finds the disk full (the command retries at short intervals).
@@ -17,11 +17,13 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
 from collections import Counter
 from functools import partial
 from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import apsw
@@ -60,7 +62,7 @@ def suffer(faults: dict[str, Any]) -> None:
         real = time.time
         time.time = lambda: real() + faults["ahead"]
     if "freeze" in faults:
-        _freeze_in_transaction(faults["freeze"])
+        _freeze(**faults["freeze"])
     if "full" in faults:
         _fill_the_disk(Path(faults["full"]))
     if "cores" in faults:
@@ -69,17 +71,16 @@ def suffer(faults: dict[str, Any]) -> None:
         atexit.register(lambda: Path(faults["count"]).write_text(json.dumps(counts)))
 
 
-def _freeze_in_transaction(nth: int) -> None:
-    from replan_server.postgres import committing
-
-    write, counted = committing.write, count(1)
+def _freeze(at: str, nth: int) -> None:
+    module, _, name = at.partition(":")
+    call, counted = resolve_name(at), count(1)
 
     def freeze(*arguments: Any) -> None:
         if next(counted) == nth:
             os.kill(os.getpid(), signal.SIGSTOP)
-        write(*arguments)
+        call(*arguments)
 
-    committing.write = freeze
+    setattr(sys.modules[module], name, freeze)
 
 
 def _fill_the_disk(marker: Path) -> None:

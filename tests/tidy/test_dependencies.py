@@ -34,17 +34,15 @@ DISTRIBUTIONS = {
 """The distributions of modules that are not called as they are."""
 EXTRAS = {
     "actors/tools/mcp_": "mcp",
-    "packages/server/replan_server/mcp/": "mcp",
+    "packages/server/replan_server/journals.py": "postgres",
+    "packages/server/replan_server/postgres/": "postgres",
+    "packages/server/replan_server/telemetry/": "otel",
+    "packages/server/replan_server/workers/": "worker",
     "replan/pddl_planner.py": "unified-planning",
     "replan/testing.py": "pytest",
     "replan/runs/token_goals.py": "unified-planning",
-    "packages/server/replan_server/telemetry/": "otel",
     "replan/unified_planning_engine.py": "unified-planning",
-    "packages/server/replan_server/web/": "web",
-    "runtime/dispatch/": "worker",
-    "packages/server/replan_server/postgres/": "postgres",
     "runtime/models/anthropic_client.py": "anthropic",
-    "packages/server/replan_server/postgres/scheme.py": "postgres",
 }
 """The extra of the modules whose names begin so; all others need none."""
 LOCAL = {*PACKAGES, *PLUGGED_IN, "tests", "packages", "benchmarks", "page_parts", *sys.stdlib_module_names}

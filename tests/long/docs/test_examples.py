@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from packages.server.tests.support.postgres import required
 from replan.cli.commands.explain import terms
 from tests.docs.blocks import FENCE, ROOT, Block, blocks, has_fence, pages, rendered
 from tests.docs.reader import RUN_ID, Reader, difference
 from tests.support.openai_server import Answer, by_step, serve
-from packages.server.tests.support.postgres import required
 from tests.support.question_form import breaches_below
 
 FOLLOWED = [page for page in pages() if has_fence(page, "sh")]

@@ -124,9 +124,9 @@ def check(
     """
     from actors.pddl.domain_reader import task_in
     from actors.values.given import PddlTexts
+    from replan.api.plan_checks import Standard, judge_sequence
     from replan.cli.commands.check import CheckOutput, check_assurance
     from replan.cli.terminal.console import notice
-    from replan.runs.plan_checks import Standard, judge_sequence
     from replan.views.errors import line_of_error
 
     if as_json and form not in ("text", "json"):

@@ -88,7 +88,7 @@ def revoke(name: str, *, as_json: bool) -> int:
 
 
 def _store() -> Store:
-    from replan_server.service.store import Store
     from replan.setup.home_folder import prepare_home
+    from replan_server.service.store import Store
 
     return Store(prepare_home().folder)

@@ -15,8 +15,9 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 
 from actors.run.open_question import question_parts
 from actors.values.answers import ANSWER_MAX, answer_form, describe_expected, options_of
-from replan_server.mcp.calls import ToolCall
 from replan.runs.families import ShownRun
+from replan.views.errors import line_of_error
+from replan_server.mcp.calls import ToolCall
 from replan_server.service.arguments import Wait
 from replan_server.service.limits import RequestRefused
 from replan_server.service.messages import answer_question

@@ -9,6 +9,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import CallToolResult, ElicitResult, InputResponses, TextContent
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from replan.setup.installation import program
 from replan_server.service.access import Principal
 from replan_server.service.limits import Streams
 from replan_server.service.requests import MCP, ProgramRequest, encode_json

@@ -34,19 +34,19 @@ from mcp_types import Tool as ListedTool
 from pydantic import TypeAdapter, ValidationError
 
 from actors.files.suggestions import nearest
+from replan.runs.families import read_shown
+from replan.setup.installation import program, release
+from replan.views.errors import line_of_error
+from replan.views.rows import row_to_json
 from replan_server.mcp.asking import wait
 from replan_server.mcp.calls import Desk, ToolCall, call_result, caller_of, error_result, to_bounded_json
 from replan_server.mcp.task_methods import add_task_methods
 from replan_server.mcp.tasks import created_task
-from replan.runs.families import read_shown
 from replan_server.service.bodies import StartedBody
 from replan_server.service.messages import hash_key
 from replan_server.service.operations import McpOperation, Operation, operations, result_model
 from replan_server.service.read_operations import FIELDS, offer_of, run_page, tree_of
 from replan_server.service.requests import MCP, in_terms, wrong_value
-from replan.setup.installation import program, release
-from replan.views.errors import line_of_error
-from replan.views.rows import row_to_json
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.logs import log
 

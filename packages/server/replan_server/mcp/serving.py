@@ -19,8 +19,6 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, jsonrpc
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from replan_server.mcp.calls import Desk
-from replan_server.mcp.server import make_server
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
@@ -29,6 +27,11 @@ from replan_server.service.service import WAITING_MAX, drive_runs
 from replan_server.service.store import Store
 from replan.setup.home_folder import Home
 from replan.setup.settings import UserConfig
+from replan_server.mcp.calls import Desk
+from replan_server.mcp.server import make_server
+from replan_server.service.live import Hub
+from replan_server.service.service import WAITING_MAX, drive_runs
+from replan_server.service.store import Store
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.notices import Report

@@ -28,6 +28,7 @@ from mcp_types import (
 )
 from pydantic import Field, ValidationError
 
+from replan.views.errors import line_of_error
 from replan_server.mcp.asking import answer_of, is_shown, name_of
 from replan_server.mcp.calls import TASKS, Desk, ToolCall, caller_of
 from replan_server.mcp.tasks import TERMINAL, read_task, read_task_run
@@ -35,7 +36,6 @@ from replan_server.service import messages
 from replan_server.service.limits import RequestRefused
 from replan_server.service.read_operations import open_questions
 from replan_server.service.requests import MCP, in_terms
-from replan.views.errors import line_of_error
 from runtime.core.errors import JournalError, ReplanError, RunNotFound, UsageProblem
 from runtime.core.pydantic_messages import describe
 from runtime.logs import log

@@ -12,9 +12,10 @@ from mcp_types import INTERNAL_ERROR
 from pydantic import BaseModel
 
 from actors.run.ending import Outcome
+from replan.runs.families import ShownRun, read_shown
+from replan.views.errors import line_of_error
 from replan_server.mcp.asking import form_of, is_shown, name_of
 from replan_server.mcp.calls import ToolCall, call_result, error_result
-from replan.runs.families import ShownRun, read_shown
 from replan_server.service.read_operations import open_questions, state_of
 from replan_server.service.service import is_at_rest
 from replan.views.errors import line_of_error

@@ -16,9 +16,6 @@ from typing import Any, TypeVar, cast
 import psycopg
 import trio
 
-from runtime.core.daily_budget import HomeBudget
-from runtime.core.errors import JournalUncertain
-from runtime.journal.group_commit import GROUP_MAX, GroupCommit
 from replan_server.postgres.connecting import Connection, DatabaseLink, end, explain, is_passing, leaves_unknown
 from replan_server.postgres.group import Alone, Group, GroupResults, Request, decide, size_of, writes_early
 from replan_server.postgres.transaction import (
@@ -30,6 +27,9 @@ from replan_server.postgres.transaction import (
     lock,
     write,
 )
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import JournalUncertain
+from runtime.journal.group_commit import GROUP_MAX, GroupCommit
 from runtime.journal.rules import RunOperation
 from runtime.journal.thread import ConnectionThread, ThreadJob
 

@@ -13,6 +13,7 @@ import psycopg
 from psycopg import errors
 from psycopg.abc import RV, PQGen
 
+from replan_server.postgres.address import DatabaseAddress
 from runtime.core.errors import (
     JournalBusy,
     JournalDamaged,
@@ -21,7 +22,6 @@ from runtime.core.errors import (
     JournalUnreadable,
     StorageFull,
 )
-from replan_server.postgres.address import DatabaseAddress
 
 CONNECT_SECONDS = 5
 """How long to wait for a server that is being connected to."""

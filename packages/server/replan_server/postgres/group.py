@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from replan_server.postgres.connecting import Cursor
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import RunExists, RunNotFound
 from runtime.core.ledger import ZERO, Amount
@@ -16,7 +17,6 @@ from runtime.journal import rules
 from runtime.journal.chain import Stored
 from runtime.journal.head import RunHead
 from runtime.journal.port import InboxItem
-from replan_server.postgres.connecting import Cursor
 from runtime.journal.rules import Change, Locked, RunOperation
 
 T = TypeVar("T")

@@ -10,12 +10,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
-from runtime.core.daily_budget import HomeBudget
-from runtime.core.errors import UsageProblem
-from runtime.core.events import Codec
-from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
-from runtime.journal.operations import Operations
-from runtime.journal.port import Codecs, Dead, Deleted, Formats, Journal, codecs_by_kind
 from replan_server.postgres import reading, schema
 from replan_server.postgres.address import DatabaseAddress
 from replan_server.postgres.committing import RETRY_SECONDS, Committer, PostgresWriter, open_writer
@@ -24,6 +18,12 @@ from replan_server.postgres.group import Alone
 from replan_server.postgres.raw import delete_runs
 from replan_server.postgres.reading import PostgresReader, retry_read
 from replan_server.postgres.transaction import snapshot
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Codec
+from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
+from runtime.journal.operations import Operations
+from runtime.journal.port import Codecs, Dead, Deleted, Formats, Journal, codecs_by_kind
 from runtime.journal.raw import StoreReader
 from runtime.journal.rules import RunOperation, check_deletable, may_hold
 from runtime.journal.thread import ConnectionThread, open_thread

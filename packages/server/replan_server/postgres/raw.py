@@ -6,12 +6,6 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from runtime.core.daily_budget import NO_LIMIT
-from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
-from runtime.core.hooks import mark_point
-from runtime.journal import rules
-from runtime.journal.head import COLUMNS, FIXED, RunHead, check_head, read_head
-from runtime.journal.port import Deleted
 from replan_server.postgres import schema
 from replan_server.postgres.address import DatabaseAddress
 from replan_server.postgres.committing import Committer
@@ -32,6 +26,12 @@ from replan_server.postgres.transaction import (
     record_row,
     snapshot,
 )
+from runtime.core.daily_budget import NO_LIMIT
+from runtime.core.errors import JournalError, RunExists, RunMoved, RunNotFound, UsageProblem
+from runtime.core.hooks import mark_point
+from runtime.journal import rules
+from runtime.journal.head import COLUMNS, FIXED, RunHead, check_head, read_head
+from runtime.journal.port import Deleted
 from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
 from runtime.journal.rules import RunOperation
 

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from replan_server.postgres.connecting import NOW, Cursor, DatabaseLink, StatementBatch, StatementResult, is_passing
 from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal.chain import Stored, Tip, seal, verify
 from runtime.journal.head import COLUMNS, LISTED, RunHead, check_head, read_head
 from runtime.journal.port import Dead, Due, Formats, HostRow, InboxItem, RunFilter, RunRow, Totals
-from replan_server.postgres.connecting import NOW, Cursor, DatabaseLink, StatementBatch, StatementResult, is_passing
 from runtime.journal.raw import Part, RunCopy, StoreReader, TextOf
 from runtime.journal.rules import named_texts
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from psycopg import errors, sql
 
+from replan_server.postgres.connecting import BEGIN, Connection, end
 from runtime.core.errors import JournalDamaged, JournalUnreadable
 from runtime.journal.port import VERSION, before_first, check_version
-from replan_server.postgres.connecting import BEGIN, Connection, end
 
 SCHEMA = "replan"
 

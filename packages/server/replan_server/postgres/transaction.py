@@ -14,12 +14,6 @@ from typing import Any
 import psycopg
 import trio
 
-from runtime.core.daily_budget import HomeBudget, day_of
-from runtime.core.errors import JournalError
-from runtime.core.ledger import ZERO, Amount
-from runtime.journal.chain import Stored, seal
-from runtime.journal.head import CHANGING, COLUMNS, RunHead, check_head, read_head
-from runtime.journal.port import InboxItem, check_version
 from replan_server.postgres.address import DatabaseAddress
 from replan_server.postgres.connecting import (
     BEGIN,
@@ -36,6 +30,12 @@ from replan_server.postgres.connecting import (
 )
 from replan_server.postgres.group import Group, TenantDay
 from replan_server.postgres.reading import message
+from runtime.core.daily_budget import HomeBudget, day_of
+from runtime.core.errors import JournalError
+from runtime.core.ledger import ZERO, Amount
+from runtime.journal.chain import Stored, seal
+from runtime.journal.head import CHANGING, COLUMNS, RunHead, check_head, read_head
+from runtime.journal.port import InboxItem, check_version
 from runtime.journal.rules import RunOperation
 from runtime.logs import log
 

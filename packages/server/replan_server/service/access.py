@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from replan_server.service.store import Scope, Token, WebState
 from replan.setup.installation import program
+from replan_server.service.store import Scope, Token, WebState
 from runtime.core.errors import UsageProblem
 
 SIGN_IN_SECONDS = 60.0

@@ -8,18 +8,20 @@ from typing import Any
 
 import trio
 
+from replan.api.plan_checks import PlanToCheck, Standard, judge_plan
 from replan.runs.faces import offered_names
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.orders import offer_fields
 from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
-from replan.runs.plan_checks import PlanToCheck, Standard, judge_plan
 from replan_server.service.requests import ProgramRequest
 from replan_server.service.service import Service
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.run_page import budget_bars
+from replan_server.service.requests import ProgramRequest
+from replan_server.service.service import Service
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO
 from runtime.journal.port import RunFilter, RunRow

@@ -16,11 +16,11 @@ from replan.runs.engine import Engine
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.hosting import host
 from replan.runs.orders import Offer
+from replan.setup.settings import UserConfig
 from replan_server.service.access import Principal, of_token
 from replan_server.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent, RequestRefused
 from replan_server.service.live import Hub
 from replan_server.service.store import Scope, Start, Starts, Store, WebState
-from replan.setup.settings import UserConfig
 from runtime.core.errors import Held, JournalError, ReplanError
 from runtime.drive.options import DriveOptions, Stop
 from runtime.host.notices import OutsideTrouble, Report

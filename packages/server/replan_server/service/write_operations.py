@@ -11,6 +11,7 @@ from replan.runs.changes import Changes
 from replan.runs.executing import plan_of_run
 from replan.runs.faces import Faces
 from replan.runs.orders import ExecutionOrder, ForkOrder, KindOrder, Order
+from replan.setup.limit_fields import limits_in
 from replan_server.service import messages
 from replan_server.service.requests import ProgramRequest
 from replan_server.service.starting import (
@@ -22,7 +23,6 @@ from replan_server.service.starting import (
     start_once,
     start_prepared,
 )
-from replan.setup.limit_fields import limits_in
 from runtime.core.errors import UsageProblem
 
 

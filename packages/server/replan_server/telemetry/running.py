@@ -1,7 +1,7 @@
 """Exports the journal beside the work of a process, or sends the remaining spans once."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ AWAY_SECONDS = 0.5
 
 def how_to_install() -> str:
     """Return the next step for a user who lacks the packages of the extra `otel`."""
-    return f"install it: {install_command('otel')}"
+    return f"install it: {install_command('server', 'otel')}"
 
 
 @asynccontextmanager
@@ -60,7 +60,8 @@ async def run_exporter(
         async with trio.open_nursery() as nursery:
             await nursery.start(exporter.run, stop)
             try:
-                yield
+                with log.trace_lines() if settings.traces else nullcontext():
+                    yield
             finally:
                 stop.set()
                 nursery.cancel_scope.deadline = trio.current_time() + _flush_seconds(exporter)

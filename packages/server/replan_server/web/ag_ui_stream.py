@@ -18,6 +18,9 @@ from actors.run.open_question import question_parts
 from actors.run.tools import ToolFinished, ToolReissued, ToolRequested
 from actors.run.words import in_words
 from replan.runs.families import ShownRun, read_shown
+from replan.setup.installation import program
+from replan.views.errors import line_of_error
+from replan.views.records import record_to_json
 from replan_server.service import messages
 from replan_server.service.access import Principal
 from replan_server.service.ag_ui_input import AgUiInput
@@ -26,9 +29,6 @@ from replan_server.service.read_operations import open_questions, state_of
 from replan_server.service.requests import HTTP, ProgramRequest, encode_json
 from replan_server.service.service import is_at_rest
 from replan_server.service.write_operations import start_run
-from replan.setup.installation import program
-from replan.views.errors import line_of_error
-from replan.views.records import record_to_json
 from replan_server.web.site import Site
 from replan_server.web.streams import EventStream
 from runtime.core.errors import JournalError, RunNotFound, UsageProblem

@@ -11,7 +11,16 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from replan.runs.faces import Faces, installed_faces
-from replan_server.web import answer_pages, record_pages, run_actions, run_page, runs_page, start_costs, start_page, streams
+from replan_server.web import (
+    answer_pages,
+    record_pages,
+    run_actions,
+    run_page,
+    runs_page,
+    start_costs,
+    start_page,
+    streams,
+)
 from replan_server.web.api_routes import api_routes
 from replan_server.web.guarding import RequestGuard
 from replan_server.web.health import Health, health_routes

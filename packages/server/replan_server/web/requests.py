@@ -10,10 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from replan.views.errors import line_of_error
 from replan_server.service.access import Principal, equal_in_constant_time
 from replan_server.service.limits import Reason, RequestRefused
 from replan_server.service.store import Scope
-from replan.views.errors import line_of_error
 from replan_server.web.rendering import render
 from replan_server.web.site import Site
 from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem

@@ -17,13 +17,13 @@ from actors.values.lines import reword_line, reword_tree
 from replan.runs.faces import installed_faces, made_to_keep
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.status import goes_on, status_of
-from replan_server.service.access import Principal
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
 from replan.views.run_page import budget_bars, demand_rows, messages_to_run, starter, with_form
 from replan.views.timeline import Timeline, TimelineBar, at_time, seconds_text
+from replan_server.service.access import Principal
 from replan_server.web.record_pages import FORMS, row_number
 from replan_server.web.rendering import PageInParts
 from replan_server.web.requests import page, problem, status_of_error

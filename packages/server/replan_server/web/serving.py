@@ -11,12 +11,13 @@ import trio
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
+from replan.setup.home_folder import Home
+from replan.setup.settings import UserConfig, settings_of
 from replan_server.service.access import with_sign_in
 from replan_server.service.live import Hub
 from replan_server.service.service import WAITING_MAX, drive_runs
 from replan_server.service.store import Store, WebState
-from replan.setup.home_folder import Home
-from replan.setup.settings import ProxyEntry, UserConfig
+from replan_server.settings import ProxyEntry, ServerSettings
 from replan_server.web.app import make_app
 from replan_server.web.health import Health
 from replan_server.web.rendering import compile_templates
@@ -71,7 +72,7 @@ async def serve_home(
         hosts=hosts,
         allow_execute=allow_execute,
         proxy=proxy,
-        answering=config.answering,
+        answering=settings_of(config, ServerSettings).answering,
         form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )
     health = Health(engine.journal, stop.requested.is_set, serving=not hosts)

@@ -21,6 +21,7 @@ from replan.runs.faces import Faces, Keeps, installed_faces
 from replan.runs.families import read_shown
 from replan.runs.loaded import Loaded
 from replan.runs.orders import DEFAULT, ExecutionOrder, KindOrder, Offer, Order
+from replan.views.errors import line_of_error
 from replan_server.service.access import Principal
 from replan_server.service.messages import hash_key
 from replan_server.service.read_operations import offer_of
@@ -31,7 +32,6 @@ from replan_server.service.starting import (
     prepare_planning,
     start_once,
 )
-from replan.views.errors import line_of_error
 from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, page
 from replan_server.web.run_actions import limits_in_form, values_in_form
 from replan_server.web.site import Site

@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from replan.setup.notifications import Answering
+from replan_server.notifications import Answering
 from runtime.core.errors import ReplanError
 
 CONFIRM_SECONDS = 600

@@ -22,7 +22,7 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.reminders import describe_reminders, reminders_at_start
 from actors.values.format import stamp
-from replan.setup.notifications import Answering, PersonEntry, ReceiverEntry, WebhookEvent
+from replan_server.notifications import Answering, PersonEntry, ReceiverEntry, WebhookEvent
 from replan_server.webhooks.answer_links import AnswerLink, sign_link
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor

@@ -23,7 +23,7 @@ import trio
 from actors.files.suggestions import nearest
 from actors.run.ids import is_child
 from replan.setup.installation import release
-from replan.setup.notifications import SenderEntry, WebhookEntry
+from replan_server.notifications import SenderEntry, WebhookEntry
 from replan_server.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
 from runtime.core.entry_points import PluginGroup, accepts_arguments
 from runtime.core.errors import JournalError, UsageProblem

@@ -14,14 +14,14 @@ from procrastinate.connector import BaseAsyncConnector
 from procrastinate.manager import JobManager
 from psycopg.rows import dict_row
 
-from runtime.core.errors import JournalError
-from runtime.dispatch import tables
-from runtime.host.dispatcher import Job
-from runtime.journal.port import Dead, Formats
 from replan_server.postgres import reading
 from replan_server.postgres.address import DatabaseAddress
 from replan_server.postgres.connecting import NOW, Connection, DatabaseLink, end, explain
 from replan_server.postgres.transaction import begin_batch
+from replan_server.workers import tables
+from runtime.core.errors import JournalError
+from runtime.host.dispatcher import Job
+from runtime.journal.port import Dead, Formats
 from runtime.journal.thread import ConnectionThread, open_thread
 
 T = TypeVar("T")

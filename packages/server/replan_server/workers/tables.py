@@ -12,9 +12,9 @@ from importlib.metadata import version
 from procrastinate.schema import SchemaManager
 from psycopg import errors
 
-from runtime.core.errors import JournalUnreadable
 from replan_server.postgres.connecting import BEGIN, Connection, end
 from replan_server.postgres.schema import Rights
+from runtime.core.errors import JournalUnreadable
 
 SCHEMA = "replan_jobs"
 

@@ -1,4 +1,6 @@
-"""The Dockerfile's commands without Docker: `python -m packages.server.tests.deploy.image_build FOLDER` runs them in a folder.
+"""The Dockerfile's commands without Docker; they are run in a folder.
+
+`python -m packages.server.tests.deploy.image_build FOLDER` runs them.
 
 The folder takes the place of `/`: paths in the commands are moved below it, `COPY` copies what .dockerignore lets
 through, and commands that change users are left out. What this cannot show is the base image itself.

@@ -12,10 +12,10 @@ import click
 import pytest
 import yaml
 
+from packages.server.tests.deploy.image_build import allowed, instructions
 from replan.cli.app import app
 from replan.cli.exits import Exit
 from runtime.drive.options import TERMINATED_SECONDS
-from packages.server.tests.deploy.image_build import allowed, instructions
 from tests.docs.blocks import ROOT
 
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))

@@ -14,6 +14,8 @@ import trio
 from click.testing import CliRunner
 
 import replan
+from packages.server.tests.mcp.world import served as served_mcp
+from packages.server.tests.web.world import served
 from replan.cli.app import app
 from replan.cli.exits import Exit
 from replan.runs.orders import Offer, Order
@@ -21,8 +23,6 @@ from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
 from tests.cli.samples import PROBLEM
-from packages.server.tests.mcp.world import served as served_mcp
-from packages.server.tests.web.world import served
 
 REFUSED, MISSING = "refused", "missing"
 

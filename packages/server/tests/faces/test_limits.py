@@ -18,6 +18,7 @@ from replan.runs.prepare import RunOrder, prepare
 from replan.runs.shipped_examples import example_named
 from replan.setup.plugins import registry
 from replan.setup.settings import CEILINGS, ClientsEntry, UserConfig
+from replan_server.mcp.server import offered_tools
 from replan_server.web.api_routes import openapi
 from replan_server.web.rendering import render
 from replan_server.web.start_costs import StartCost

@@ -4,11 +4,11 @@ import pytest
 import trio
 
 import replan
-from tests.cli.test_undo import ACTIONS, PLAN, TOOLS, UNDONE
 from packages.server.tests.mcp.world import called
 from packages.server.tests.mcp.world import served as served_to_mcp
-from tests.support.python_tools import execution_options
 from packages.server.tests.web.world import served, use_home
+from tests.cli.test_undo import ACTIONS, PLAN, TOOLS, UNDONE
+from tests.support.python_tools import execution_options
 
 DONE = ["book hotel", "book flight", "pay"]
 ALL = [*DONE, "refund", *UNDONE]

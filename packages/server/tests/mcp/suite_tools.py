@@ -9,10 +9,10 @@ from dataclasses import replace
 import trio
 from mcp_types import CallToolResult, TextContent
 
-from replan.runs.changes import record_crash
-from tests.cli.samples import ANALYSIS, ASKING, PROBLEM, RECON, delayed_reply
 from packages.server.tests.mcp.world import ANSWER
 from packages.server.tests.web.world import PLANS
+from replan.runs.changes import record_crash
+from tests.cli.samples import ANALYSIS, ASKING, PROBLEM, RECON, delayed_reply
 
 SECONDS = (0, 1, 2, 60)
 """How long the sleeping tool is called for."""

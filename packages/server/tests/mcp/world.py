@@ -15,16 +15,16 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, InputRequiredResult
 
-from replan_server.mcp.serving import Wish, serve_mcp
+from packages.server.tests.web.world import ASKS, PLANS
 from replan.runs.home import open_home
-from replan_server.service.access import with_token
-from replan_server.service.store import Store
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
+from replan_server.mcp.serving import Wish, serve_mcp
+from replan_server.service.access import with_token
+from replan_server.service.store import Store
 from runtime.drive.options import Stop
 from tests.cli.samples import write_script
-from packages.server.tests.web.world import ASKS, PLANS
 
 ERAS = ("auto", "legacy")
 """The modes of the client: the version of 2026-07-28, and the handshake of the ones before it."""

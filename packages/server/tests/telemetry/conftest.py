@@ -17,7 +17,7 @@ from tests.support.artifacts import GOOD, PROBLEM, plan
 from tests.support.collector import Collector, collecting
 from tests.support.openai_server import OpenAIServer, serve
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
     "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],

@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 
+from packages.server.tests.telemetry.conftest import KEY, ROOT, SCRIPT
+from packages.server.tests.telemetry.trees import check_whole, repeated, shape, unique
 from runtime.core.names import span_id, trace_id
 from tests.cli.samples import ANALYSIS as CLI_ANALYSIS
 from tests.cli.samples import PLAN, RECON, STRATEGY, write_script
@@ -18,8 +20,6 @@ from tests.support.answers import by_step
 from tests.support.artifacts import ANALYSIS, PROBLEM
 from tests.support.collector import attributes, spans_in
 from tests.support.openai_server import serve
-from packages.server.tests.telemetry.conftest import KEY, ROOT, SCRIPT
-from packages.server.tests.telemetry.trees import check_whole, repeated, shape, unique
 
 TREE = [
     [

@@ -6,7 +6,7 @@ import pytest
 
 from replan_server.telemetry import conventions, metrics
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "telemetry.md").read_text()
+PAGE = (Path(__file__).resolve().parents[4] / "docs" / "reference" / "telemetry.md").read_text()
 CONSTANTS = {
     value
     for module in (conventions, metrics)

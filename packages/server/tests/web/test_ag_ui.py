@@ -8,10 +8,10 @@ import trio
 from ag_ui.core import Event, EventType, RunAgentInput
 from pydantic import TypeAdapter
 
-from replan_server.service.ag_ui_input import MESSAGES_MAX
-from tests.cli.samples import PROBLEM
 from packages.server.tests.long.web.test_kinds_on_pages import replan
 from packages.server.tests.web.world import served
+from replan_server.service.ag_ui_input import MESSAGES_MAX
+from tests.cli.samples import PROBLEM
 
 __all__ = ["replan"]
 

@@ -7,20 +7,20 @@ import pytest
 import trio
 
 from actors.run.questions import ClarificationAnswered
-from replan.setup.settings import UserConfig
-from replan_server.webhooks.answer_links import AnswerLink, sign_link
-from tests.cli.samples import PLAN, PROBLEM
-from tests.support.receiver import free_port, receiving
 from packages.server.tests.web.test_hostile_texts import REVIEWED
 from packages.server.tests.web.test_inbox import field
 from packages.server.tests.web.world import served
 from packages.server.tests.webhooks.conftest import secret
+from replan_server.settings import ServerSettings
+from replan_server.webhooks.answer_links import AnswerLink, sign_link
+from tests.cli.samples import PLAN, PROBLEM
+from tests.support.receiver import free_port, receiving
 
 CROSS = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 HOOK = {"url": "http://127.0.0.1:1/", "secrets": [secret(1)], "page": "http://127.0.0.1:8430", "events": ["parked"]}
 PEOPLE = {"ana": {"webhooks": ["ops"]}, "bob": {"webhooks": ["ops"], "may": "approve"}}
 SETTINGS = {"people": PEOPLE, "answer_links": {"secrets": [secret(2)]}}
-ANSWERING = UserConfig.model_validate({**SETTINGS, "webhooks": {"ops": HOOK}}).answering
+ANSWERING = ServerSettings.model_validate({**SETTINGS, "webhooks": {"ops": HOOK}}).answering
 
 
 def serving(folder, **more):

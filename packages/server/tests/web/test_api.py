@@ -11,13 +11,13 @@ import pytest
 import trio
 from jsonschema import Draft202012Validator
 
+from packages.server.tests.web.world import served
 from replan_server.service import access
 from replan_server.service.limits import STREAMS_MAX
 from replan_server.web.api_routes import addressed_operations, openapi, openapi_text
 from runtime.drive.options import DriveOptions, Stop
 from tests.cli.samples import BACKTRACKS, PROBLEM
 from tests.tidy.source import ROOT
-from packages.server.tests.web.world import served
 
 
 class Program:

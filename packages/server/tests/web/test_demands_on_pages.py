@@ -1,8 +1,8 @@
 """The table of demands on the page of a run and in the HTTP API, and the form that asks for a strict run."""
 
-from tests.cli.samples import DEMANDED
 from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.world import PLANS, served
+from tests.cli.samples import DEMANDED
 
 
 async def test_a_run_page_has_the_table_of_demands_and_the_api_the_same_as_data(tmp_path):

@@ -3,11 +3,11 @@
 import base64
 import json
 
-from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, RECON, STRATEGY
 from packages.server.tests.web.hostile_fields import EVIL
 from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.test_inbox import field
 from packages.server.tests.web.world import served
+from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, RECON, STRATEGY
 
 BELIEF = """name: mine
 policy: belief

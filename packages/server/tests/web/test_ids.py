@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 
 from actors.planning.prepare import PlanningInput, RunOptions
 from replan.runs.prepare import RunOrder, prepare
+from packages.server.tests.web.world import served
 from replan.runs.run_ids import ALL, SHOWN, short_id
 from replan.setup.settings import UserConfig
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, STRATEGY
 from tests.long.api.test_children import CHILD, PARENT, write
-from packages.server.tests.web.world import served
 
 NAMED = "a-run-that-a-test-has-named"
 COMMAND = re.compile(r"`[^`]+`|(All of it|as a checklist): \S.* (show|export) \S+")

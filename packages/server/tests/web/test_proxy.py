@@ -7,13 +7,13 @@ import trio
 from click.testing import CliRunner
 from pydantic import ValidationError
 
+from packages.server.tests.web.world import served
 from replan.cli.app import app
 from replan_server.service.store import Starts
-from replan.setup.settings import ProxyEntry
+from replan_server.settings import ProxyEntry
 from replan_server.web.serving import check_listen
 from runtime.core.errors import UsageProblem
 from tests.cli.samples import PROBLEM
-from packages.server.tests.web.world import served
 
 PUBLIC = "https://replan.example.org"
 USERS = {"ann": "control", "bob": "answer", "eve": "read"}

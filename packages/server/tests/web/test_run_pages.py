@@ -8,10 +8,10 @@ from urllib.parse import unquote
 import trio
 
 from actors.run.questions import NAMED, VIAS
+from packages.server.tests.web.world import PLANS, served
 from runtime.core.errors import RunNotFound
 from runtime.journal.port import RunFilter
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
-from packages.server.tests.web.world import PLANS, served
 
 LOOPS = {**PLANS, "g_plan": ["no JSON"] * 40}
 """A script whose plans are never accepted."""

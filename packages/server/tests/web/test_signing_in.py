@@ -1,13 +1,11 @@
 """Signing in: the one-time address, sessions, and signing out."""
 
 import hashlib
-import importlib.util
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from replan.cli.app import app
+from packages.server.tests.web.world import served
 from replan_server.service import access
 from replan_server.service.access import SESSIONS_MAX, Sessions
 from replan_server.service.store import Start, Starts, Store, Token, WebState
@@ -152,16 +150,6 @@ def test_a_token_allows_its_scope_and_the_ones_before_it():
     for name in ("", "A", "../x", "a" * 33):
         with pytest.raises(UsageProblem, match="cannot name a token"):
             access.with_token(state, name, "read", 0.0)
-
-
-def test_without_the_extra_one_line_says_how_to_install_it(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "hypercorn" else find(name))
-    done = CliRunner().invoke(app, ["serve"])
-    assert isinstance(done.exception, SystemExit)
-    assert done.exit_code == 2
-    assert install_command("web") in done.stderr
-    assert len(done.stderr.splitlines()) <= 2
 
 
 def test_the_vendored_library_is_the_published_one():

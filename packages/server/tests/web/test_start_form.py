@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from packages.server.tests.web.world import served
 from replan.runs.orders import Offer, Order
 from replan.runs.worst_case import cost_of_run, cost_texts
-from replan_server.service.limits import WRITES_MAX
 from replan.setup.home_folder import locate_home
+from replan_server.service.limits import WRITES_MAX
 from tests.cli.samples import PROBLEM
-from packages.server.tests.web.world import served
 
 
 @pytest.fixture

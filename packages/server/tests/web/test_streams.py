@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from replan_server.service import limits
 from packages.server.tests.web.world import served
+from replan_server.service import limits
 
 
 class Events:

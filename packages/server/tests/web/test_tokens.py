@@ -4,6 +4,9 @@ import json
 
 from replan_server.service.access import of_token
 from replan_server.service.store import Store
+from tests.cli.conftest import home, replan
+
+__all__ = ["home", "replan"]
 
 
 def test_a_token_is_printed_once_and_ends_when_it_is_revoked(replan, home):

@@ -12,11 +12,11 @@ import trio
 from replan.runs.home import open_home
 from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
-from replan_server.service.access import with_sign_in, with_token
-from replan_server.service.store import Store
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
-from replan.setup.settings import UserConfig
+from replan_server.service.access import with_sign_in, with_token
+from replan_server.service.store import Store
+from replan_server.settings import ServerSettings
 from replan_server.web.serving import serve_home
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
@@ -104,7 +104,7 @@ async def served(
         name: write_script(folder, script, f"{name}.yaml")
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }
-    config = UserConfig.model_validate(
+    config = ServerSettings.model_validate(
         {
             "model": "template:bug",
             "clients": {"models": models, **clients},

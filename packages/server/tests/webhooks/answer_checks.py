@@ -9,9 +9,9 @@ from actors.run.questions import (
     ClarificationRequested,
 )
 from actors.run.reminder_events import ClarificationEscalated, ReminderEvent
-from replan_server.webhooks.messages import message_id
 from packages.server.tests.webhooks.answer_people import APPROVERS, PEOPLE
 from packages.server.tests.webhooks.answer_world import CALM, HOOKS, HORIZON, START
+from replan_server.webhooks.messages import message_id
 
 DUE_SECONDS = 90.0
 """The virtual seconds in which a server that is not killed does what is due, also where a killed one holds a lease."""

@@ -28,12 +28,14 @@ from actors.run.questions import (
     ClarificationExpired,
 )
 from actors.values.answers import TEXT, choice
+from packages.server.tests.webhooks.answer_people import APPROVERS, PAGE, PEOPLE, TEXTS, Cut, People
+from packages.server.tests.webhooks.conftest import secret
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
+from replan.setup.kinds import Kinds
 from replan_server.service.live import Hub
 from replan_server.service.store import Store
-from replan.setup.kinds import Kinds
-from replan.setup.settings import UserConfig
+from replan_server.settings import ServerSettings
 from replan_server.web.app import make_app
 from replan_server.web.health import Health
 from replan_server.web.site import Site
@@ -42,8 +44,6 @@ from runtime.core.ledger import Limits
 from runtime.drive.options import Stop
 from runtime.journal.memory import MemoryStore, open_memory
 from tests.support import deterministic
-from packages.server.tests.webhooks.answer_people import APPROVERS, PAGE, PEOPLE, TEXTS, Cut, People
-from packages.server.tests.webhooks.conftest import secret
 
 HORIZON = 1_500.0
 """The virtual seconds in which servers are killed and people act."""
@@ -193,7 +193,7 @@ class AnswerWorld:
         self.deadline = dice.choice((None, None, None, 1_000.0))
         hook = {"secrets": [secret(1)], "page": PAGE, "events": ["waiting"]}
         hooks = {name: {"url": f"http://127.0.0.1:1/{name}", **hook} for name in HOOKS}
-        self.config = UserConfig.model_validate(
+        self.config = ServerSettings.model_validate(
             {
                 "webhooks": hooks,
                 "people": PEOPLE,
@@ -219,10 +219,9 @@ class AnswerWorld:
 
     def engine_over(self, journal):
         """Return an engine over a journal, as a server opens it."""
-        reminders = tuple([entry.rule for entry in self.config.reminders])
         return Engine(
             journal=journal, registry=Registry(), clock=self.clock, environment={}, kinds=self.kinds, threads=False,
-            webhooks=self.config.webhooks, answering=self.config.answering, reminders=reminders,
+            config=self.config,
         )  # fmt: skip
 
     def is_dead(self, owner):

@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
+from packages.server.tests.web.world import use_home
 from replan_server.webhooks import sender
 from tests.support.receiver import receiving
-from packages.server.tests.web.world import use_home
 
 
 def secret(number):

@@ -6,8 +6,9 @@ import random
 import pytest
 from pydantic import ValidationError
 
-from replan.setup.notifications import Answering, AnswerLinks, PersonEntry
-from replan.setup.settings import UserConfig
+from packages.server.tests.webhooks.conftest import secret
+from replan_server.notifications import Answering, AnswerLinks, PersonEntry
+from replan_server.settings import ServerSettings
 from replan_server.webhooks.answer_links import (
     CONFIRM_SECONDS,
     AnswerLink,
@@ -18,7 +19,6 @@ from replan_server.webhooks.answer_links import (
     read_link,
     sign_link,
 )
-from packages.server.tests.webhooks.conftest import secret
 
 ANA = AnswerLink("ana", "abcd2345/q1", 1000)
 
@@ -112,4 +112,4 @@ LINKS = {"secrets": [secret(2)]}
 )
 def test_settings_of_people_that_cannot_work_are_refused(settings, cause):
     with pytest.raises(ValidationError, match=cause):
-        UserConfig.model_validate(settings)
+        ServerSettings.model_validate(settings)

@@ -11,16 +11,16 @@ import pytest
 import trio
 from standardwebhooks import WebhookVerificationError
 
+from packages.server.tests.web.world import served
+from packages.server.tests.webhooks.conftest import secret
 from replan_server.webhooks import sender
 from replan_server.webhooks.messages import message_id
 from runtime.drive.options import DriveOptions, Stop
 from tests.cli.samples import PROBLEM
 from tests.journal.behind import change
 from tests.support.receiver import free_port, receiving
-from packages.server.tests.web.world import served
-from packages.server.tests.webhooks.conftest import secret
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def hook(receiver, *secrets, **more):

@@ -5,16 +5,17 @@ import importlib
 import pytest
 from pydantic import ValidationError
 
-from replan.cli import diagnosis
+from packages.server.tests.web.world import served
+from packages.server.tests.webhooks.test_delivery import until
 from replan.runs import hosting
-from replan.setup.notifications import SenderEntry
-from replan.setup.settings import UserConfig, read_user_config
+from replan.setup.settings import read_user_config
+from replan_server.notifications import SenderEntry
+from replan_server.services import WEBHOOKS
+from replan_server.settings import ServerSettings
 from replan_server.webhooks.messages import message_id
 from replan_server.webhooks.sender import SENDER_PLUGINS, by_plugin
 from runtime.core.errors import UsageProblem
 from tests.support.distributions import install
-from packages.server.tests.web.world import served
-from packages.server.tests.webhooks.test_delivery import until
 
 MODULE = """
 sent, tries = [], []
@@ -93,7 +94,7 @@ def test_a_name_is_neither_taken_twice_nor_that_of_the_built_in_sender(desktop, 
 def test_the_settings_of_senders_are_checked_and_not_shown(tmp_path):
     for wrong in ({"events": []}, {"page": "javascript:alert(1)"}, {"topic": "ops"}):
         with pytest.raises(ValidationError):
-            UserConfig.model_validate({"senders": {"desktop": wrong}})
+            ServerSettings.model_validate({"senders": {"desktop": wrong}})
     path = tmp_path / "config.yaml"
     path.write_text("senders:\n  desktop: {settings: {token: tok-123}, events: [started]}\n")
     with pytest.raises(UsageProblem) as caught:
@@ -105,7 +106,7 @@ def test_the_settings_of_senders_are_checked_and_not_shown(tmp_path):
 def test_doctor_lists_the_senders_that_are_switched_on(desktop, tmp_path, monkeypatch):
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path))
     (tmp_path / "config.yaml").write_text("senders: {desktop: {}}\n")
-    assert diagnosis._describe_webhooks({"REPLAN_HOME": str(tmp_path)}) == "the sender desktop"
+    assert WEBHOOKS.describe({"REPLAN_HOME": str(tmp_path)}) == "the sender desktop"
     (tmp_path / "config.yaml").write_text("senders: {phone: {}}\n")
     with pytest.raises(UsageProblem, match="no sender 'phone' is installed"):
-        diagnosis._describe_webhooks({"REPLAN_HOME": str(tmp_path)})
+        WEBHOOKS.describe({"REPLAN_HOME": str(tmp_path)})

@@ -7,16 +7,16 @@ from pydantic import ValidationError
 
 from actors.run.questions import ClarificationAnswered
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded, Reminders, ReminderStep
-from replan.setup.settings import UserConfig
+from packages.server.tests.web.world import served
+from packages.server.tests.webhooks.conftest import secret
+from packages.server.tests.webhooks.test_delivery import until
+from replan_server.settings import ServerSettings
 from replan_server.telemetry.spans import spans_of
 from replan_server.webhooks.messages import About, Webhook, message_about, without_closed
 from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 from tests.support.questions import question_asked
 from tests.support.receiver import receiving
-from packages.server.tests.web.world import served
-from packages.server.tests.webhooks.conftest import secret
-from packages.server.tests.webhooks.test_delivery import until
 
 PAGE = "https://replan.example.org"
 HOOKS = {
@@ -38,7 +38,7 @@ def record(event, seq=1):
 
 
 def told(event, hook):
-    config = UserConfig.model_validate(SETTINGS)
+    config = ServerSettings.model_validate(SETTINGS)
     webhook = Webhook(hook, config.webhooks[hook], config.answering)
     message = message_about(record(event), ABOUT, webhook, Redactor(()))
     return None if message is None else json.loads(message.body)["data"]
@@ -99,15 +99,15 @@ def test_a_reminder_of_a_question_that_is_closed_by_now_is_not_told():
 )
 def test_a_rule_that_cannot_be_followed_is_refused(rule, says):
     with pytest.raises(ValidationError, match=says):
-        UserConfig.model_validate({**SETTINGS, "reminders": [rule]})
+        ServerSettings.model_validate({**SETTINGS, "reminders": [rule]})
 
 
 @pytest.mark.parametrize("scopes", [("all", "ordinary"), ("ordinary", "ordinary"), ("ordinary", "approvals", "all")])
 def test_an_entry_that_earlier_ones_hide_is_refused(scopes):
     rules = [{"questions": scope, "steps": [{"after": "4h"}]} for scope in scopes]
-    assert len(UserConfig.model_validate({**SETTINGS, "reminders": rules[:-1]}).reminders) == len(scopes) - 1
+    assert len(ServerSettings.model_validate({**SETTINGS, "reminders": rules[:-1]}).reminders) == len(scopes) - 1
     with pytest.raises(ValidationError, match="earlier entries are for all of these questions"):
-        UserConfig.model_validate({**SETTINGS, "reminders": rules})
+        ServerSettings.model_validate({**SETTINGS, "reminders": rules})
 
 
 async def test_an_unanswered_question_is_told_again_and_to_the_next_person_who_may_then_answer(tmp_path, quick):

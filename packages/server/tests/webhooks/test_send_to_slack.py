@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.docs.blocks import ROOT, blocks
-from tests.support.receiver import receiving
 from packages.server.tests.web.world import lasting_port, served
 from packages.server.tests.webhooks.conftest import secret
 from packages.server.tests.webhooks.test_delivery import until
+from tests.docs.blocks import ROOT, blocks
+from tests.support.receiver import receiving
 
 PAGE = ROOT / "docs/how-to/send-to-slack.md"
 

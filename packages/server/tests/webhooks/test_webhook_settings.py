@@ -5,10 +5,11 @@ import base64
 import pytest
 from pydantic import ValidationError
 
-from replan.setup.notifications import WebhookEntry
-from replan.setup.settings import UserConfig, read_user_config
-from runtime.core.errors import UsageProblem
 from packages.server.tests.webhooks.conftest import secret
+from replan.setup.settings import read_user_config
+from replan_server.notifications import WebhookEntry
+from replan_server.settings import ServerSettings
+from runtime.core.errors import UsageProblem
 
 GOOD = {"url": "https://hooks.example.org/replan?token=abc", "secrets": [secret(1)]}
 
@@ -50,7 +51,7 @@ def test_what_cannot_be_used_is_refused(wrong):
 def test_a_name_is_short_and_plain():
     for name in ("Ops", "", "a b", "x" * 33):
         with pytest.raises(ValidationError):
-            UserConfig.model_validate({"webhooks": {name: GOOD}})
+            ServerSettings.model_validate({"webhooks": {name: GOOD}})
 
 
 def test_a_mistake_in_the_file_is_said_without_the_secret_and_the_address(tmp_path):

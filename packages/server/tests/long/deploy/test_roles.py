@@ -10,10 +10,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from replan_server.postgres import schema
 from packages.server.tests.deploy.test_files import OURS, SERVICES
 from packages.server.tests.long.deploy.test_stack import ENVIRONMENT, PROBLEM, Stack, server
 from packages.server.tests.support.postgres import Server
+from replan_server.postgres import schema
 
 __all__ = ["server"]
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from runtime.dispatch import tables
+from packages.server.tests.long.postgres.conftest import TABLES
 from replan_server.postgres import schema
 from replan_server.postgres.address import parse_address
-from packages.server.tests.long.postgres.conftest import TABLES
+from replan_server.workers import tables
 
 DATABASE = "workers"
 

@@ -12,16 +12,16 @@ import trio
 
 from actors.config.model_spec import parse_model_spec
 from actors.planning.prepare import PlanningInput, RunOptions
+from packages.server.tests.long.dispatch import audit
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
 from replan.runs.prepare import RunOrder, prepare
 from replan.setup.settings import ModelChoice, UserConfig
-from runtime.core.errors import JournalError
-from runtime.dispatch import tables
-from runtime.journal.port import Placement, RunFilter
 from replan_server.postgres import connecting, schema
 from replan_server.postgres.address import parse_address
-from packages.server.tests.long.dispatch import audit
+from replan_server.workers import tables
+from runtime.core.errors import JournalError
+from runtime.journal.port import Placement, RunFilter
 from tests.support.answers import Answer, request_parts
 from tests.support.artifacts import GOOD, PROBLEM
 from tests.support.commands import Command, Commands

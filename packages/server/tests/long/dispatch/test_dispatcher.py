@@ -4,16 +4,16 @@ import psycopg
 import pytest
 import trio
 
-from runtime.core.errors import Held
-from runtime.core.machine import Summary
-from runtime.dispatch import tables
-from replan_server.workers.procrastinate import open_dispatcher
-from runtime.journal.port import nobody
+from packages.server.tests.support.postgres import running_pooler
 from replan_server.postgres.address import parse_address
 from replan_server.postgres.connecting import connect
 from replan_server.postgres.journal import open_postgres
+from replan_server.workers import tables
+from replan_server.workers.procrastinate import open_dispatcher
+from runtime.core.errors import Held
+from runtime.core.machine import Summary
+from runtime.journal.port import nobody
 from tests.contracts.toy_events import CODEC, RUNNING, counted, driven
-from packages.server.tests.support.postgres import running_pooler
 
 WAITS = Summary("waiting", "q1", waiting_since=5.0)
 

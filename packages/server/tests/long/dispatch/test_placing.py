@@ -6,12 +6,12 @@ import time
 import pytest
 import trio
 
-from replan_server.workers.procrastinate import open_dispatcher
-from runtime.journal.port import nobody
-from replan_server.postgres.address import parse_address
 from packages.server.tests.long.dispatch import audit
 from packages.server.tests.long.dispatch.fleet import DATABASE, Fleet, finished, make_database, provider
 from packages.server.tests.long.postgres.checker import check_database
+from replan_server.postgres.address import parse_address
+from replan_server.workers.procrastinate import open_dispatcher
+from runtime.journal.port import nobody
 from tests.support.openai_server import serve
 from tests.support.server_process import wait_until
 
@@ -74,7 +74,7 @@ def test_a_worker_that_is_frozen_in_a_transaction_holds_nobody_up_and_is_fenced(
     with serve(provider(0.05)) as model:
         fleet = fleet_of(model)
         fleet.start(0)
-        frozen = fleet.start(1, freeze=12)
+        frozen = fleet.start(1, freeze={"at": "replan_server.postgres.committing:write", "nth": 12})
         began = time.monotonic()
         run_to_the_end(fleet, 16)
         assert time.monotonic() - began < 60.0

@@ -83,7 +83,7 @@ def test_a_journal_in_a_file_has_no_workers(home, monkeypatch):
 
 
 def test_without_the_extra_the_command_says_what_to_install(home, monkeypatch):
-    monkeypatch.setattr("replan_server.postgres.scheme.find_spec", lambda _: None)
+    monkeypatch.setattr("replan_server.journals.find_spec", lambda _: None)
     assert "[worker]'" in call("worker", code=2).stderr
 
 
@@ -93,7 +93,7 @@ def test_a_role_that_may_not_make_the_tables_is_told_who_has_to(server, home, mo
     with_owner = ["home", "upgrade", owned]
     server.execute("owned", "CREATE ROLE worker_app LOGIN PASSWORD 'x'")
     with monkeypatch.context() as patched:
-        patched.setattr("replan_server.postgres.scheme.find_spec", lambda _: None)
+        patched.setattr("replan_server.journals.find_spec", lambda _: None)
         call(*with_owner, "--app", "worker_app")
     monkeypatch.setenv("REPLAN_JOURNAL", f"postgresql://worker_app:x@127.0.0.1:{server.port}/owned")
     assert "replan home upgrade" in call("worker", code=9).stderr

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import replan
-from replan.runs.run_ids import ALL
 from packages.server.tests.faces.faces import REFUSED, house
+from replan.runs.run_ids import ALL
 from tests.long.cli.test_fork_execution import ACTIONS, PLAN, TOOLS, files, git
 from tests.support.python_tools import execution_options
 

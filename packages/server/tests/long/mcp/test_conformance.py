@@ -13,8 +13,8 @@ from functools import partial
 import pytest
 import trio
 
-from tests.docs.blocks import ROOT
 from packages.server.tests.mcp.world import House
+from tests.docs.blocks import ROOT
 
 FOLDER = ROOT / "build" / "protocols" / "node_modules"
 SUITE = FOLDER / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
@@ -122,7 +122,13 @@ def test_the_page_states_how_many_scenarios_pass():
 
 @pytest.mark.parametrize("scenario", CLIENT)
 def test_the_client_of_executions_passes_the_scenarios_that_it_can_pass(run, scenario):
-    found = run("client", "--command", f"{sys.executable} -m packages.server.tests.mcp.conformance_client", "--scenario", scenario)
+    found = run(
+        "client",
+        "--command",
+        f"{sys.executable} -m packages.server.tests.mcp.conformance_client",
+        "--scenario",
+        scenario,
+    )
     assert len(found) == 1
     [failed] = found.values()
     assert bool(failed) is bool(CLIENT[scenario]), failed

@@ -4,10 +4,10 @@ import json
 import sys
 from pathlib import Path
 
-from tests.cli.samples import PROBLEM
 from packages.server.tests.mcp.world import answering, at_rest, called, filled, refused, served
+from tests.cli.samples import PROBLEM
 
-PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_program.py"
+PROGRAM = Path(__file__).parents[5] / "tests" / "tools" / "mcp_program.py"
 TOOLS = """
 mcp_servers:
   tracker: {{command: {words}}}

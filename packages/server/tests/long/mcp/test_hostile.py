@@ -13,20 +13,20 @@ import trio
 from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
-
 from replan.cli.commands.serve import mcp
+
+from packages.server.tests.mcp.world import House, at_rest, called, refused, served
 from replan.cli.options import Invocation
+from replan.runs.run_ids import ALL
 from replan_server.mcp.calls import ANSWER_BYTES_MAX
 from replan_server.mcp.server import check_arguments, offered_tools
 from replan_server.mcp.serving import LINE_BYTES_MAX, TextWriter, read_messages
-from replan.runs.run_ids import ALL
 from replan_server.service.access import remove_token
 from replan_server.service.store import Store
 from replan_server.web.guarding import START_BODY_MAX
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 from tests.cli.samples import PROBLEM
-from packages.server.tests.mcp.world import House, at_rest, called, refused, served
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -309,15 +309,6 @@ def test_null_for_an_optional_argument_is_as_absent(tool, given):
             check_arguments(operation, {**absent, name: None})
     with pytest.raises(UsageProblem, match="no such argument"):
         check_arguments(operation, {**absent, "unknown": None})
-
-
-def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = CliRunner().invoke(mcp, [], obj=Invocation())
-    assert isinstance(result.exception, UsageProblem)
-    assert install_command("mcp") in str(result.exception)
-    assert not (tmp_path / "home").exists()
 
 
 def test_a_port_without_http_is_refused():

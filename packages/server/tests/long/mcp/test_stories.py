@@ -3,8 +3,19 @@
 import pytest
 import trio
 
+from packages.server.tests.mcp.world import (
+    ANSWER,
+    ERAS,
+    TRANSPORTS,
+    House,
+    answering,
+    at_rest,
+    broken,
+    called,
+    filled,
+    first_form,
+)
 from tests.cli.samples import PROBLEM
-from packages.server.tests.mcp.world import ANSWER, ERAS, TRANSPORTS, House, answering, at_rest, broken, called, filled, first_form
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 import trio
 
-from tests.docs.blocks import ROOT
 from packages.server.tests.long.mcp.test_conformance import FOLDER, run_suite, wrong
 from packages.server.tests.mcp.suite_tools import SCRIPTS, SuiteTools
 from packages.server.tests.mcp.world import served
+from tests.docs.blocks import ROOT
 
 SUITE = FOLDER / "mcp-task-scenarios" / "dist" / "index.js"
 NO_SUCH_TOOL = "it calls a tool that refuses clients without tasks, or asks before it starts; Replan has none"

@@ -6,14 +6,14 @@ import pytest
 import trio
 from mcp.shared.exceptions import MCPError
 
+from packages.server.tests.mcp.task_client import TasksExtension, cancelled, new_task, polled, until, updated
+from packages.server.tests.mcp.world import ANSWER, TRANSPORTS, House, answering, broken, filled
+from packages.server.tests.web.world import PLANS
 from replan.runs.changes import record_crash
 from replan.runs.home import open_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
 from tests.cli.samples import ANALYSIS, PROBLEM, delayed_reply
-from packages.server.tests.mcp.task_client import TasksExtension, cancelled, new_task, polled, until, updated
-from packages.server.tests.mcp.world import ANSWER, TRANSPORTS, House, answering, broken, filled
-from packages.server.tests.web.world import PLANS
 
 SLOW = {**PLANS, "g_analysis": [delayed_reply(ANALYSIS, seconds=2.0)] * 3}
 """A script whose first reply takes its time."""

@@ -21,14 +21,6 @@ from mcp_types import (
 )
 
 from actors.values.answers import ANSWER_MAX
-from replan_server.mcp.calls import TASKS
-from replan.runs.changes import record_crash
-from replan.runs.orders import Offer, Order
-from replan_server.service.access import remove_token
-from replan_server.service.store import Store
-from replan.setup.settings import read_user_config
-from runtime.journal.port import Placement
-from tests.cli.samples import PLAN, PROBLEM
 from packages.server.tests.long.mcp.test_executions import settings
 from packages.server.tests.mcp.suite_tools import ASKS_TWO
 from packages.server.tests.mcp.task_client import (
@@ -44,6 +36,14 @@ from packages.server.tests.mcp.task_client import (
     updated,
 )
 from packages.server.tests.mcp.world import ANSWER, TRANSPORTS, House, answering, called, filled, refused, served
+from replan.runs.changes import record_crash
+from replan.runs.orders import Offer, Order
+from replan.setup.settings import read_user_config
+from replan_server.mcp.calls import TASKS
+from replan_server.service.access import remove_token
+from replan_server.service.store import Store
+from runtime.journal.port import Placement
+from tests.cli.samples import PLAN, PROBLEM
 
 FORMS = {"elicitation_callback": answering()[0]}
 """A client that shows forms; none is ever sent to it by a server with tasks."""

@@ -8,15 +8,25 @@ import trio
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult
 
+from packages.server.tests.mcp.world import (
+    ANSWER,
+    ERAS,
+    answering,
+    at_rest,
+    called,
+    filled,
+    first_form,
+    refused,
+    served,
+)
+from packages.server.tests.web.test_hostile_texts import REVIEWED
+from packages.server.tests.web.world import PLANS
+from replan.setup.model_discovery import TEMPLATES
 from replan_server.mcp import asking
 from replan_server.mcp.server import offered_tools
 from replan_server.mcp.serving import NAME, security
-from replan.setup.model_discovery import TEMPLATES
 from runtime.core.errors import JournalError, UsageProblem
 from tests.cli.samples import ANALYSIS, LOST, PLAN, PROBLEM
-from packages.server.tests.mcp.world import ANSWER, ERAS, answering, at_rest, called, filled, first_form, refused, served
-from packages.server.tests.web.test_hostile_texts import REVIEWED
-from packages.server.tests.web.world import PLANS
 
 CHOICE = {"question": "Which version is it?", "choices": ["3.11", "3.12"]}
 

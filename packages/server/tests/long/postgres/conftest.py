@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
+from packages.server.tests.support.postgres import running_pooler
 from replan_server.postgres import schema
 from replan_server.postgres.address import parse_address
 from replan_server.postgres.journal import open_postgres
 from tests.contracts.toy_events import CODEC, ManualClock
-from packages.server.tests.support.postgres import running_pooler
 
 DATABASE = "journal"
 TABLES = (

@@ -9,7 +9,10 @@ import pytest
 import trio
 from click.testing import CliRunner
 
+from packages.server.tests.long.postgres.checker import check_database
+from packages.server.tests.support.postgres import PASSWORD
 from replan.cli.app import app
+from replan_server.postgres.address import parse_address
 from runtime.core.clock import SystemClock
 from runtime.core.daily_budget import DAY_SECONDS
 from runtime.core.errors import Fenced, RunMoved
@@ -17,13 +20,10 @@ from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.copying import copy_runs
 from runtime.journal.port import VERSION, Fact, RunFilter, nobody
-from replan_server.postgres.address import parse_address
 from runtime.open_journal import open_journal
 from runtime.open_offline import open_inspection, open_raw, shown_url
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven
-from packages.server.tests.long.postgres.checker import check_database
-from packages.server.tests.support.postgres import PASSWORD
 
 
 @pytest.fixture

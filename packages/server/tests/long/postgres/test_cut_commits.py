@@ -3,13 +3,13 @@
 import pytest
 import trio
 
+from packages.server.tests.long.postgres.checker import check_database
+from replan_server.postgres.address import parse_address
+from replan_server.postgres.journal import open_postgres
 from runtime.core.errors import Fenced, JournalUncertain, JournalUnreachable, SequenceConflict
 from runtime.core.machine import Summary
 from runtime.journal.port import Fact
-from replan_server.postgres.address import parse_address
-from replan_server.postgres.journal import open_postgres
 from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven, events
-from packages.server.tests.long.postgres.checker import check_database
 from tests.support.tcp_proxy import Fault, running_proxy
 
 

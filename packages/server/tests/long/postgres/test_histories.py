@@ -6,13 +6,13 @@ import pytest
 import trio
 
 from actors.planning.kind import CODEC, PLANNING
+from packages.server.tests.long.postgres.checker import check_database
 from runtime.core.clock import SystemClock
 from runtime.core.machine import fold
 from runtime.journal.port import Fact
 from runtime.open_journal import open_journal
 from tests.histories.interpreter import Interpreter
 from tests.histories.test_histories import HISTORIES, rewritten
-from packages.server.tests.long.postgres.checker import check_database
 
 BATCH = 3
 """How many events of a history are appended at once, at most."""

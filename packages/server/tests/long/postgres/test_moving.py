@@ -2,11 +2,11 @@
 
 import pytest
 
+from packages.server.tests.long.postgres.conftest import DATABASE
 from runtime.core.errors import JournalUnreadable
 from runtime.journal.port import nobody
 from runtime.open_offline import upgrade
 from tests.contracts.moving import MovingContract, filled, ids, move
-from packages.server.tests.long.postgres.conftest import DATABASE
 
 
 class TestPostgres(MovingContract):

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from runtime.core.errors import Fenced
+from packages.server.tests.long.postgres.checker import check_database
 from replan_server.postgres.address import parse_address
 from replan_server.postgres.journal import open_postgres
+from runtime.core.errors import Fenced
 from tests.contracts.journal_processes import ProcessesContract
 from tests.contracts.toy_events import CODEC, RUNNING, counted, driven
-from packages.server.tests.long.postgres.checker import check_database
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[5]
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 import replan as api
+from packages.server.tests.support.postgres import PASSWORD
 from replan.cli.app import app
 from replan.runs.home import open_home
-from runtime.host.wakeup import WakeSockets
 from replan_server.postgres.transaction import Listening
+from runtime.host.wakeup import WakeSockets
 from tests.cli.samples import PROBLEM
-from packages.server.tests.support.postgres import PASSWORD
 
 
 @pytest.fixture

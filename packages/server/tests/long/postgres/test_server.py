@@ -8,6 +8,13 @@ import psycopg
 import pytest
 import trio
 
+from packages.server.tests.long.postgres.checker import check_database
+from packages.server.tests.support.postgres import PASSWORD
+from replan_server.postgres import connecting, schema
+from replan_server.postgres.address import parse_address
+from replan_server.postgres.connecting import StatementBatch, explain
+from replan_server.postgres.journal import open_postgres
+from replan_server.postgres.transaction import Listening, begin_batch
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import (
     Held,
@@ -22,14 +29,7 @@ from runtime.core.errors import (
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal.port import Deleted, Fact, RunFilter
-from replan_server.postgres import connecting, schema
-from replan_server.postgres.address import parse_address
-from replan_server.postgres.connecting import StatementBatch, explain
-from replan_server.postgres.journal import open_postgres
-from replan_server.postgres.transaction import Listening, begin_batch
 from tests.contracts.toy_events import CODEC, RUNNING, Noted, counted, driven
-from packages.server.tests.long.postgres.checker import check_database
-from packages.server.tests.support.postgres import PASSWORD
 
 
 @pytest.fixture

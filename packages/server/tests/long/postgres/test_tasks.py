@@ -3,11 +3,11 @@
 import pytest
 import trio
 
-from tests.cli.samples import PROBLEM
 from packages.server.tests.long.mcp.test_task_kills import SLOW, connected, kept
 from packages.server.tests.long.postgres.checker import check_database
 from packages.server.tests.mcp.task_client import cancelled, new_task, polled, until, updated
 from packages.server.tests.mcp.world import ANSWER, House, broken, filled
+from tests.cli.samples import PROBLEM
 
 
 class Worker(House):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
-from runtime.journal.port import VERSION, RunFilter
 from replan_server.postgres import schema
 from replan_server.postgres.journal import open_postgres
 from replan_server.postgres.raw import upgrade
+from runtime.core.errors import JournalDamaged, JournalNewer, JournalUnreadable
+from runtime.journal.port import VERSION, RunFilter
 from tests.contracts.toy_events import CODEC, RUNNING, counted
 from tests.support.release_two import everything, release_two
 

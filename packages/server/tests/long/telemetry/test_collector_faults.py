@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from tests.support.collector import answer, attributes, collecting
-from tests.support.receiver import free_port
 from packages.server.tests.telemetry.test_export import TREE
 from packages.server.tests.telemetry.trees import check_whole, shape, unique
+from tests.support.collector import answer, attributes, collecting
+from tests.support.receiver import free_port
 
 PAGE = b"<!doctype html><title>Sign in</title>"
 

@@ -2,10 +2,10 @@
 
 import re
 
-from tests.cli.samples import PLAN
 from packages.server.tests.long.web.test_journeys import person_of, process  # noqa: F401 -- a fixture
 from packages.server.tests.web.test_answer_pages import path_of, serving
 from packages.server.tests.web.test_hostile_texts import REVIEWED
+from tests.cli.samples import PLAN
 
 
 async def test_in_a_browser_a_link_is_answered_and_a_second_click_is_refused(process, tmp_path):  # noqa: F811

@@ -7,13 +7,13 @@ from importlib.util import find_spec
 
 import trio
 
+from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
+from packages.server.tests.web.world import PLANS, served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.faces import installed_faces
 from replan.runs.shipped_examples import example_named
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
-from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from tests.tidy.source import ROOT
-from packages.server.tests.web.world import PLANS, served
 
 ASKS_RECON = {**RECON, "open_questions": ["Which database is it?"]}
 TWO = {

@@ -12,10 +12,16 @@ from replan_server.service.store import WebState
 from tests.tidy.source import modules
 
 SECRET = re.compile(r"token|secret|csrf|session|signature|digest|password|sign_in|form_key", re.IGNORECASE)
+FOLDER = "packages/server/replan_server"
 HASHED = {
-    "packages/server/replan_server/web/site.py": "a stream's token and session are compared by whether their hashes are still stored",
+    f"{FOLDER}/web/site.py": "a stream's token and session are compared by whether their hashes are still stored",
 }
-FACES = ("packages/server/replan_server/service/**/*.py", "packages/server/replan_server/web/**/*.py", "packages/server/replan_server/webhooks/**/*.py", "packages/server/replan_server/mcp/**/*.py")
+FACES = (
+    f"{FOLDER}/service/**/*.py",
+    f"{FOLDER}/web/**/*.py",
+    f"{FOLDER}/webhooks/**/*.py",
+    f"{FOLDER}/mcp/**/*.py",
+)
 
 
 def words_of(node):

@@ -1,7 +1,7 @@
 """A person's work in a second real browser (Firefox): start, answer and cancel, with scripts and without."""
 
-from tests.cli.samples import PROBLEM
 from packages.server.tests.web.world import served
+from tests.cli.samples import PROBLEM
 
 
 async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(tmp_path, second_browser):

@@ -9,13 +9,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from packages.server.tests.long.web.browsing import check_quiet, signed_in
+from packages.server.tests.web.hostile_fields import EVIL, chosen, leaves
+from packages.server.tests.web.world import served
 from replan_server.web import rendering
 from replan_server.web.api_routes import addressed_operations
 from runtime.journal.port import Fact
-from packages.server.tests.long.web.browsing import check_quiet, signed_in
 from tests.tidy.source import ROOT
-from packages.server.tests.web.hostile_fields import EVIL, chosen, leaves
-from packages.server.tests.web.world import served
 
 TEMPLATES = sorted((ROOT / "replan" / "web" / "templates").glob("*.html"))
 HARMLESS = re.compile(r"[\w:./,@#*+ -]{0,120}")

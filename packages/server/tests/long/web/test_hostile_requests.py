@@ -6,9 +6,9 @@ import httpx2
 import pytest
 import trio
 
+from packages.server.tests.web.world import served
 from replan_server.service import limits
 from replan_server.web import guarding, server
-from packages.server.tests.web.world import served
 
 HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy", "x-frame-options", "cache-control")
 

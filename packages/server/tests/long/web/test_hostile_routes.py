@@ -8,13 +8,13 @@ import pytest
 import trio
 from starlette.routing import Route
 
+from packages.server.tests.long.web.test_hostile_requests import head, raw
+from packages.server.tests.web.world import served
 from replan_server.service import limits
 from replan_server.service.access import digest
 from replan_server.web.api_routes import addressed_operations
 from replan_server.web.app import pages
 from tests.cli.samples import PROBLEM
-from packages.server.tests.long.web.test_hostile_requests import head, raw
-from packages.server.tests.web.world import served
 
 PATHS = (
     "../../web.json",

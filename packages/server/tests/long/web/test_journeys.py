@@ -10,6 +10,10 @@ import os
 import pytest
 
 import replan
+from packages.server.tests.long.web import chromium
+from packages.server.tests.long.web.browsing import AXE, RULES, signed_in
+from packages.server.tests.long.web.test_browser import of_other_kinds
+from packages.server.tests.web.world import served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.reader import ORDERS
 from replan.runs.shipped_examples import example_named
@@ -17,13 +21,9 @@ from replan.setup.settings import PriceEntry
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
 from tests.long.cli.test_fork_execution import ACTIONS, TOOLS
 from tests.long.cli.test_fork_execution import PLAN as PLAN_SENDING
-from packages.server.tests.long.web import chromium
-from packages.server.tests.long.web.browsing import AXE, RULES, signed_in
-from packages.server.tests.long.web.test_browser import of_other_kinds
 from tests.support.openai_server import Answer, serve
 from tests.support.python_tools import execution_options
 from tests.tidy.source import ROOT
-from packages.server.tests.web.world import served
 
 DAYS = "\n".join(f"Line {number}: the same happens with the report of day {number}." for number in range(40))
 LONG = f"{PROBLEM}\n\n{DAYS}"

@@ -8,12 +8,12 @@ import pytest
 import trio
 
 from packages.acquire.tests.documents.written_documents import as_xlsx
-from tests.cli.samples import PLAN, write_script
-from tests.long.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
 from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
-from tests.tidy.source import ROOT
 from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.world import PLANS, served
+from tests.cli.samples import PLAN, write_script
+from tests.long.cli.test_execution_story import ACTIONS, TOOLS, goal, plan, step
+from tests.tidy.source import ROOT
 
 GOAL = "EV charging stations for apartment buildings in Portugal"
 

@@ -11,13 +11,13 @@ from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.ids import child_run
 from replan.runs.prepare import RunOrder, prepare
 from replan.setup.settings import UserConfig
+from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
+from packages.server.tests.web.test_streams import streaming
+from packages.server.tests.web.world import served
 from runtime.models.port import HEARD_MAX
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, write_script
 from tests.long.api.test_children import PARENT, write
-from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from tests.support.openai_server import Answer, serve
-from packages.server.tests.web.test_streams import streaming
-from packages.server.tests.web.world import served
 
 HOSTILE = "<img src=x onerror=document.title='taken'>\u202e\x1b[31m"
 WORDS = " ".join(f"word{number}" for number in range(900))

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.values.lines import LineTree, line
+from packages.server.tests.web.world import PLANS, served
 from replan.runs.cached import CachedReader
 from replan.runs.families import read_shown
 from replan.views.rows import row_page, tree_page
 from replan_server.web.site import PartsMaker
 from runtime.core.machine import fold
 from tests.cli.samples import BACKTRACKS, LOST, PLAN
-from packages.server.tests.web.world import PLANS, served
 
 TREES = st.recursive(st.just(()), lambda below: st.lists(below, max_size=4).map(tuple), max_leaves=40)
 """The shapes of trees: tuples of shapes."""

@@ -3,10 +3,10 @@
 import pytest
 import trio
 
-from replan.runs.cached import CachedReader
-from runtime.core.errors import JournalDamaged
 from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from packages.server.tests.web.world import served
+from replan.runs.cached import CachedReader
+from runtime.core.errors import JournalDamaged
 
 READ = "Reading the "
 

@@ -15,6 +15,7 @@ import httpx2
 import trio
 import yaml
 
+from packages.server.tests.web.world import ASKS
 from replan.runs.home import open_home
 from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
@@ -24,7 +25,6 @@ from replan.setup.settings import UserConfig
 from runtime.core.errors import Held, JournalBusy
 from tests.cli.samples import BACKTRACKS, PROBLEM, write_script
 from tests.tidy.source import ROOT
-from packages.server.tests.web.world import ASKS
 
 FORM = r'action="(/questions/[^"]+)".*?name="version" value="(\w+)"'
 SECONDS = float(os.environ.get("REPLAN_WEB_SECONDS", "3"))

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from replan.setup.home_folder import locate_home
-from replan_server.web.site import new_name
 from packages.server.tests.long.web.test_hostile_requests import head, raw
 from packages.server.tests.long.web.test_hostile_routes import GETS, POSTS, filled
 from packages.server.tests.web.world import served
+from replan.setup.home_folder import locate_home
+from replan_server.web.site import new_name
 
 PROGRAMS = ("/api/", "/livez", "/readyz", "/open", "/answer/", "/static/")
 """How the addresses begin that take no cookie."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import trio
 
+from packages.server.tests.web.test_api import api, fits
 from replan_server.web.api_routes import addressed_operations, openapi
 from tests.cli.samples import PROBLEM
-from packages.server.tests.web.test_api import api, fits
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 COMMAND = Path(sys.executable).parent / "st"

@@ -22,12 +22,12 @@ from pathlib import Path
 import trio
 import yaml
 
+from packages.server.tests.long.web.test_memory import SERVE
+from packages.server.tests.web.world import ASKS, PLANS
 from replan_server.service.access import remove_token, with_token
 from replan_server.service.store import Store
 from tests.cli.samples import PROBLEM, write_script
-from packages.server.tests.long.web.test_memory import SERVE
 from tests.tidy.source import ROOT
-from packages.server.tests.web.world import ASKS, PLANS
 
 SECONDS = float(os.environ.get("REPLAN_SERVER_SECONDS", "6"))
 """The time in seconds during which clients come."""

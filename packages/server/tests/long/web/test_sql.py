@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from replan_server.web.api_routes import addressed_operations
 from packages.server.tests.web.world import served
+from replan_server.web.api_routes import addressed_operations
 
 SQL = (
     "'; DROP TABLE runs; --",

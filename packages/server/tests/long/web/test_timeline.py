@@ -1,8 +1,8 @@
 """The timeline of a run's page, zoomed by keys and buttons, a table without scripts; an attempt's marked reply."""
 
-from tests.cli.samples import BACKTRACKS, delayed_reply
 from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from packages.server.tests.web.world import served
+from tests.cli.samples import BACKTRACKS, delayed_reply
 
 SLOW = {step: [delayed_reply(reply, seconds=0.2) for reply in replies] for step, replies in BACKTRACKS.items()}
 ZOOM = "document.querySelector('.lanes').style.width"

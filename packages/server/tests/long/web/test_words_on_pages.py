@@ -2,11 +2,11 @@
 
 import re
 
-from tests.cli.samples import BACKTRACKS
 from packages.server.tests.long.web.test_kinds_on_pages import GOAL, TOOLS, plan, replan, step, write_tools
-from tests.tidy.source import ROOT
 from packages.server.tests.web.test_ids import Texts, pages
 from packages.server.tests.web.world import served
+from tests.cli.samples import BACKTRACKS
+from tests.tidy.source import ROOT
 
 __all__ = ["replan"]
 

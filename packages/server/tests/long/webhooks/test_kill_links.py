@@ -16,15 +16,15 @@ import httpx2
 import trio
 
 from actors.run.questions import ClarificationAnswered
+from packages.server.tests.web.test_inbox import field
+from packages.server.tests.web.world import lasting_port, use_home
+from packages.server.tests.webhooks.conftest import secret
 from replan.runs.home import open_home
 from replan.runs.orders import Offer, Order
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
 from replan_server.webhooks.answer_links import AnswerLink, sign_link
-from packages.server.tests.web.test_inbox import field
-from packages.server.tests.web.world import lasting_port, use_home
-from packages.server.tests.webhooks.conftest import secret
 
 QUESTIONS = int(os.environ.get("REPLAN_LINK_QUESTIONS", "6"))
 BATCH = 3

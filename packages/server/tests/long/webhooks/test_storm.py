@@ -8,11 +8,11 @@ from collections import Counter
 import trio
 
 from actors.run.questions import ClarificationAnswered
-from replan_server.webhooks.sender import AT_ONCE_MAX
 from packages.server.tests.web.world import served
 from packages.server.tests.webhooks.answer_checks import check
 from packages.server.tests.webhooks.answer_world import AnswerWorld
 from packages.server.tests.webhooks.test_delivery import hook, until
+from replan_server.webhooks.sender import AT_ONCE_MAX
 
 RUNS = 30
 REFUSED = 60

@@ -1,13 +1,11 @@
-"""The commands that serve a home: `serve`, `mcp`, `host` and `worker`."""
+"""The commands that serve a home: `serve`, `mcp` and `worker`."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from contextlib import nullcontext
 from functools import partial
-from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
@@ -19,16 +17,8 @@ from runtime.core.errors import UsageProblem
 from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
-    import trio
-
     from replan_server.mcp.serving import Wish
-    from replan.runs.engine import Engine
-    from replan.setup.settings import ProxyEntry, UserConfig
-    from runtime.host.dispatcher import Dispatcher
-    from runtime.drive.options import Stop
-    from runtime.host.notices import Report
+    from replan_server.settings import ProxyEntry, ServerSettings
 
 
 PORT = 8430
@@ -67,12 +57,6 @@ def serve(
     a proxy that authenticates them. Ctrl-C stops the server and parks all runs; the next host goes on with them.
     Programs use the HTTP API with `replan token add`.
     """
-    from importlib.util import find_spec
-
-    missing = [name for name in ("starlette", "hypercorn", "jinja2", "python_multipart") if find_spec(name) is None]
-    if missing:
-        hint = install_command("web")
-        raise UsageProblem(f"the web page needs the extra `web`, and {missing[0]} is missing", place="serve", hint=hint)
     import trio
 
     from replan.setup.installation import tune
@@ -86,8 +70,8 @@ def serve(
 
 def print_sign_in(*, as_json: bool) -> int:
     """Print a new one-time address of each server of the home. Return the exit code."""
-    from replan_server.service.store import Store
     from replan.setup.home_folder import prepare_home
+    from replan_server.service.store import Store
     from replan_server.web.serving import sign_in_addresses
 
     home = prepare_home()
@@ -105,7 +89,10 @@ async def _serve_page(
     from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.setup.home_folder import locate_home
-    from replan.setup.settings import read_user_config
+    from replan.setup.settings import settings_of
+    from replan_server.settings import ServerSettings
+    from replan_server.web.health import Health, serve_health
+    from replan_server.web.server import bind_socket
     from replan_server.web.serving import serve_home
     from runtime.drive.options import Stop
     from runtime.host.notices import Stopped
@@ -113,7 +100,7 @@ async def _serve_page(
     stop, report = Stop(handover=True), reporter(as_json=as_json)
     async with open_engine(invocation, make=True, drives=True) as engine:
         home = locate_home()
-        config = read_user_config(home.config)
+        config = settings_of(engine.config, ServerSettings)
         entry = None if proxy is None else _proxy(proxy, config)
 
         def announce(address: str) -> None:
@@ -124,16 +111,20 @@ async def _serve_page(
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            heard = start_health(engine, stop, report, health_port, nursery, serving=not hosts)
+            if health_port is not None:
+                health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
+                report = health.report_to(report)
+                listening = bind_socket(health_port, option="--health-port")
+                nursery.start_soon(serve_health, health, listening, trio.sleep_forever)
             await serve_home(
-                engine, home, config, proxy=entry, hosts=hosts, stop=stop, report=heard, opened=announce, **where
+                engine, home, config, proxy=entry, hosts=hosts, stop=stop, report=report, opened=announce, **where
             )
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
 
 
-def _proxy(name: str, config: UserConfig) -> ProxyEntry:
+def _proxy(name: str, config: ServerSettings) -> ProxyEntry:
     from actors.files.suggestions import nearest
 
     if name not in config.proxies:
@@ -189,19 +180,13 @@ def mcp(
     parked, and the next host goes on with them. With --http it listens on this machine for clients that have a token
     (`replan token add`). Notices go to stderr, with --http to stdout.
     """
-    from importlib.util import find_spec
-
     if port is not None and not http:
         raise UsageProblem("only HTTP has a port", place="--port", hint="add --http")
-    missing = [name for name in ("mcp", "starlette", "hypercorn") if find_spec(name) is None]
-    if missing:
-        hint = install_command("mcp")
-        raise UsageProblem(f"this needs the extra `mcp`, and {missing[0]} is missing", place="mcp", hint=hint)
     import trio
 
     from replan.cli.terminal.console import notice
-    from replan_server.mcp.serving import Wish
     from replan.setup.installation import tune
+    from replan_server.mcp.serving import Wish
 
     chosen = (MCP_PORT if port is None else port) if http else None
     wish = Wish(port=chosen, hosts=not no_host, allow_execute=allow_execute)
@@ -218,9 +203,8 @@ async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
     from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
     from replan.cli.terminal.console import Lossy
-    from replan_server.mcp.serving import serve_mcp
     from replan.setup.home_folder import locate_home
-    from replan.setup.settings import read_user_config
+    from replan_server.mcp.serving import serve_mcp
     from runtime.drive.options import Stop
     from runtime.host.notices import Stopped
 
@@ -233,65 +217,10 @@ async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
 
     async with open_engine(invocation, make=True, drives=True) as engine:
         home = locate_home()
-        config = read_user_config(home.config)
+        config = engine.config
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
             await serve_mcp(engine, home, config, wish, stop=stop, report=report, opened=announce)
-            nursery.cancel_scope.cancel()
-    report(Stopped())
-    return Exit.OK
-
-
-@click.command(epilog=examples("replan host", "replan host --json | jq -r 'select(.event == \"waiting\").question'"))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-@health_option
-@plugins_option
-@common
-@click.pass_obj
-def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> int:
-    """Serve the home: drive all of its runs that nobody drives, and those that `replan run` hands over.
-
-    Prints a line for each thing that happens. A run that waits for an answer costs nothing; `replan answer` wakes it.
-    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight, and the next host goes on with them; the
-    second one waits for nothing.
-    """
-    import trio
-
-    from replan.setup.installation import tune
-
-    tune()
-    return trio.run(_drive, invocation, health_port, as_json)
-
-
-async def _drive(
-    invocation: Invocation,
-    health_port: int | None,
-    as_json: bool,
-    concurrency: int | None = None,
-    opening: AbstractAsyncContextManager[Dispatcher] | None = None,
-) -> int:
-    """Drive runs until a signal asks to stop, and return the exit code.
-
-    `concurrency` is the most runs at once; None for `runs_max` of the config file. `opening` opens the dispatcher that
-    places runs here. None is for a host, which drives all runs that nobody else drives.
-    """
-    import trio
-
-    from replan.cli.home import open_engine
-    from replan.cli.host_notices import reporter, watch_signals
-    from replan.runs.hosting import host
-    from replan.setup.home_folder import locate_home
-    from replan.setup.settings import read_user_config
-    from runtime.drive.options import Stop
-    from runtime.host.notices import Stopped
-
-    stop, report = Stop(handover=True), reporter(as_json=as_json)
-    async with open_engine(invocation, make=True, drives=True) as engine, opening or nullcontext() as dispatcher:
-        runs_max = concurrency or read_user_config(locate_home().config).host.runs_max
-        async with trio.open_nursery() as nursery:
-            await nursery.start(watch_signals, stop, report)
-            heard = start_health(engine, stop, report, health_port, nursery)
-            await host(engine, runs_max=runs_max, stop=stop, report=heard, dispatcher=dispatcher)
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
@@ -320,31 +249,9 @@ def worker(invocation: Invocation, *, concurrency: int | None, health_port: int 
     """
     import trio
 
+    from replan.cli.commands.host import drive
     from replan.setup.home_folder import database_dispatcher
     from replan.setup.installation import tune
 
     tune()
-    return trio.run(_drive, invocation, health_port, as_json, concurrency, database_dispatcher())
-
-
-def start_health(
-    engine: Engine, stop: Stop, report: Report, port: int | None, nursery: trio.Nursery, *, serving: bool = False
-) -> Report:
-    """Serve the health endpoints in a nursery if a port is given. Return the report that also informs them.
-
-    With `serving`, they do not wait for a host. Raises `UsageProblem` for a port that cannot be used, and if the extra
-    `web` is missing.
-    """
-    if port is None:
-        return report
-    if find_spec("starlette") is None or find_spec("hypercorn") is None:
-        hint = install_command("web")
-        raise UsageProblem("the health endpoints need the extra `web`", place="--health-port", hint=hint)
-    import trio
-
-    from replan_server.web.health import Health, serve_health
-    from replan_server.web.server import bind_socket
-
-    health = Health(engine.journal, stop.requested.is_set, serving)
-    nursery.start_soon(serve_health, health, bind_socket(port, option="--health-port"), trio.sleep_forever)
-    return health.report_to(report)
+    return trio.run(drive, invocation, health_port, as_json, concurrency, database_dispatcher())

@@ -53,8 +53,8 @@ def _open_wakeup(url: str, place: str) -> WakeUp:
 def _open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
     """Return the engine. Entering raises the errors of `replan_server.workers.procrastinate.open_dispatcher`."""
     if find_spec("procrastinate") is None:
-        raise UsageProblem("workers need the extra worker", hint=install_command("worker"))
-    from runtime.dispatch import procrastinate  # noqa: PLC0415 -- an optional extra, and slow to load
+        raise UsageProblem("workers need the extra worker", hint=install_command("server", "worker"))
+    from replan_server.workers import procrastinate  # noqa: PLC0415 -- an optional extra, and slow to load
 
     return procrastinate.open_dispatcher(_address(url, place))
 
@@ -80,7 +80,7 @@ def _upgrade(url: str, roles: Mapping[str, str]) -> int:
 
     if find_spec("procrastinate") is None:
         return raw.upgrade(address, roles)
-    from runtime.dispatch import tables  # noqa: PLC0415 -- of another extra
+    from replan_server.workers import tables  # noqa: PLC0415 -- of another extra
 
     return raw.upgrade(address, roles, tables.make)
 
@@ -90,7 +90,7 @@ def check_extra() -> None:
     try:
         import psycopg  # noqa: F401, PLC0415 -- an optional extra, and slow to load
     except ImportError:
-        hint = install_command("postgres")
+        hint = install_command("server", "postgres")
         raise UsageProblem("a journal in Postgres needs the extra postgres", hint=hint) from None
 
 

@@ -1,0 +1,57 @@
+"""`telemetry`: sends the traces that the OpenTelemetry collector has not taken yet."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from replan.cli.completing import complete_run
+from replan.cli.exits import Exit
+from replan.cli.options import Invocation, common, examples, json_option
+
+_TELEMETRY = examples(
+    "replan telemetry",
+    "replan telemetry k7m2x9qa",
+    "replan telemetry --json",
+)
+
+
+@click.command(epilog=_TELEMETRY, short_help="Export traces to OpenTelemetry that are left over.")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
+@json_option
+@common
+@click.pass_obj
+def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -> int:
+    """Send the spans that the collector has not taken yet, such as after it was away; or all spans of some runs again.
+
+    Commands that drive runs export by themselves while they work. The collector is named by OpenTelemetry's own
+    variables, such as OTEL_EXPORTER_OTLP_ENDPOINT. A span that is sent again is the same one, byte for byte.
+    """
+    import trio
+
+    return trio.run(_export, invocation, runs, as_json)
+
+
+async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) -> int:
+    from actors.values.format import format_count
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_named
+    from replan.cli.terminal.console import notice, print_json
+    from replan_server.telemetry.running import export_once
+
+    async with open_engine(invocation) as engine:
+        names = tuple([await resolve_named(engine, run) for run in runs])
+        report = await export_once(engine, os.environ, again=names)
+    if as_json:
+        print_json({"spans": report.spans, "refused": report.refused, "problem": report.problem, "held": report.held})
+    if not report.held and not names:
+        notice("another process exports this home now; it sends what is left")
+        return Exit.NOT_FOUND
+    notice(f"{format_count(report.spans, 'span')} sent")
+    if report.refused:
+        notice(f"{format_count(report.refused, 'span')} refused by the collector, and left out")
+    if report.problem:
+        notice(f"the collector does not take the rest: {report.problem}; nothing is lost: send it later")
+        return Exit.PROVIDER
+    return Exit.OK

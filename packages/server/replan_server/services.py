@@ -1,0 +1,95 @@
+"""The services of hosts and of commands that drive runs: webhooks, health checks, and the export of telemetry.
+
+What a service needs is imported when it runs, because every host and `replan doctor` load this module.
+"""
+# ruff: noqa: PLC0415
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import trio
+
+from replan.runs.services import Process, ServicePlugin
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import read_user_config, settings_of
+from replan_server.settings import ServerSettings
+from runtime.core.errors import UsageProblem
+
+
+@asynccontextmanager
+async def _send(process: Process) -> AsyncIterator[None]:
+    """Send messages to the webhooks and the senders of the home."""
+    from replan_server.webhooks.messages import Webhook
+    from replan_server.webhooks.sender import Sender, by_plugin, by_webhook
+
+    engine, settings = process.engine, settings_of(process.engine.config, ServerSettings)
+    channels = [
+        (Webhook(name, entry, settings.answering), by_webhook(entry)) for name, entry in settings.webhooks.items()
+    ]
+    for name, told in settings.senders.items():
+        try:
+            channels.append((Webhook(name, told), by_plugin(name, told)))
+        except UsageProblem as problem:
+            process.warn(f"{problem}; it sends nothing")
+    async with trio.open_nursery() as nursery:
+        for webhook, channel in channels:
+            await nursery.start(Sender(engine.journal, webhook, engine.environment, channel).run)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+def _describe_webhooks(environment: Mapping[str, str]) -> str:
+    """Return the names of the webhooks and senders, without settings that may hold tokens."""
+    from replan_server.webhooks.sender import by_plugin
+
+    settings = settings_of(read_user_config(locate_home(environment).config), ServerSettings)
+    for name, entry in settings.senders.items():
+        by_plugin(name, entry)
+    return ", ".join((*settings.webhooks, *(f"the sender {name}" for name in settings.senders))) or "none"
+
+
+@asynccontextmanager
+async def _answer_health_checks(process: Process) -> AsyncIterator[None]:
+    """Answer the health checks of a host on its port. Raises `UsageProblem` for a port that cannot be used."""
+    if process.health_port is None or process.stop is None:
+        yield
+        return
+    from replan_server.web.health import Health, serve_health
+    from replan_server.web.server import bind_socket
+
+    health = Health(process.engine.journal, process.stop.requested.is_set)
+    process.report = health.report_to(process.report)
+    listening = bind_socket(process.health_port, option="--health-port")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve_health, health, listening, trio.sleep_forever)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _export(process: Process) -> AsyncIterator[None]:
+    """Export the records of the journal to OpenTelemetry, where the environment asks for it."""
+    from replan_server.telemetry.running import run_exporter
+
+    async with run_exporter(process.engine, process.engine.environment, process.warn):
+        yield
+
+
+def _describe_telemetry(environment: Mapping[str, str]) -> str:
+    """Return what is exported. Raises `UsageProblem` for impossible settings."""
+    from replan_server.telemetry.running import how_to_install, is_installed
+    from replan_server.telemetry.settings import telemetry_settings
+
+    settings = telemetry_settings(environment)
+    if settings.problems:
+        raise UsageProblem("; ".join(settings.problems))
+    if settings.wanted and not is_installed():
+        raise UsageProblem("OpenTelemetry is asked for, and its packages are not here", hint=how_to_install())
+    names = [name for name, on in (("traces", settings.traces), ("metrics", settings.metrics)) if on]
+    content = " with prompts and replies" if settings.traces and settings.content else ""
+    return (" and ".join(names) or "off") + content
+
+
+WEBHOOKS = ServicePlugin(_send, in_hosts=True, describe=_describe_webhooks)
+HEALTH = ServicePlugin(_answer_health_checks, in_hosts=True)
+TELEMETRY = ServicePlugin(_export, in_hosts=False, describe=_describe_telemetry)

@@ -1,0 +1,139 @@
+"""The keys of config.yaml that servers, webhooks and links for answers read."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from actors.files.validation_errors import Config, config_error
+from actors.run.reminder_events import ReminderRule
+from replan.setup.settings import UserConfig
+from replan_server.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
+
+EVERYBODY = "*"
+"""The name for every user that the proxy lets through."""
+
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
+_LOOPBACK = ("127.0.0.1", "localhost")
+_TAKEN = frozenset(
+    ("authorization", "connection", "content-length", "content-type", "cookie", "host", "origin", "referer")
+)
+
+
+class ProxyEntry(Config):
+    """A proxy that authenticates users. It is the only way to the server."""
+
+    public: Annotated[str, Field(max_length=300)]
+    """The address under which browsers reach it, such as `https://replan.example.org`, without a path."""
+    user_header: Annotated[str, Field(max_length=64)]
+    """The header in which it names the user. It must remove this header from what clients send."""
+    trusted: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
+    """The addresses or networks that it connects from; connections from others are closed unread."""
+    users: Annotated[Mapping[str, Literal["read", "answer", "control"]], Field(min_length=1)]
+    """What each user may do, by the name in the header; `*` stands for all others that the proxy lets through."""
+
+    @model_validator(mode="after")
+    def _is_usable(self) -> Self:
+        parts = urlsplit(self.public)
+        if parts.scheme not in ("https", "http") or not _HOST.fullmatch(parts.netloc) or parts.path not in ("", "/"):
+            raise config_error(f"{self.public[:100]!r} is no public address", ("public",), "such as https://HOST")
+        if parts.query or parts.fragment:
+            raise config_error("an address with a query", ("public",), "such as https://HOST")
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            raise config_error("http would send pages in the clear", ("public",), "such as https://HOST")
+        if not _HEADER.fullmatch(self.user_header) or self.user_header.lower() in _TAKEN:
+            raise config_error(
+                f"{self.user_header[:60]!r} cannot name the user", ("user_header",), "such as X-Remote-User"
+            )
+        for text in self.trusted:
+            try:
+                network = ipaddress.ip_network(text)
+            except ValueError:
+                raise config_error(f"{text[:60]!r} is no address", ("trusted",), "such as 10.0.0.5") from None
+            if network.prefixlen == 0:
+                raise config_error(f"{text} is every address", ("trusted",), "name the proxy's own addresses")
+        return self
+
+    @property
+    def origin(self) -> str:
+        """The origin of its pages, as browsers send it."""
+        parts = urlsplit(self.public)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def host(self) -> str:
+        """The value of `Host` in requests through it: the public name, and the port if it is not the default."""
+        return urlsplit(self.public).netloc
+
+    def trusts(self, address: str) -> bool:
+        """Tell whether an address is one of the proxy's."""
+        try:
+            peer = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return False
+        if isinstance(peer, ipaddress.IPv6Address) and peer.ipv4_mapped is not None:
+            peer = peer.ipv4_mapped
+        return any(peer in ipaddress.ip_network(text) for text in self.trusted)
+
+
+WebhookName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
+PersonName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
+
+
+class ServerSettings(UserConfig):
+    """The config file, with the keys of `replan-server`."""
+
+    secret_keys: ClassVar[tuple[str, ...]] = ("answer_links", "senders", "webhooks")
+
+    proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
+    """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
+    webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
+    """Addresses that a host posts signed messages to, by name."""
+    senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)
+    """The senders of installed distributions that a host tells about runs, by the names of their entry points."""
+    people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
+    """Who may answer questions through links in messages, by name."""
+    answer_links: AnswerLinks | None = None
+    """The signing keys of these links, and how long a link is valid."""
+    reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
+    """Rules of reminders about unanswered questions of new runs. The first rule that fits a question counts."""
+
+    @model_validator(mode="after")
+    def _webhooks_of_people(self) -> Self:
+        if self.people and self.answer_links is None:
+            raise config_error("nothing signs the links of people", ("people",), "set answer_links with secrets")
+        for name, person in self.people.items():
+            for webhook in person.webhooks:
+                if webhook not in self.webhooks:
+                    hint = "name one of webhooks"
+                    raise config_error(f"there is no webhook {webhook!r}", ("people", name, "webhooks"), hint)
+                if self.webhooks[webhook].page is None:
+                    hint = "set it to the address of `replan serve`, as people reach it"
+                    raise config_error("links of people need the page", ("webhooks", webhook, "page"), hint)
+        return self
+
+    @model_validator(mode="after")
+    def _people_of_reminders(self) -> Self:
+        covered: set[str] = set()
+        for place, reminder in enumerate(self.reminders):
+            questions = {"approvals", "ordinary"} if reminder.questions == "all" else {reminder.questions}
+            if questions <= covered:
+                cause, hint = "earlier entries are for all of these questions", "put it before them, or leave it out"
+                raise config_error(cause, ("reminders", place, "questions"), hint)
+            covered |= questions
+            reminder.check_people(self.people, place)
+        return self
+
+    @property
+    def reminder_rules(self) -> tuple[ReminderRule, ...]:
+        """The rules of reminders that new runs get."""
+        return tuple([entry.rule for entry in self.reminders])
+
+    @property
+    def answering(self) -> Answering | None:
+        """The people who get links that answer questions, and the signing keys; None for nobody."""
+        return None if self.answer_links is None else Answering(self.people, self.answer_links)

@@ -1,0 +1,76 @@
+"""`host`: drives all runs of a home in one process."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import click
+
+from replan.cli.exits import Exit
+from replan.cli.options import Invocation, common, examples, health_option, plugins_option
+from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from runtime.host.dispatcher import Dispatcher
+
+
+@click.command(epilog=examples("replan host", "replan host --json | jq -r 'select(.event == \"waiting\").question'"))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@health_option
+@plugins_option
+@common
+@click.pass_obj
+def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> int:
+    """Serve the home: drive all of its runs that nobody drives, and those that `replan run` hands over.
+
+    Prints a line for each thing that happens. A run that waits for an answer costs nothing; `replan answer` wakes it.
+    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight, and the next host goes on with them; the
+    second one waits for nothing.
+    """
+    import trio
+
+    from replan.setup.installation import tune
+
+    tune()
+    return trio.run(drive, invocation, health_port, as_json)
+
+
+async def drive(
+    invocation: Invocation,
+    health_port: int | None,
+    as_json: bool,
+    concurrency: int | None = None,
+    opening: AbstractAsyncContextManager[Dispatcher] | None = None,
+) -> int:
+    """Drive runs until a signal asks to stop, and return the exit code.
+
+    `concurrency` is the most runs at once; None for `runs_max` of the config file. `opening` opens the dispatcher that
+    places runs here. None is for a host, which drives all runs that nobody else drives.
+    """
+    import trio
+
+    from replan.cli.home import open_engine
+    from replan.cli.host_notices import reporter, watch_signals
+    from replan.runs.hosting import host
+    from replan.runs.services import SERVICES
+    from runtime.core.extras import how_to_install
+    from runtime.drive.options import Stop
+    from runtime.host.notices import Stopped
+
+    if health_port is not None and SERVICES.find("health") is None:
+        hint = how_to_install("services", "health")
+        raise UsageProblem("health checks belong to a package that is not installed", place="--health-port", hint=hint)
+    stop, report = Stop(handover=True), reporter(as_json=as_json)
+    async with open_engine(invocation, make=True, drives=True) as engine, opening or nullcontext() as dispatcher:
+        runs_max = concurrency or engine.config.host.runs_max
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watch_signals, stop, report)
+            await host(
+                engine, runs_max=runs_max, stop=stop, report=report, dispatcher=dispatcher, health_port=health_port
+            )
+            nursery.cancel_scope.cancel()
+    report(Stopped())
+    return Exit.OK
