@@ -9,11 +9,11 @@ import trio
 
 from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.ids import child_run
-from replan.runs.prepare import RunOrder, prepare
-from replan.setup.settings import UserConfig
 from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from packages.server.tests.web.test_streams import streaming
 from packages.server.tests.web.world import served
+from replan.runs.prepare import RunOrder, prepare
+from replan.setup.settings import UserConfig
 from runtime.models.port import HEARD_MAX
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, write_script
 from tests.long.api.test_children import PARENT, write
