@@ -38,9 +38,9 @@ from replan.runs.shipped_examples import example_named  # noqa: E402
 from replan.setup.home_folder import locate_home  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
 from replan.setup.settings import UserConfig  # noqa: E402
-from replan_server.web.serving import serve_home  # noqa: E402
 from replan_acquire.acquiring import prepare_to_acquire  # noqa: E402
 from replan_acquire.acquisition.prepare import AcquisitionInput  # noqa: E402
+from replan_server.web.serving import serve_home  # noqa: E402
 from runtime.core.clock import SystemClock  # noqa: E402
 from runtime.drive.options import Stop  # noqa: E402
 

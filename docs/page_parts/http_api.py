@@ -10,8 +10,8 @@ from actors.planning.result import PlanningJson
 from actors.run.open_question import OpenQuestion
 from actors.run.result import ResultJson
 from page_parts.markdown import arguments
-from replan_server.web.api_routes import addressed_operations, openapi, openapi_text
 from replan_acquire.acquisition.result import AcquisitionJson
+from replan_server.web.api_routes import addressed_operations, openapi, openapi_text
 
 FILE = "reference/openapi.json"
 """The published document, in the documentation's folder."""

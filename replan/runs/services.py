@@ -5,10 +5,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 
 from replan.runs.engine import Engine
-from runtime.core.extras import SERVICE_VARIABLES
 from replan.setup.settings import UserConfig
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import SERVICE_VARIABLES
 from runtime.drive.options import Stop
 from runtime.host.notices import Report
 

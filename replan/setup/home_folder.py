@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.core.extras import how_to_install
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import how_to_install
 from runtime.journal.folder import prepare_folder
 
 if TYPE_CHECKING:

@@ -144,8 +144,6 @@ class ClientsEntry(Config):
         return {name: getattr(self, name) for name in CEILINGS}
 
 
-
-
 class UserConfig(Config):
     """The user's config file."""
 

@@ -64,8 +64,6 @@ def test_what_is_undone_is_undone_once():
     assert {test_undo_simulation.played(seed) for seed in range(10)} >= {"undone"}
 
 
-
-
 async def test_a_tool_of_an_mcp_server_is_called(bench):  # noqa: F811
     await test_mcp_calls.test_a_tool_of_a_server_gets_its_arguments_and_its_text_is_the_output(bench)
 

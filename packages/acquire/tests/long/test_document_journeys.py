@@ -7,12 +7,12 @@ import pytest
 
 from packages.acquire.tests.acquisition.test_profile_guard import GOOD
 from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
-from replan.setup.home_folder import locate_home
-from replan_acquire.acquiring import prepare_to_acquire
-from replan_acquire.acquisition.prepare import AcquisitionInput
 from packages.server.tests.long.web.browsing import AXE, RULES
 from packages.server.tests.long.web.test_journeys import person_of
 from packages.server.tests.web.world import served
+from replan.setup.home_folder import locate_home
+from replan_acquire.acquiring import prepare_to_acquire
+from replan_acquire.acquisition.prepare import AcquisitionInput
 
 
 @pytest.fixture(params=["browser_process", "second_browser_process"], ids=["chromium", "firefox"])

@@ -4,8 +4,8 @@ import pytest
 
 import replan
 from packages.acquire.tests.test_acquire_command import GOAL
-from replan.runs.run_ids import ALL
 from packages.server.tests.faces.faces import REFUSED, house
+from replan.runs.run_ids import ALL
 from tests.tidy.source import ROOT
 
 GIVEN = {"core.region": "Portugal", "core.currency": "EUR", "segment.win_rate": "4 %"}

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from packages.acquire.tests.acquisition.test_profile_guard import GOOD, changed
+from packages.server.tests.web.world import served
 from replan.setup.home_folder import locate_home
 from replan_acquire import profile_proposals as kept
-from packages.server.tests.web.world import served
 
 GOAL = "cost per km of our van fleet"
 MORE = yaml.safe_dump(GOOD, sort_keys=False)

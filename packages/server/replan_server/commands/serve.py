@@ -14,7 +14,6 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, health_option, plugins_option
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
 
 if TYPE_CHECKING:
     from replan_server.mcp.serving import Wish

@@ -23,7 +23,6 @@ from replan_server.service.limits import RequestRefused
 from replan_server.service.messages import answer_question
 from replan_server.service.read_operations import open_questions, state_of
 from replan_server.service.service import wait_for_rest
-from replan.views.errors import line_of_error
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.logs.terminal_text import clean
 

@@ -14,7 +14,6 @@ from replan_server.service.access import Principal
 from replan_server.service.limits import Streams
 from replan_server.service.requests import MCP, ProgramRequest, encode_json
 from replan_server.service.service import Service
-from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 TASKS = "io.modelcontextprotocol/tasks"

@@ -22,9 +22,6 @@ from pydantic_core import from_json
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
-from replan_server.service.live import Hub
-from replan_server.service.service import WAITING_MAX, drive_runs
-from replan_server.service.store import Store
 from replan.setup.home_folder import Home
 from replan.setup.settings import UserConfig
 from replan_server.mcp.calls import Desk

@@ -18,7 +18,6 @@ from replan_server.mcp.asking import form_of, is_shown, name_of
 from replan_server.mcp.calls import ToolCall, call_result, error_result
 from replan_server.service.read_operations import open_questions, state_of
 from replan_server.service.service import is_at_rest
-from replan.views.errors import line_of_error
 from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.names import RUN_ID
 

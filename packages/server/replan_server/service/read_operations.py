@@ -15,8 +15,6 @@ from replan.runs.inbox import all_questions, questions_of
 from replan.runs.orders import offer_fields
 from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
-from replan_server.service.requests import ProgramRequest
-from replan_server.service.service import Service
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.run_page import budget_bars

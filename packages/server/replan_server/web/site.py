@@ -18,10 +18,6 @@ from actors.values.flow import Checklist, Flow
 from actors.values.lines import Line
 from replan.runs.cached import AT_ONCE_MAX
 from replan.runs.families import ShownRun
-from replan_server.service.access import SESSION_SECONDS, Principal, Sessions
-from replan_server.service.limits import KEEP_CONNECTION, Streams
-from replan_server.service.service import Service
-from replan_server.service.store import WebState
 from replan.setup.installation import program
 from replan.views.drawing import Drawing, draw
 from replan.views.records import ToolOutput, tool_outputs

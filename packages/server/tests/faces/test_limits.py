@@ -11,7 +11,6 @@ import replan
 from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.limits import LIMITS, check_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
-from replan_server.mcp.server import offered_tools
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.faces import installed_faces
 from replan.runs.prepare import RunOrder, prepare

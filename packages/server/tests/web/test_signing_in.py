@@ -11,8 +11,6 @@ from replan_server.service.access import SESSIONS_MAX, Sessions
 from replan_server.service.store import Start, Starts, Store, Token, WebState
 from replan_server.web import rendering
 from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
-from packages.server.tests.web.world import served
 
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 """The SHA-256 hash of htmx 2.0.11, as npm's tarball has it under dist/htmx.min.js."""

@@ -25,7 +25,6 @@ from replan_server.service.access import remove_token
 from replan_server.service.store import Store
 from replan_server.web.guarding import START_BODY_MAX
 from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
 from tests.cli.samples import PROBLEM
 
 INITIALIZE = {
