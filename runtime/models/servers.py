@@ -22,7 +22,6 @@ MODELS_MAX = 200
 
 _GATEWAY = frozenset({502, 504})
 """The HTTP statuses with which a gateway says that the server behind it gave no answer."""
-_log = log.get_logger("replan.servers")
 
 
 class Learned(Value):
@@ -118,7 +117,9 @@ class Servers:
                 os.ftruncate(file, 0)
                 os.pwrite(file, self._known.model_dump_json().encode(), 0)
         except OSError as error:
-            _log.warning("the file about servers cannot be written", path=str(self._path), error=str(error))
+            log.get_logger("replan.servers").warning(
+                "the file about servers cannot be written", path=str(self._path), error=str(error)
+            )
             self._known = change(self._known)
 
 
