@@ -11,7 +11,7 @@ COUNT ?= 100
 TIER ?= check
 # The distributions beside the core, each in its folder below packages.
 PACKAGES := server acquire lab
-DEPLOYED := --group build --extra anthropic --extra documents --extra mcp --extra otel --extra postgres --extra web --extra worker
+DEPLOYED := --group build --extra anthropic --extra mcp --extra otel --extra postgres --extra web --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
 # The suite needs Node 22, which a package of npm has. Its scenarios about tasks are in a version to come.

@@ -78,16 +78,10 @@ def test_an_execution_whose_tools_print_what_a_terminal_obeys(call, files):
     shown(call)
 
 
-def test_problems_and_documents_that_have_what_a_terminal_obeys(call, tmp_path):
+def test_problems_that_have_what_a_terminal_obeys(call, tmp_path):
     (tmp_path / "bad.md").write_text(f"# Title {EVIL}\n\nThe export {EVIL} in `shop/{EVIL}.py` raises ValueError.\n")
     call("run", "bad.md", "-m", "template:bug", "--no-input")
     call("run", "-", "-m", "template:bug", "--no-input", input=f"Make it {EVIL} better, please.")
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / f"n{EVIL}.md").write_text(f"The market has 5000 customers {EVIL}.")
-    (docs / f"l{EVIL}.html").symlink_to("/etc/passwd")
-    known = ("--set", f"core.region=Chile {EVIL}", "--set", "core.currency=EUR")
-    call("acquire", "market_size", f"Sheds {EVIL}", "--docs", docs, *known, "-m", "quoting:", "--no-input")
     shown(call)
 
 

@@ -1,4 +1,4 @@
-"""The report of an acquisition as a workbook: values, results and sources. It needs the extra `documents`."""
+"""The report of an acquisition as a workbook: values, results and sources."""
 
 import io
 from collections.abc import Sequence
