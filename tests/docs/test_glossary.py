@@ -10,6 +10,8 @@ from tests.docs.blocks import FENCE, ROOT, pages
 
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 ROW = re.compile(r"^- \*\*(?P<term>[^*]+)\*\* \((?P<code>`\w+`)\): .*?(?P<excluded> Not: .*)?$", re.MULTILINE)
+TERMS_MAX = 60
+"""A word of ours stands where the field has none, so a reader has few to learn."""
 INVISIBLE = re.compile(r"<!-- generated:.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
 """Parts of a page that are not its own prose: generated parts, code, and targets of links."""
 PACKAGES = ("runtime", "actors", "replan")
@@ -62,7 +64,7 @@ def docstrings(path):
 def test_every_term_has_one_row():
     terms = [term for row in rows() for term in row["term"].split(", ")]
     assert len(terms) == len(set(terms))
-    assert len(terms) > 60
+    assert 40 < len(terms) <= TERMS_MAX
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["term"])
