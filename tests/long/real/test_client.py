@@ -47,6 +47,20 @@ async def test_a_reply_is_streamed_and_its_tokens_are_counted(real):
     assert reply.usage.input_tokens >= real.tokens("You answer briefly.Name three animals.")
 
 
+async def test_the_servers_responses_api_is_read_too(real):
+    """It is another implementation than the one that the published types describe."""
+    heard = []
+    async with open_openai(NAME, base_url=real.base_url, responses=True) as model:
+        reply = await model.complete(
+            asked("Name three animals.", fields={"temperature": 0.0}, heard=lambda count, text: heard.append(count))
+        )
+    assert isinstance(reply, Reply), reply
+    assert heard == sorted(heard)
+    assert heard[-1] == len(reply.text) > 0
+    assert reply.usage.output_tokens <= 41
+    assert reply.usage.input_tokens >= real.tokens("You answer briefly.Name three animals.")
+
+
 async def test_fifty_calls_one_after_the_other_are_all_answered(real):
     async with opened(real) as model:
         replies = [await model.complete(asked("Say hi.", output_tokens_max=2)) for _ in range(50)]
