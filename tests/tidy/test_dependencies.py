@@ -3,6 +3,7 @@
 import re
 import sys
 import tomllib
+from importlib.metadata import requires
 
 from tests.tidy.source import PACKAGES, PLUGGED_IN, ROOT, SOURCES, TESTS, modules, report
 
@@ -32,6 +33,8 @@ DISTRIBUTIONS = {
     "yaml": "pyyaml",
 }
 """The distributions of modules that are not called as they are."""
+BROUGHT = {"pydantic-core": "pydantic", "referencing": "jsonschema", "typing-extensions": "pydantic"}
+"""Distributions that need not be stated: a stated one always requires them, and its interface takes their objects."""
 EXTRAS = {
     "actors/tools/mcp_": "mcp",
     "packages/server/replan_server/journals.py": "postgres",
@@ -79,7 +82,11 @@ def stated_for(module):
     extras = [extra for start, extra in EXTRAS.items() if module.name.startswith(start)]
     optional = (project["optional-dependencies"][extra] for extra in extras)
     lists = [core["dependencies"], project["dependencies"], *optional]
-    return names_of(requirement for stated in lists for requirement in stated)
+    return with_brought(names_of(requirement for stated in lists for requirement in stated))
+
+
+def with_brought(stated):
+    return stated | {name for name, by in BROUGHT.items() if by in stated}
 
 
 def test_each_import_of_the_packages_is_a_stated_dependency():
@@ -91,10 +98,19 @@ def test_each_import_of_tests_and_documentation_is_a_stated_dependency():
     lists = [PROJECT["dependency-groups"]["dev"]]
     for project in (PROJECT["project"], *OTHERS.values()):
         lists += [project["dependencies"], *project.get("optional-dependencies", {}).values()]
-    stated = names_of(requirement for one in lists for requirement in one)
+    stated = with_brought(names_of(requirement for one in lists for requirement in one))
     scripts = [*TESTS, *modules("docs/**/*.py")]
     found = {each: stated | locked_for(each.name) for each in scripts}
     report({problem: None for module, names in found.items() for problem in not_stated(module, names)})
+
+
+def test_what_need_not_be_stated_is_required_by_what_is():
+    for name, by in BROUGHT.items():
+        assert name in names_of(text for text in requires(by) if "extra ==" not in text), f"{by} brings no {name}"
+
+
+def test_the_core_has_at_most_sixteen_direct_dependencies():
+    assert len(PROJECT["project"]["dependencies"]) <= 16
 
 
 def locked_for(name):
