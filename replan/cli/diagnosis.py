@@ -226,6 +226,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("key", lambda: describe_key(environment, model)),
         ("server", lambda: describe_server(environment, model, online=online)),
         ("refused", lambda: _describe_refused(environment)),
+        ("pace", lambda: _describe_pace(environment)),
         ("terminal", lambda: _describe_terminal(environment)),
     ]
     failed: set[str] = set()
@@ -369,6 +370,20 @@ def _describe_refused(environment: Mapping[str, str]) -> str:
         parts = [f"{name} ({'left out' if way == WITHOUT else f'{way} is sent'})" for name, way in ways.items()]
         rows.append(f"{place}: {', '.join(parts)}")
     return "; ".join(rows) or "nothing in the last day"
+
+
+def _describe_pace(environment: Mapping[str, str]) -> str:
+    """Describe the limits that servers of models have told, by host."""
+    now, rows = SystemClock().now(), []
+    for key, limits in Servers(locate_home(environment).servers).limits().items():
+        windows = [(what, window) for what, window in limits.windows.items() if now < window.resets_at]
+        parts = [
+            f"{max(0, window.remaining):,} of {window.limit:,} {what} left for {window.resets_at - now:.0f} s"
+            for what, window in windows
+        ]
+        parts += [f"all calls refused for {limits.held_until - now:.0f} s"] if now < limits.held_until else []
+        rows += [f"{key.partition(' ')[0]}: {', '.join(parts)}"] if parts else []
+    return "; ".join(rows) or "no limit of a server counts now"
 
 
 def _describe_anthropic() -> str:

@@ -38,7 +38,7 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.provider_state import Askable
 from runtime.models.providers import PROVIDERS, check_base_url, prompt_cache_of
-from runtime.models.servers import Servers
+from runtime.models.servers import Pace, Servers
 
 if TYPE_CHECKING:
     from actors.run.views import Views
@@ -152,6 +152,17 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
     if isinstance(spec, RecordingSpec) and spec.missing:
         return provider_of(spec.missing, environment)
     return urlsplit(PROVIDERS[spec.provider].url_in(environment)).hostname or "" if isinstance(spec, Named) else None
+
+
+def pace_of(text: str, environment: Mapping[str, str], servers: Servers) -> Pace | None:
+    """Return the pace of the calls to a model's server; None for a model in this process."""
+    spec = parse_model_spec(text)
+    if isinstance(spec, RecordingSpec) and spec.missing:
+        return pace_of(spec.missing, environment, servers)
+    if not isinstance(spec, Named):
+        return None
+    provider = PROVIDERS[spec.provider]
+    return servers.pace(provider.url_in(environment), environment.get(provider.key, ""))
 
 
 def is_stateless(text: str) -> bool:

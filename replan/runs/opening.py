@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from actors.run.waits import WaitRequested
 from replan.runs.cached import CachedReader
 from replan.runs.inbox import RunPoster
 from replan.runs.loaded import AnyKind, Loaded
-from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of
+from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, pace_of, provider_of
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
@@ -202,6 +202,12 @@ class Opener(RunPoster):
         provider = next(filter(None, providers.values()), None)
         of_models = {name: asked for name in others if (asked := providers.get(name)) is not None}
 
+        paces = {name: pace_of(name, self.environment, self.servers) for name in names}
+
+        def turn(model: str = "", /) -> AbstractAsyncContextManager[Any]:
+            pace = paces.get(model or names[0])
+            return nullcontext() if pace is None else pace.turn(self.clock)
+
         async def drive(child: ChildRun) -> Any:
             child_options = DriveOptions(stop=options.stop, at_once=options.at_once)
             return await self.drive_child(child, (names, model), child_options)
@@ -222,7 +228,7 @@ class Opener(RunPoster):
             home=locate_home(self.environment).folder,
             threads=self.threads,
             probe=probe if isinstance(plain_model, Askable) else None,
-            slot=no_limit if provider is None else self.limiter.for_run(provider, of_models),
+            slot=no_limit if provider is None else self.limiter.for_run(provider, of_models, turn),
         )
 
     @abstractmethod

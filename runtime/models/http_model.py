@@ -112,6 +112,7 @@ class HttpModel(ABC):
         self._name, self._sdk, self._secret, self._clock = name, sdk, secret, clock
         self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
         self._address, self._cache, self._servers = base_url, cache, servers
+        self._pace = servers.pace(base_url, secret)
         self._window: ContextWindow | None = None
         self._window_asked, self._asking = False, trio.Lock()
 
@@ -242,6 +243,13 @@ class HttpModel(ABC):
         return replace(answer, notices=(*answer.notices, *asking.notices)) if asking.notices else answer
 
     async def _send(self, request: ModelRequest, body: dict[str, Any], mode: str) -> Reply | Fault:
+        sent_at = self._clock.now()
+        tokens = least_tokens(request.system) + least_tokens(request.user) + request.output_tokens_max
+
+        def heard(answer: httpx2.Response) -> None:
+            now = self._clock.now()
+            self._pace.heard(answer.headers, answer.status_code, sent_at=sent_at, tokens=tokens, now=now)
+
         try:
             opened = await self._sdk.client.post(
                 self.path,
@@ -262,8 +270,10 @@ class HttpModel(ABC):
                 stream_cls=self._sdk.stream_class,
             )
             async with opened:
+                heard(opened.response)
                 return await self._read(opened.response, request, mode)
         except self._sdk.status_error as error:
+            heard(error.response)
             headers, text = error.response.headers, error.response.content
             return status_fault(error.status_code, headers, text, now=self._clock.now(), secret=self._secret)
         except self._sdk.connection_error as error:

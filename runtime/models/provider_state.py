@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -37,14 +37,22 @@ class CallLimiter:
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
         self._per_run = per_run
 
-    def for_run(self, provider: str, of_models: Mapping[str, str] = MappingProxyType({})) -> CallSlot:
-        """Return the slots of one run whose model is at a provider; `of_models` are those of other models, by name."""
+    def for_run(
+        self,
+        provider: str,
+        of_models: Mapping[str, str] = MappingProxyType({}),
+        turn: CallSlot = lambda _model="": nullcontext(),
+    ) -> CallSlot:
+        """Return the slots of one run whose model is at a provider; `of_models` are those of other models, by name.
+
+        `turn` opens the context in which a call may be sent by the limits of its server.
+        """
         run_limiter = trio.CapacityLimiter(self._per_run)
 
         @asynccontextmanager
         async def slot(model: str = "", /) -> AsyncIterator[None]:
             asked = of_models.get(model, provider)
-            async with run_limiter, self._provider[asked]:
+            async with run_limiter, self._provider[asked], turn(model):
                 yield
 
         return slot

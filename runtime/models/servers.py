@@ -1,16 +1,29 @@
-"""What a home knows about the servers of its models: what they refuse, and what their errors cost."""
+"""What a home knows about the servers of its models: what they refuse, what their errors cost, and their limits."""
 
 import fcntl
+import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import trio
 from pydantic import ValidationError
 
+from runtime.core.clock import Clock
 from runtime.core.events import Value
 from runtime.logs import log
+from runtime.models.pace import (
+    FIRST_CALLS,
+    REQUESTS,
+    RESET_MAX,
+    TOKENS,
+    Limits,
+    after_answer,
+    after_call,
+    next_call_at,
+)
 from runtime.models.port import Fault
 from runtime.models.providers import is_loopback
 from runtime.models.refusals import DAY_SECONDS, Refusals
@@ -19,6 +32,11 @@ FILE_BYTES_MAX = 1024 * 1024
 """The largest number of bytes of the file; a larger one counts as empty."""
 MODELS_MAX = 200
 """The largest number of models about which something is remembered; the latest are kept."""
+
+LIMITS_MAX = 100
+"""The largest number of servers and keys whose limits are kept."""
+KEY_HASH = 12
+"""How many digits of the hash of a key are kept."""
 
 _GATEWAY = frozenset({502, 504})
 """The HTTP statuses with which a gateway says that the server behind it gave no answer."""
@@ -38,6 +56,8 @@ class Known(Value):
 
     learned: Mapping[str, Mapping[str, Learned]] = {}
     """What was learned about parameters, by the server's address and the model's name, separated by a blank."""
+    limits: Mapping[str, Limits] = {}
+    """The limits of servers, by host and a hash of the key, separated by a blank."""
 
 
 class Servers:
@@ -59,6 +79,7 @@ class Servers:
         """
         self._path, self._known = path, Known()
         self._refusals, self._charge_gateway_errors = refusals or {}, charge_gateway_errors
+        self._paces: dict[str, Pace] = {}
 
     def with_charge(self, fault: Fault, base_url: str) -> Fault:
         """Return a fault of a server, marked as unpaid where it is an error of a gateway that is not charged."""
@@ -96,6 +117,28 @@ class Servers:
 
         self._change(add)
 
+    def pace(self, base_url: str, secret: str) -> "Pace":
+        """Return the pace of this process for a server and a key."""
+        key = f"{urlsplit(base_url).netloc} {hashlib.sha256(secret.strip().encode()).hexdigest()[:KEY_HASH]}"
+        return self._paces.setdefault(key, Pace(self, key))
+
+    def limits(self) -> Mapping[str, Limits]:
+        """Return the limits of servers, by host and the hash of the key."""
+        return self._read().limits
+
+    def change_limits(self, key: str, change: Callable[[Limits], Limits]) -> None:
+        """Change the limits of a server for a key. The file is written only if something changes."""
+        before = self._read().limits.get(key, Limits())
+        if change(before) == before:
+            return
+
+        def put(known: Known) -> Known:
+            others = {other: limits for other, limits in known.limits.items() if other != key}
+            rows = [*others.items(), (key, change(known.limits.get(key, Limits())))][-LIMITS_MAX:]
+            return known.model_copy(update={"limits": dict(rows)})
+
+        self._change(put)
+
     def _read(self) -> Known:
         if self._path is None:
             return self._known
@@ -121,6 +164,74 @@ class Servers:
                 "the file about servers cannot be written", path=str(self._path), error=str(error)
             )
             self._known = change(self._known)
+
+
+class Pace:
+    """The calls of this process to one server with one key: each waits for its turn by the limits that are known.
+
+    Waiting calls go one after the other. Other processes of the home take from the same limits.
+    """
+
+    def __init__(self, servers: Servers, key: str) -> None:
+        self._servers, self._key = servers, key
+        self._lock, self._changed = trio.Lock(), trio.Event()
+        self._open: list[float] = []
+        self._tokens, self._answered = 0, False
+
+    @asynccontextmanager
+    async def turn(self, clock: Clock) -> AsyncIterator[None]:
+        """Open a context in which one call may be sent; wait for at most `RESET_MAX` seconds once it is the next."""
+        async with self._lock:
+            last = clock.now() + RESET_MAX
+            while (at := min(self._next(now := clock.now()), last)) > now:
+                await self._wait(clock, at)
+            if not self._answered or self._limits.windows:
+                self._servers.change_limits(self._key, lambda limits: after_call(limits, self._costs(1), now))
+            self._open.append(now)
+        try:
+            yield
+        finally:
+            self._open.remove(now)
+            self._wake()
+
+    def heard(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
+        """Learn from an answer. `sent_at` is when its call was sent, and `tokens` is what it may have taken."""
+        self._answered, self._tokens = True, tokens
+        later = max(0, sum(at >= sent_at for at in self._open) - 1)
+        self._servers.change_limits(
+            self._key,
+            lambda limits: after_answer(limits, headers, status, sent_at=sent_at, costs=self._costs(later), now=now),
+        )
+        self._wake()
+
+    @property
+    def _limits(self) -> Limits:
+        return self._servers.limits().get(self._key, Limits())
+
+    def _costs(self, calls: int) -> dict[str, int]:
+        return {REQUESTS: calls, TOKENS: calls * self._tokens}
+
+    def _next(self, now: float) -> float:
+        limits = self._limits
+        if not self._answered and not limits.windows and len(self._open) >= FIRST_CALLS:
+            return now + RESET_MAX
+        return next_call_at(limits, self._costs(1), now)
+
+    async def _wait(self, clock: Clock, until: float) -> None:
+        """Wait until a time, or until an answer has come or a call has ended."""
+        async with trio.open_nursery() as nursery:
+
+            async def sleep() -> None:
+                await clock.sleep_until(until)
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(sleep)
+            await self._changed.wait()
+            nursery.cancel_scope.cancel()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Settings of calls and models of steps, from the command line to what a server gets, and on resume."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -214,7 +216,13 @@ def test_a_refused_parameter_is_told_and_remembered_in_the_home(replan, problem,
         refused = "max_tokens" in body
         return Answer.fault(400, "Unsupported parameter: 'max_tokens'") if refused else Answer.value(PLAN)
 
-    with serve(handle) as server:
+    limits = {"x-ratelimit-limit": "60", "x-ratelimit-remaining": "59", "x-ratelimit-reset": "100"}
+
+    def limited(*request):
+        answer = handle(*request)
+        return replace(answer, headers={**answer.headers, **limits})
+
+    with serve(limited) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         first = replan("run", problem, "-m", "gpt", "-w", "single")
         second = replan("run", problem, "-m", "gpt", "-w", "single")
@@ -226,3 +234,5 @@ def test_a_refused_parameter_is_told_and_remembered_in_the_home(replan, problem,
     assert len(server.seen) == 3
     [found] = [check["found"] for check in checks if check["name"] == "refused"]
     assert found == f"{server.base_url} gpt: max_tokens (max_completion_tokens is sent)"
+    [pace] = [check["found"] for check in checks if check["name"] == "pace"]
+    assert re.fullmatch(rf"127.0.0.1:{server.port}: 5\d of 60 requests left for \d+ s", pace)
