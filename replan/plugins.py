@@ -1,4 +1,4 @@
-"""What a plug-in imports: small agents, models, settings and journals. Guards and generators import from `replan`.
+"""What a plug-in imports: small agents, models, settings, services, journals. Guards and generators need `replan`.
 
 The names are loaded when they are first used, so that a plug-in costs only what it uses. How to write one:
 docs/how-to/write-a-plug-in.md and docs/explanation/add-an-agent.md.
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from actors.run.tools import ToolFinished, ToolOutcome
     from actors.values.answers import NUMBER, TEXT, YES_NO, choice
     from actors.values.question_form import inquiry
+    from replan.runs.services import Process, ServicePlugin
     from replan.setup.settings import UserConfig
     from runtime.core.ledger import Limits, Price, Usage
     from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
@@ -68,11 +69,13 @@ __all__ = [
     "ModelRequest",
     "NoteTold",
     "Price",
+    "Process",
     "Prompt",
     "PureRun",
     "Reply",
     "RequirementTold",
     "Resources",
+    "ServicePlugin",
     "Tool",
     "ToolFinished",
     "ToolOutcome",
@@ -114,11 +117,13 @@ _HOMES = {
     "ModelRequest": "runtime.models.port",
     "NoteTold": "actors.run.inbox",
     "Price": "runtime.core.ledger",
+    "Process": "replan.runs.services",
     "Prompt": "actors.run.agent",
     "PureRun": "actors.run.pure_run",
     "Reply": "runtime.models.port",
     "RequirementTold": "actors.run.inbox",
     "Resources": "actors.run.kind",
+    "ServicePlugin": "replan.runs.services",
     "Tool": "actors.handlers.tools",
     "ToolFinished": "actors.run.tools",
     "ToolOutcome": "actors.run.tools",

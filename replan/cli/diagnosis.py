@@ -35,7 +35,7 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.faces import installed_faces
 from replan.runs.models import check_model, open_named
-from replan.runs.services import SERVICES, ServicePlugin
+from replan.runs.services import SERVICES, usable_services
 from replan.runs.token_goals import TOOLS_FILE
 from replan.setup.home_folder import USE_ANOTHER_HOME, database_place, database_url, locate_home, prepare_home
 from replan.setup.installation import data_root, program, release
@@ -55,7 +55,7 @@ from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
 PLUGIN_GROUPS = (ANSWER_FORMATS, COMMAND_PLUGINS, SETTINGS, SERVICES, MODEL_PLUGINS, JOURNALS, TOOL_PLUGINS)
-"""The groups of plug-ins other than guards, generators and kinds. A kind may have groups of its own."""
+"""The groups of plug-ins other than guards, generators and kinds. A kind or a service may have groups of its own."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""
 
@@ -241,11 +241,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
 
 
 def _checks_of_services(environment: Mapping[str, str]) -> Iterator[tuple[str, Callable[[], str]]]:
-    for name in SERVICES.names:
-        found = SERVICES.installed[name]
-        if SERVICES.problem(found):  # The row `plug-ins` names it.
-            continue
-        service: ServicePlugin = SERVICES.load(found)
+    for name, service in usable_services().items():
         if service.describe is not None:
             yield name, partial(service.describe, environment)
 
@@ -257,7 +253,8 @@ def _describe_version() -> str:
 def _describe_plugins() -> str:
     plugins, own = registry_of(Invocation()), len(BUILT_IN)
     kinds, broken_kinds = Kinds().formats()
-    groups = (*PLUGIN_GROUPS, *(group for faces in installed_faces() for group in faces.plugins))
+    parts = (*installed_faces(), *usable_services().values())
+    groups = (*PLUGIN_GROUPS, *(group for part in parts for group in part.plugins))
     broken = [line for group in (GUARD_PLUGINS, GENERATOR_PLUGINS, *groups) for line in group.problems()]
     if broken := [*broken, *broken_kinds]:
         raise UsageProblem("; ".join(broken))

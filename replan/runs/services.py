@@ -1,6 +1,6 @@
 """Services of installed distributions: what they run in a process that drives runs, such as senders of messages."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -39,10 +39,18 @@ class ServicePlugin:
     """Whether it runs in hosts. Others run in each process that drives runs."""
     describe: Callable[[Mapping[str, str]], str] | None = None
     """Return what `replan doctor` says about it, for an environment; raise `UsageProblem` if something is wrong."""
+    plugins: Sequence[PluginGroup] = ()
+    """The groups of plug-ins that only it uses, which `replan doctor` checks."""
 
 
 SERVICES = PluginGroup("replan.services", "a ServicePlugin", lambda value: isinstance(value, ServicePlugin))
 """The services by name. A service with `describe` has a row of this name in `replan doctor`."""
+
+
+def usable_services() -> dict[str, ServicePlugin]:
+    """Load the services, and return those that can be used, by name."""
+    found = SERVICES.installed
+    return {name: SERVICES.load(found[name]) for name in SERVICES.names if not SERVICES.problem(found[name])}
 
 
 @asynccontextmanager

@@ -26,9 +26,12 @@ def validator(kind):
     return jsonschema.Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("kind", SCHEMAS)
+@pytest.mark.parametrize("kind", SCHEMAS.keys() - {"config"})
 def test_the_committed_schema_is_current(kind):
-    """After a change to a model: `python -m replan.setup.config_schemas configs/schemas`."""
+    """After a change to a model: `python -m replan.setup.config_schemas configs/schemas`.
+
+    That of `config` has the keys of installed packages; tests/docs compares it.
+    """
     assert (ROOT / "configs" / "schemas" / f"{kind}.schema.json").read_text() == schema_text(SCHEMAS[kind])
 
 

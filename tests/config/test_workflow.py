@@ -1,18 +1,13 @@
 """The keys of a workflow, their defaults, and errors in the terms of the file's author."""
 
-import json
-import re
-
 import pytest
 from pydantic import ValidationError
 
 from actors.config.workflow import STEPS_MAX, Workflow, validate_names
-from actors.files.validation_errors import PATTERN_MEANINGS, usage_problem
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import parse_document
 from actors.guards.port import Composite
 from actors.policy.table import Policy
-from actors.templates.template_files import PlanTemplate
-from replan.setup.config_schemas import SCHEMAS
 from runtime.core.errors import UsageProblem
 
 START = "name: w\naction_pairs:\n  g_a:\n    generator: LLMJsonGenerator\n    guard: analysis_valid\n"
@@ -385,11 +380,3 @@ def test_each_kind_of_error_has_a_plain_message(text, message):
     with pytest.raises(ValidationError) as caught:
         Policy.model_validate(document.value)
     assert str(usage_problem(caught.value, document)) == message
-
-
-def test_every_pattern_has_a_meaning_in_words():
-    """Except the pattern of a prompt's slot, which has its own check."""
-    schemas = json.dumps([model.model_json_schema() for model in (*SCHEMAS.values(), PlanTemplate)])
-    patterns = {json.loads(f'"{pattern}"') for pattern in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
-    patterns |= {json.loads(f'"{pattern}"') for pattern in re.findall(r'"patternProperties": {"(.*?)": ', schemas)}
-    assert patterns - {r"\{feedback\}"} == PATTERN_MEANINGS.keys()

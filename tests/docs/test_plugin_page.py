@@ -12,8 +12,8 @@ from actors.config.model_spec import PluginSpec
 from replan.cli import diagnosis
 from replan.cli.app import app
 from replan.runs.models import make_plugin_model
-from replan.setup.settings import UserConfig
 from replan_server.notifications import SenderEntry
+from replan_server.settings import ServerSettings
 from replan_server.webhooks.messages import OutgoingMessage
 from replan_server.webhooks.sender import by_plugin
 from runtime.models.port import Fault, FaultKind, ModelRequest
@@ -73,7 +73,7 @@ async def test_a_program_that_fails_is_a_fault_of_the_model(home):
 
 async def test_the_sender_runs_its_program_with_the_message(home, script, tmp_path):
     told = tmp_path / "told"
-    entry = UserConfig.model_validate(yaml.safe_load(SETTINGS)).senders["desktop"]
+    entry = ServerSettings.model_validate(yaml.safe_load(SETTINGS)).senders["desktop"]
     assert entry.settings == {"command": ["notify-send"]}
     program = script("show", f'echo "$1" > {told}')
     message = OutgoingMessage("msg_1", 1, 0.0, b'{"type": "run.waiting", "data": {"title": "Login fails"}}')
@@ -88,6 +88,6 @@ def test_the_page_has_a_row_for_each_group():
     groups = {group.name for group in diagnosis.PLUGIN_GROUPS} | {"replan.guards", "replan.generators", "replan.kinds"}
     text = PAGE.read_text()
     rows = {line.split("`")[1] for line in text.splitlines() if line.startswith("| `")}
-    assert rows - groups == {"replan.readers"}, "the groups of a kind that is a plug-in itself"
+    assert rows - groups == {"replan.readers", "replan.senders"}, "groups of other plug-ins"
     assert groups <= rows
     assert len(text.split()) <= 350

@@ -13,15 +13,14 @@ from replan.runs.services import Process, ServicePlugin
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config, settings_of
 from replan_server.settings import ServerSettings
+from replan_server.webhooks.messages import Webhook
+from replan_server.webhooks.sender import SENDER_PLUGINS, Sender, by_plugin, by_webhook
 from runtime.core.errors import UsageProblem
 
 
 @asynccontextmanager
 async def _send(process: Process) -> AsyncIterator[None]:
     """Send messages to the webhooks and the senders of the home."""
-    from replan_server.webhooks.messages import Webhook
-    from replan_server.webhooks.sender import Sender, by_plugin, by_webhook
-
     engine, settings = process.engine, settings_of(process.engine.config, ServerSettings)
     channels = [
         (Webhook(name, entry, settings.answering), by_webhook(entry)) for name, entry in settings.webhooks.items()
@@ -40,8 +39,6 @@ async def _send(process: Process) -> AsyncIterator[None]:
 
 def _describe_webhooks(environment: Mapping[str, str]) -> str:
     """Return the names of the webhooks and senders, without settings that may hold tokens."""
-    from replan_server.webhooks.sender import by_plugin
-
     settings = settings_of(read_user_config(locate_home(environment).config), ServerSettings)
     for name, entry in settings.senders.items():
         by_plugin(name, entry)
@@ -90,6 +87,6 @@ def _describe_telemetry(environment: Mapping[str, str]) -> str:
     return (" and ".join(names) or "off") + content
 
 
-WEBHOOKS = ServicePlugin(_send, in_hosts=True, describe=_describe_webhooks)
+WEBHOOKS = ServicePlugin(_send, in_hosts=True, describe=_describe_webhooks, plugins=(SENDER_PLUGINS,))
 HEALTH = ServicePlugin(_answer_health_checks, in_hosts=True)
 TELEMETRY = ServicePlugin(_export, in_hosts=False, describe=_describe_telemetry)
