@@ -253,8 +253,12 @@ def _describe_version() -> str:
 def _describe_plugins() -> str:
     plugins, own = registry_of(Invocation()), len(BUILT_IN)
     kinds, broken_kinds = Kinds().formats()
-    parts = (*installed_faces(), *usable_services().values())
-    groups = (*PLUGIN_GROUPS, *(group for part in parts for group in part.plugins))
+    of_kinds = [group for faces in installed_faces() for group in faces.plugins]
+    groups = (
+        *PLUGIN_GROUPS,
+        *of_kinds,
+        *(group for service in usable_services().values() for group in service.plugins),
+    )
     broken = [line for group in (GUARD_PLUGINS, GENERATOR_PLUGINS, *groups) for line in group.problems()]
     if broken := [*broken, *broken_kinds]:
         raise UsageProblem("; ".join(broken))
