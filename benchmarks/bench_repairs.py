@@ -29,18 +29,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import provenance_of, table, write
 
-from actors.guards.pddl_actions import judge_actions
-from actors.pddl.action_list import actions_in
-from actors.pddl.domain import PlanAction
-from actors.pddl.domain_reader import specification, task_in
-from actors.pddl.grounding import ground_action, holds, invalidity_of
 from actors.prompting.book import SCHEMAS
 from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Context, Feedback
-from actors.values.given import Given, PddlTexts
+from packages.lab.tests.pddl.worlds import BLOCKS
+from replan_lab.pddl.action_list import actions_in
+from replan_lab.pddl.domain import PlanAction
+from replan_lab.pddl.domain_reader import PddlTexts, specification, task_in
+from replan_lab.pddl.grounding import ground_action, holds, invalidity_of
+from replan_lab.pddl.judging import judge_actions
 from runtime.models.replies import Parsed, read_reply
-from tests.pddl.worlds import BLOCKS
 
 ROOT = Path(__file__).resolve().parents[1]
 CALLS = 6
@@ -216,7 +215,7 @@ def by_model(url, task, seed, *, suggests):
     template = PromptTemplate(book.entries["actions"], book)
     retry, suggested, taken = (), set(), 0
     for call in range(1, CALLS + 1):
-        context = Context(specification=specification(task.texts), retry=retry, given=Given(pddl=task.texts))
+        context = Context(specification=specification(task.texts), retry=retry)
         prompt = render(template, context)
         reply = asked(url, prompt.system, prompt.user, seed * CALLS + call)
         parsed = read_reply(reply)

@@ -1,6 +1,5 @@
 """The argument of `--model`, parsed into a value."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,6 +7,7 @@ from typing import Any, ClassVar
 from actors.files.suggestions import closest, describe_retired, nearest
 from runtime.core.entry_points import PluginGroup, function_of
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import BROUGHT
 from runtime.core.names import RUN_ID
 from runtime.models.providers import PROVIDERS, ProviderName
 
@@ -55,15 +55,6 @@ class ReplaySpec:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannerSpec:
-    """A planner of the library unified-planning, for problems in PDDL."""
-
-    engine: str
-    """The library's name of the planner; empty for any that fits the problem."""
-    reads_text: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
 class RecordingSpec:
     """A model that repeats the replies of a recording in a file."""
 
@@ -89,11 +80,16 @@ class PluginSpec:
         """The model in the form of `--model`, without the prefix that `pin_model` adds."""
         return f"{self.prefix}:{self.rest}"
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether another distribution of Replan brings it. Such a model is in this process, and names no file."""
+        return self.prefix in OURS
 
-ModelSpec = Named | TemplateSpec | Scripted | ReplaySpec | RecordingSpec | PlannerSpec | PluginSpec
+
+ModelSpec = Named | TemplateSpec | Scripted | ReplaySpec | RecordingSpec | PluginSpec
 
 GRAMMAR = (
-    "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, planner:[ENGINE], scripted:FILE, "
+    "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, scripted:FILE, "
     " replay:RUN[?lenient] or recorded:FILE[?lenient|?record=MODEL]"
 )
 """The accepted forms, for help texts."""
@@ -104,12 +100,12 @@ NAME_MAX = 200
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
-OURS = ("quoting", "simulated")
-"""The prefixes of the models that the other distributions of Replan bring (`runtime.core.extras`).
+OURS = tuple(prefix for brought in BROUGHT.values() for prefix in brought.get("models", ()))
+"""The prefixes of the models that the other distributions of Replan bring.
 
 They begin no server's name for a model, so that runs store these models as they are written.
 """
-_FREQUENT = ("anthropic", "openai-responses", "template", "planner", "scripted", "replay", "recorded", *OURS)
+_FREQUENT = ("anthropic", "openai-responses", "template", "scripted", "replay", "recorded", *OURS)
 """The prefixes that an error may suggest for a misspelt one. The others resemble names of models such as
 `llama3:8b`."""
 _PLUGIN = "plugin"
@@ -125,7 +121,6 @@ The model opens nothing before its first call, since `make` is also called only 
 """
 _FORMS = ("template:NAME", "scripted:FILE", "replay:RUN", "recorded:FILE")
 _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{prefix}:" for prefix in OURS}
-_ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 
 
 def pin_model(text: str) -> str:
@@ -190,7 +185,7 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
 
 def is_deterministic(model: str) -> bool:
     """Tell whether a model in the form of `--model` always gives the same reply to the same prompt."""
-    return model.strip().startswith(("template:", "planner:"))
+    return model.strip().startswith("template:")
 
 
 def reads_text(model: str) -> bool:
@@ -216,9 +211,7 @@ def describe_model(model: str) -> str:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
         spec = None
-    named = isinstance(spec, Named | PlannerSpec | TemplateSpec) or (
-        isinstance(spec, PluginSpec) and spec.prefix in OURS
-    )
+    named = isinstance(spec, Named | TemplateSpec) or (isinstance(spec, PluginSpec) and spec.is_ours)
     return model if named else unpin_model(model).partition(":")[0]
 
 
@@ -250,11 +243,7 @@ def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
         return ReplaySpec(run, lenient)
     if prefix == "recorded":
         return _read_recording(rest, place)
-    if prefix == _PLUGIN:
-        return _read_plugin(rest, place)
-    if _ENGINE.fullmatch(rest) is None:
-        raise UsageProblem("`planner:` takes the name of an engine", place=place, hint="such as planner:pyperplan")
-    return PlannerSpec(rest)
+    return _read_plugin(rest, place)
 
 
 def _read_plugin(rest: str, place: str) -> PluginSpec:

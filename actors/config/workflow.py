@@ -40,16 +40,13 @@ TEXT_MAX = 20_000
 TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
 """The name of the generator that returns the template for the problem's type."""
 
-PDDL_PLANS = "PddlPlanGenerator"
-"""The name of the generator that returns the plan of the accepted actions for a problem in PDDL."""
-
 TEMPLATE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
 """The two names of the generator that returns templates; `PlanGenerator` comes from AtomicGuard's files."""
 
 TOOL_PLANS = "ToolPlanGenerator"
 """The name of the generator that searches for a plan among the steps declared in a tools file."""
 
-FREE_GENERATORS = TEMPLATE_GENERATORS | {PDDL_PLANS, TOOL_PLANS}
+FREE_GENERATORS = TEMPLATE_GENERATORS | {TOOL_PLANS}
 """The built-in generators that call no model (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
@@ -67,7 +64,6 @@ _ROLES = {
     "recon_valid": "recon",
     "strategy_valid": "strategy",
     "critique_valid": "critique",
-    "pddl_actions": "actions",
     **dict.fromkeys(PLAN_GUARDS, "plan"),
 }
 

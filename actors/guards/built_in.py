@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from actors.guards import (
     critique,
     evidence_present,
-    pddl_actions,
     plan_expansive,
     plan_medium,
     plan_minimal,
@@ -26,7 +25,6 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
     "follows_critique": critique.make_follows_critique,
     "follows_strategy": strategy.make_follows_strategy,
     "human_review": review.make,
-    "pddl_actions": pddl_actions.make_pddl_actions,
     "plan_expansive": plan_expansive.DEFINITION,
     "plan_medium": plan_medium.DEFINITION,
     "plan_minimal": plan_minimal.DEFINITION,

@@ -1,4 +1,4 @@
-"""Generators of plans without a model: from the steps that tools declare, or from accepted actions in PDDL."""
+"""The generator of plans from the steps that tools declare, without a model."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,10 @@ import orjson
 import trio
 from pydantic import TypeAdapter
 
-from actors.config.workflow import PDDL_PLANS, TOOL_PLANS
+from actors.config.workflow import TOOL_PLANS
 from actors.handlers.briefs import GenerationBrief
-from actors.pddl.action_list import actions_in
-from actors.pddl.domain_reader import task_in
-from actors.pddl.translation import translate
 from actors.plans.declared_plan import plan_for
 from actors.plans.plan import NamedOutcome, Step, plan_to_json
-from actors.values.artifacts import Context
 from actors.values.given import DeclaredStep, Given
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Usage
@@ -85,44 +81,3 @@ def _find_plan(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
 
 def _tokens(steps: Sequence[Step], goal: Sequence[str]) -> frozenset[str]:
     return frozenset(goal).union(*(step.preconditions | step.may_add | step.may_delete for step in steps))
-
-
-ROLE = "actions"
-"""The role of the required step whose artifact contains the actions."""
-
-
-class PddlPlanGenerator:
-    """Returns the plan for the accepted actions. It is deterministic, so it is never tried twice.
-
-    It returns an empty object, which the plan's guard rejects, in three cases. The run has no problem in PDDL, the
-    workflow has no step for actions, or the accepted answer has no plan of valid actions.
-    """
-
-    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the plan as JSON text, with a usage of no tokens."""
-        await trio.lowlevel.checkpoint()
-        text = orjson.dumps(translated_plan(brief.context), option=orjson.OPT_INDENT_2).decode()
-        return Reply(text=text, usage=Usage(), model=PDDL_PLANS)
-
-
-def translated_plan(context: Context) -> dict[str, object]:
-    """Return the plan for the accepted actions as a JSON object; an empty object if there is none.
-
-    Each action is checked again, because a workflow may accept actions by another guard than `pddl_actions`.
-    """
-    roles = context.settings.get("roles", {})
-    answers = [artifact.parsed for step, artifact in context.dependencies.items() if roles.get(step) == ROLE]
-    texts = None if context.given is None else context.given.pddl
-    if texts is None or not answers:
-        return {}
-    domain, problem = task_in(texts)
-    actions, errors = actions_in(answers[0])
-    if errors:
-        return {}
-    try:
-        translation = translate(domain, problem, actions)
-    except UsageProblem:  # Too many outcomes or states: there is no plan to judge, as for an invalid action.
-        return {}
-    if translation.invalid_action or translation.plan is None:
-        return {}
-    return plan_to_json(translation.plan)

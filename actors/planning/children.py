@@ -11,11 +11,11 @@ import trio
 
 from actors.config.action_pair import ActionPair
 from actors.config.step_guards import is_slow, make_step_guard
-from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, PDDL_PLANS, TOOL_PLANS
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, TOOL_PLANS
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
-from actors.handlers.plan_generators import PddlPlanGenerator, ToolPlanGenerator
+from actors.handlers.plan_generators import ToolPlanGenerator
 from actors.handlers.registry import Registry
 from actors.planning.briefs import ChildBrief
 from actors.planning.config import RunConfig
@@ -173,8 +173,6 @@ def _generator(pair: ActionPair, model: ModelGenerator, registry: Registry) -> G
     """Return a step's generator. Raises `UsageProblem` if its settings are wrong."""
     if pair.generator in MODEL_GENERATORS:
         return model
-    if pair.generator == PDDL_PLANS:
-        return PddlPlanGenerator()
     if pair.generator == TOOL_PLANS:
         return ToolPlanGenerator(pair.generator_config)
     if pair.generator in FREE_GENERATORS and registry.templates is not None:

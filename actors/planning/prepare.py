@@ -5,7 +5,6 @@ Workflow, policy, prompts and limits are resolved and checked before the run beg
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 from actors.config.loader import LoadedWorkflow, load_policy
 from actors.config.model_spec import (
     ModelSpec,
-    PlannerSpec,
     RecordingSpec,
     ReplaySpec,
     Scripted,
@@ -151,39 +149,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     prepared = RunRequest(
         problem, title, pinned, limits, notices, source, changed_keys, attachments=request.attachments, plugins=files
     )
-    prepared = prepared if request.adapt is None else request.adapt(prepared)
-    facts = prepared.given_facts
-    _check_pddl(loaded, setup, given=facts is not None and facts.pddl is not None)
-    return prepared
-
-
-def give_facts(facts: Given, request: RunRequest) -> RunRequest:
-    """Return a planning run that is given facts, such as a planning task in PDDL."""
-    return replace(request, given_facts=facts)
-
-
-def _check_pddl(loaded: LoadedWorkflow, setup: Setup, *, given: bool) -> None:
-    """Check that a run has both a PDDL task and a workflow and model for PDDL, or neither.
-
-    A workflow for PDDL has a step with the guard `pddl_actions`. Raises `UsageProblem`.
-    """
-    for_pddl = "actions" in map(loaded.workflow.role, loaded.workflow.action_pairs)
-    if for_pddl and not given:
-        cause = f"the workflow {loaded.workflow.name!r} plans for problems in PDDL"
-        raise UsageProblem(cause, place="workflow", hint="plan with `replan lab pddl run`, or name another workflow")
-    if given and not for_pddl:
-        cause = f"no step of the workflow {loaded.workflow.name!r} has the guard `pddl_actions`"
-        raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
-    if given and loaded.workflow.strict:
-        cause = "the demands of a problem in PDDL are its goal, which every plan reaches"
-        raise UsageProblem(cause, place="strict", hint="leave it out")
-    spec = parse_model_spec(setup.model)
-    if given and not spec.reads_text:
-        cause = f"the model `{setup.model}` reads no PDDL"
-        raise UsageProblem(cause, place="model", hint="name a language model, a planner by planner:, or scripted:FILE")
-    if isinstance(spec, PlannerSpec) and not given:
-        cause = f"the model `{setup.model}` plans only for problems in PDDL"
-        raise UsageProblem(cause, place="model", hint="plan with `replan lab pddl run`, or name another model")
+    return prepared if request.adapt is None else request.adapt(prepared)
 
 
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
@@ -467,9 +433,7 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
     config = state.config
     if workflow is not None:
         options = RunOptions(workflow, no_input=config.no_input)
-        adapt = None if state.given is None else partial(give_facts, state.given)
-        task = PlanningInput(state.specification, options, state.attachments, adapt)
-        config = prepare_planning(task, setup).pinned
+        config = prepare_planning(PlanningInput(state.specification, options, state.attachments), setup).pinned
         _check_steps(state.config, config)
     if policy is not None:
         try:

@@ -184,10 +184,8 @@ def result_of(view: RunView) -> Result:
 def user_texts_of(state: State) -> UserTexts:
     """Return the user's texts of a run: the problem, the later messages, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
-    # A problem in PDDL has its goal, and says nothing in words.
-    in_words = state.given is None or state.given.pddl is None
-    # So has a goal that is named by its tokens.
-    in_words = in_words and not state.config.workflow.plans_from_tools
+    # A goal that is named by its tokens says nothing in words.
+    in_words = not state.config.workflow.plans_from_tools
     return user_texts(state.specification if in_words else "", later, state.run.clarifications)
 
 

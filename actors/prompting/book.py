@@ -150,12 +150,10 @@ def schema_of(role: str) -> Mapping[str, Any] | None:
     """Return the JSON Schema of the replies for a role; None for a role of the user's own."""
     # Only a process that calls models needs the modules of all replies.
     from actors.guards import fields  # noqa: PLC0415
-    from actors.pddl.action_list import ACTIONS_SCHEMA  # noqa: PLC0415
     from actors.plans.reader import plan_schema  # noqa: PLC0415
     from actors.policy.table import CAUSE_SCHEMA, CLASSIFIER  # noqa: PLC0415
 
     schemas: Mapping[str, Mapping[str, Any]] = {
-        "actions": ACTIONS_SCHEMA,
         "analysis": fields.ANALYSIS_SCHEMA,
         "critique": fields.CRITIQUE_SCHEMA,
         CLASSIFIER: CAUSE_SCHEMA,

@@ -25,15 +25,6 @@ class GivenAnswer(Value):
     """Why there is no answer: `declined` or `expired`; empty if there is an answer."""
 
 
-class PddlTexts(Value):
-    """A planning domain and a problem, as texts in PDDL that have been read without an error."""
-
-    domain: str
-    """The text of the domain."""
-    problem: str
-    """The text of the problem."""
-
-
 class ReadableResult(Value):
     """The facts that a plan may read from the result of a generator, and those that its call needs."""
 
@@ -96,8 +87,6 @@ class Given(Value):
     """The questions of earlier planning runs with their answers, oldest first."""
     asks_nobody: bool = False
     """Whether a question ends the run at once, with the question in its result, since no person answers."""
-    pddl: PddlTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
-    """The domain and the problem in PDDL whose actions a plan consists of; None for a plan of other steps."""
 
     @property
     def values(self) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""Checks plans, also sequential plans for PDDL problems, and returns the objects that `--json` prints."""
+"""Checks plans, and returns the objects that `--json` prints."""
 
 import json
 import re
@@ -6,9 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from actors.guards.pddl_actions import PddlJudgement, judge_actions
-from actors.pddl.action_list import read_plan_actions
-from actors.pddl.domain import PddlDomain, PddlProblem
 from actors.values.artifacts import Artifact
 from actors.values.findings import Finding, Verdict
 from replan.api.check import check
@@ -92,10 +89,10 @@ def _finding(finding: Finding, ids: Collection[str], case: PlanToCheck) -> dict[
     fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": message}
     if finding.where:
         fields["step_id" if finding.where in ids else "where"] = finding.where
-    return fields | _names_of(finding)
+    return fields | names_of(finding)
 
 
-def _names_of(finding: Finding) -> dict[str, Any]:
+def names_of(finding: Finding) -> dict[str, Any]:
     """Return the tokens and the trace of a finding, if it has them."""
     fields = {"tokens": list(finding.tokens)} if finding.tokens else {}
     return fields if finding.trace is None else {**fields, "trace": list(finding.trace)}
@@ -108,52 +105,3 @@ def _about_file(message: str, case: PlanToCheck) -> str:
     return advice.sub("; a plan is one JSON object of at most 4 MiB.", message).replace(
         "The reply", f"The {subject}", 1
     )
-
-
-def judge_sequence(
-    task: tuple[PddlDomain, PddlProblem], name: str, text: str, standard: Standard
-) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on the sequential plan in a text, the printed object, and the guards of its steps.
-
-    Raises `UsageProblem` for a text that is no plan.
-    """
-    actions = read_plan_actions(text, name)
-    judgement = judge_actions(*task, actions, level=standard.level, assurance=standard.assurance)
-    verdict = judgement.verdict
-    report: dict[str, Any] = {
-        "file": name,
-        "level": standard.level,
-        "valid": verdict.passed,
-        "assurance": verdict.facts.get("assurance"),
-        "escalations": [],
-        "findings": [_action_finding(finding, judgement) for finding in verdict.findings],
-        "actions": len(actions),
-    }
-    if judgement.failure is not None:
-        failure = judgement.failure
-        report["first_failing_step"] = {
-            "step": failure.index + 1,
-            "action": str(failure.action),
-            "line": failure.action.line,
-            "unmet": list(failure.unmet),
-        }
-    if judgement.unmet_goals:
-        report["unmet_goals"] = list(judgement.unmet_goals)
-    if judgement.repairs:
-        report["repairs"] = [
-            {"action": repair.action, "makes": repair.makes, "runs": repair.runs, "enough": repair.enough}
-            for repair in judgement.repairs
-        ]
-    return verdict, report, {}
-
-
-def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any]:
-    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
-    numbers, actions = judgement.translation.numbers, judgement.translation.actions
-    if finding.where in numbers:
-        fields |= {"step_id": finding.where, "line": actions[numbers[finding.where]].line}
-    elif judgement.translation.invalid_action and finding.where == judgement.translation.invalid_step:
-        fields |= {"step_id": finding.where, "line": actions[judgement.translation.invalid_index].line}
-    elif finding.where:
-        fields["where"] = finding.where
-    return fields | _names_of(finding)

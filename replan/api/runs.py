@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from actors.planning.prepare import PlanningInput, RunOptions, give_facts
+from actors.planning.prepare import PlanningInput, RunOptions
 from actors.planning.result import Result
 from actors.run.kind import PreparedRun
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult
-from actors.values.given import Attachment, Given, PddlTexts
+from actors.values.given import Attachment
 from replan.api.handle import Run, TrioRun, drive_in_trio
 from replan.api.loops import blocking_form, copy_parameters, name_keywords, run_in_any_loop, running_loop
 from replan.api.options import (
@@ -36,10 +36,8 @@ from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.runs.run_ids import new_run_id, resolve_run
 from replan.runs.token_goals import (
     TokenGoal,
-    pddl_task,
     read_goal,
     tools_to_plan_with,
-    workflow_for_pddl,
 )
 from runtime.core.errors import UsageProblem
 
@@ -77,7 +75,6 @@ def start(
     goal: str | Sequence[str] = (),
     holds: str | Sequence[str] = (),
     tools: Path | str | None = None,
-    pddl: tuple[str, str] | None = None,
     workflow: str | Path = "search",
     search: str | None = None,
     strict: bool = False,
@@ -94,7 +91,6 @@ def start(
     In place of a problem, `goal` names tokens that must hold at the end, and `holds` those that hold at the beginning:
     lists, or texts with commas. The plan is then searched for, without a model, from the steps that generators of the
     file `tools` declare (None: `tools.yaml` in the home). With a problem, its plan may name only what `tools` has.
-    `pddl` is another problem: the texts of a domain and of a problem in PDDL, each of at most 4 MiB.
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else that of
     config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and
@@ -115,11 +111,9 @@ def start(
     """
     check_types(workflow=workflow, tools=tools)
     how, limits = read_keywords(home, options)
-    named = read_goal_keywords(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict, "pddl": pddl})
+    named = read_goal_keywords(problem, goal, holds, {"attach": attach, "repo": repo, "strict": strict})
     planning = RunOptions(workflow=os.fspath(workflow), search=search, limits=limits, strict=strict)
     attachments = partial(read_attachments, attach, repo, problem)
-    if pddl is not None:
-        return _start(_pddl_order(problem, pddl, planning, attachments), how)
     path, load = None if tools is None else os.fspath(tools), None
     if named is not None or path is not None:
         load = partial(tools_to_plan_with, path, how.environment)
@@ -284,28 +278,6 @@ def read_goal_keywords(
         if value:
             raise UsageProblem("a plan for a goal is made only from tools", place=name, hint="leave it out")
     return read_goal(goal, holds)
-
-
-def _pddl_order(
-    problem: str, pddl: tuple[str, str], options: RunOptions, attachments: Callable[[], tuple[Attachment, ...]]
-) -> ReadOrder:
-    """Return what reads the order of a planning task in PDDL, given as the texts of domain and problem."""
-
-    def read(model: str | None) -> RunOrder:
-        given: object = pddl  # whatever a caller passes
-        if not isinstance(given, Sequence) or len(given) != 2 or not all(isinstance(text, str) for text in given):
-            hint = "pddl=(DOMAIN, PROBLEM)"
-            raise UsageProblem("should be the texts of a domain and a problem", place="pddl", hint=hint)
-        if problem:
-            raise UsageProblem("both a problem and PDDL are given", place="pddl", hint="leave one of the two out")
-        texts = PddlTexts(domain=pddl[0], problem=pddl[1])
-        named = options
-        if options.workflow == RunOptions().workflow:
-            named = replace(options, workflow=workflow_for_pddl())
-        adapt = partial(give_facts, Given(pddl=texts))
-        return RunOrder(PlanningInput(pddl_task(texts), named, attachments(), adapt), model)
-
-    return read
 
 
 def planning_order(

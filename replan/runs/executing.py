@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from actors.config.model_spec import PlannerSpec, TemplateSpec, parse_model_spec
+from actors.config.model_spec import PluginSpec, TemplateSpec, parse_model_spec
 from actors.config.workflow import GuardLevel
 from actors.execution.prepare import CALLS, OUTPUT_TOKENS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.execution.state import State
@@ -362,7 +362,8 @@ def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) ->
     draft, _ = read_draft(dict(source.plan))
     generators = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
-    if written and isinstance(choice.spec, TemplateSpec | PlannerSpec):
+    spec = choice.spec
+    if written and (isinstance(spec, TemplateSpec) or (isinstance(spec, PluginSpec) and spec.is_ours)):
         cause = f"the model {choice.text!r} writes plans and no files, as the generator {written[0]!r} needs"
         raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")
 

@@ -13,7 +13,6 @@ from actors.config.model_spec import (
     MODEL_PLUGINS,
     ModelSpec,
     Named,
-    PlannerSpec,
     PluginSpec,
     RecordingSpec,
     ReplaySpec,
@@ -101,10 +100,6 @@ async def open_model(
         case Named():
             async with open_named(spec, environment, clock, servers) as model:
                 yield model
-        case PlannerSpec(engine):
-            from replan.runs.token_goals import PlannerModel  # noqa: PLC0415 - few runs need it
-
-            yield PlannerModel(engine)
         case PluginSpec():
             plugged_in = make_plugin_model(spec, environment)
             try:
@@ -212,10 +207,6 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
                 check_model(parse_model_spec(spec.missing), environment)
                 file.check_writable()
             file.read(may_be_missing=bool(spec.missing))
-        case PlannerSpec(engine):
-            from replan.runs.token_goals import check_planner  # noqa: PLC0415 - few runs need it
-
-            check_planner(engine)
         case PluginSpec():
             make_plugin_model(spec, environment)
         case _:

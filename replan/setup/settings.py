@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError, create_model, model_validator
 from actors.config.model_spec import (
     ModelSpec,
     Named,
-    PlannerSpec,
     PluginSpec,
     RecordingSpec,
     ReplaySpec,
@@ -303,7 +302,7 @@ def price_of(
     match spec:
         case RecordingSpec() if spec.missing:
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)
-        case TemplateSpec() | PlannerSpec() | Scripted() | ReplaySpec() | RecordingSpec():
+        case TemplateSpec() | Scripted() | ReplaySpec() | RecordingSpec():
             return FREE
         case PluginSpec():
             return (own or {}).get(spec.text)

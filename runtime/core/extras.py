@@ -15,7 +15,7 @@ BROUGHT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "models": ("quoting",),
         "settings": ("acquisitions", "search"),
     },
-    "lab": {"commands": ("lab",), "models": ("simulated",)},
+    "lab": {"commands": ("lab",), "models": ("planner", "simulated")},
 }
 """The names that each extra of `replan` brings, by their entry point group without `replan.`."""
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from packages.lab.tests.pddl.worlds import BLOCKS, SWAP, TWO
 from replan.cli.app import app
 from tests.cli.conftest import SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, PROBLEM
-from tests.pddl.worlds import BLOCKS, SWAP, TWO
 
 MISTAKES = (Path(__file__).parent / "data" / "mistakes.txt").read_text(encoding="utf-8")
 CASES = re.findall(r"^\$ (.*)\n\[(\d+)\] (.*)$", MISTAKES, re.MULTILINE)

@@ -46,7 +46,7 @@ from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.notation import NUMBERS
 from actors.search.progress import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from actors.values.given import Given, GivenAnswer, PddlTexts, ReadableResult
+from actors.values.given import Given, GivenAnswer, ReadableResult
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import Choice, Inquiry
@@ -74,7 +74,6 @@ VALUES = {
     Choice: "choice of a question",
     Finding: "finding",
     Given: "given facts",
-    PddlTexts: "pddl texts",
     GivenAnswer: "given answer",
     ReadableResult: "readable result",
     Inquiry: "inquiry",

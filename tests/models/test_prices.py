@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from actors.config.model_spec import (
     Named,
-    PlannerSpec,
     ReplaySpec,
     Scripted,
     TemplateSpec,
@@ -134,7 +133,7 @@ def test_the_users_own_table_goes_first():
     assert price_of(Named("mine"), base_url="http://localhost:1", own={"mine": own}, at=AT) is own
 
 
-@pytest.mark.parametrize("spec", [TemplateSpec("bug"), PlannerSpec(""), Scripted("f"), ReplaySpec("r")])
+@pytest.mark.parametrize("spec", [TemplateSpec("bug"), Scripted("f"), ReplaySpec("r")])
 def test_what_runs_here_is_free(spec):
     """No provider, no bill."""
     assert price_of(spec, at=AT) == FREE

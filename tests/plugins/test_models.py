@@ -9,7 +9,6 @@ import pytest
 import replan
 from actors.config.model_spec import (
     MODEL_PLUGINS,
-    OURS,
     Named,
     PluginSpec,
     describe_model,
@@ -22,7 +21,6 @@ from replan.runs.prepare import price_for
 from replan.setup.settings import UserConfig, choose_model, price_of
 from runtime.core import entry_points
 from runtime.core.errors import UsageProblem
-from runtime.core.extras import BROUGHT
 from runtime.core.ledger import FREE
 from tests.cli.samples import PLAN, PROBLEM
 from tests.support.distributions import install
@@ -213,7 +211,3 @@ def test_a_prefix_is_neither_taken_twice_nor_from_a_built_in_model(site, tmp_pat
     problems = [problem.partition(" (from")[0] for problem in MODEL_PLUGINS.problems()]
     assert sorted(problems) == [f"replan.models {name}" for name in ("echo", "lone", "lost", "template")]
     assert any("template (from loud-echoes): the name is built in" in problem for problem in MODEL_PLUGINS.problems())
-
-
-def test_the_prefixes_of_our_packages_are_those_that_an_extra_brings():
-    assert sorted(name for brought in BROUGHT.values() for name in brought.get("models", ())) == sorted(OURS)

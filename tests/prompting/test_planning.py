@@ -22,13 +22,13 @@ from actors.guards.fields import (
     STRATEGY_SCHEMA,
 )
 from actors.guards.plan_settings import GUARD_CATALOG
-from actors.pddl.action_list import actions_in
 from actors.plans.plan import RESERVED_IDS, UNDO
 from actors.plans.reader import plan_schema
 from actors.policy.table import CLASSIFIER, Cause, read_cause
 from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Artifact, Context
+from replan_lab.pddl.action_list import actions_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANNING = ROOT / "prompts" / "planning.yaml"

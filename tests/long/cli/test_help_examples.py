@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from packages.lab.tests.pddl.worlds import BLOCKS, SWAP, TWO
 from replan.cli.app import app
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.cli.test_docs import commands
-from tests.pddl.worlds import BLOCKS, SWAP, TWO
 
 REVIEWED = """\
 name: mine

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from actors.guards.pddl_actions import judge_actions
-from actors.pddl.action_list import read_plan_actions
-from actors.pddl.domain_reader import read_domain, read_problem
 from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
+from replan_lab.pddl.action_list import read_plan_actions
+from replan_lab.pddl.domain_reader import read_domain, read_problem
+from replan_lab.pddl.judging import judge_actions
 from tests.support.external import cases
 
 

@@ -8,11 +8,11 @@ import time
 from unified_planning.io import PDDLReader
 from unified_planning.shortcuts import get_environment
 
-from actors.guards.pddl_actions import judge_actions
-from actors.pddl.action_list import read_plan_actions
-from actors.pddl.domain_reader import read_domain, read_problem
+from packages.lab.tests.pddl.test_against_unified_planning import theirs
+from replan_lab.pddl.action_list import read_plan_actions
+from replan_lab.pddl.domain_reader import read_domain, read_problem
+from replan_lab.pddl.judging import judge_actions
 from tests.long.conformance.test_external_plans import as_pddl
-from tests.pddl.test_against_unified_planning import theirs
 from tests.support.external import cases
 
 get_environment().credits_stream = None

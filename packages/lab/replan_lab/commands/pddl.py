@@ -22,7 +22,6 @@ from replan.cli.run_options import (
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from actors.values.given import PddlTexts
     from replan.cli.options import Invocation
 
 
@@ -74,23 +73,22 @@ def run(
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
     import trio
 
-    from actors.planning.prepare import PlanningInput, RunOptions, give_facts
+    from actors.planning.prepare import PlanningInput, RunOptions
     from actors.run.limits import split_limits
-    from actors.values.given import Given
     from replan.cli.home import registry_of
     from replan.cli.inputs import source_of
     from replan.cli.model_choice import model_to_use
     from replan.cli.starting import print_dry_run, start_run
     from replan.cli.terminal.console import notice
     from replan.runs.prepare import RunOrder, prepare
-    from replan.runs.token_goals import workflow_for_pddl
+    from replan_lab.pddl.planning import check_request, workflow_path
 
-    text, texts = _read_task(domain, problem)
+    text = _read_task(domain, problem)
     words = ["lab", "pddl", "run", domain, problem]
     model = model_to_use(invocation, values["model"], words, templates=False)
-    workflow, limits = workflow or workflow_for_pddl(), split_limits(values)
+    workflow, limits = workflow or workflow_path(), split_limits(values)
     options = RunOptions(workflow, values["search"], limits, no_input=invocation.no_input)
-    task = PlanningInput(text, options, adapt=partial(give_facts, Given(pddl=texts)))
+    task = PlanningInput(text, options, adapt=check_request)
     with name_options(PROBLEM=source_of(problem)):
         prepared = prepare(RunOrder(task, model), registry=registry_of(invocation), environment=os.environ)
     for remark in prepared.notices:
@@ -122,12 +120,11 @@ def check(
 
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
     """
-    from actors.pddl.domain_reader import task_in
-    from actors.values.given import PddlTexts
-    from replan.api.plan_checks import Standard, judge_sequence
     from replan.cli.commands.check import CheckOutput, check_assurance
     from replan.cli.terminal.console import notice
     from replan.views.errors import line_of_error
+    from replan_lab.pddl.domain_reader import PddlTexts, task_in
+    from replan_lab.pddl.judging import judge_sequence
 
     if as_json and form not in ("text", "json"):
         raise UsageProblem("more than one form is named", place="--format", hint="leave --json out")
@@ -136,12 +133,13 @@ def check(
     if (domain, problem, *plans).count("-") > 1:
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
     task = task_in(PddlTexts(domain=_text(domain), problem=_text(problem)), domain, problem)
-    standard = Standard(level, assurance or "strong_cyclic", 100)
     worst, output = Exit.OK, CheckOutput("json" if as_json else form, single=len(plans) == 1)
     for name in plans:
         try:
             text = _text(name)
-            verdict, report, guards = judge_sequence(task, name, text, standard)
+            verdict, report, guards = judge_sequence(
+                task, name, text, level=level, assurance=assurance or "strong_cyclic"
+            )
         except UsageProblem as wrong:
             notice(line_of_error(wrong))
             worst = Exit.USAGE
@@ -153,24 +151,23 @@ def check(
     return worst
 
 
-def _read_task(domain: str, problem: str) -> tuple[str, PddlTexts]:
-    """Return the task in two files: the problem text of a run, and the two PDDL texts.
+def _read_task(domain: str, problem: str) -> str:
+    """Return the problem text of a run for the task in two files.
 
     Raises `UsageProblem` for files that cannot be read, and for a goal that holds at the beginning.
     """
-    from actors.values.given import PddlTexts
-    from replan.runs.token_goals import pddl_task
+    from replan_lab.pddl.domain_reader import PddlTexts
+    from replan_lab.pddl.planning import problem_text
 
     if domain == problem == "-":
         raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
-    texts = PddlTexts(domain=_text(domain), problem=_text(problem))
-    return pddl_task(texts, domain, problem), texts
+    return problem_text(PddlTexts(_text(domain), _text(problem)), domain, problem)
 
 
 def _text(name: str) -> str:
     """Return the text of a PDDL file, or of standard input for `-`. Raises `UsageProblem`."""
-    from actors.pddl.expressions import BYTES_MAX
     from replan.cli.inputs import file_named, read_file, read_stdin
+    from replan_lab.pddl.expressions import BYTES_MAX
 
     smaller = "PDDL files are read up to 4 MiB"
     if name == "-":

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.pddl.domain import PlanAction
-from actors.pddl.expressions import PddlFile, Word, format_expression, read_expressions
 from actors.values.findings import Code, Finding
 from actors.values.format import describe_value
+from replan_lab.pddl.domain import PlanAction
+from replan_lab.pddl.expressions import PddlFile, Word, format_expression, read_expressions
 
 ACTIONS_MAX = 5_000
 """The largest number of actions in a plan."""

@@ -1,7 +1,7 @@
 """The frozen values of a planning domain (types, predicates, actions) and of a problem (objects, initial state, goal).
 
 They cover typed STRIPS with negative preconditions, conditional effects and non-deterministic effects (`oneof`).
-`actors.pddl.domain_reader` reads them from PDDL.
+`replan_lab.pddl.domain_reader` reads them from PDDL.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,14 @@
 """Reads planning domains and problems from PDDL. Unsupported parts are refused by name, file and line. Pure."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Never
+from typing import NamedTuple, Never
 
 from actors.files.suggestions import near
-from actors.pddl.domain import (
+from replan_lab.pddl.domain import (
     EQUAL,
     OBJECT,
     ActionSchema,
@@ -18,8 +19,7 @@ from actors.pddl.domain import (
     PddlDomain,
     PddlProblem,
 )
-from actors.pddl.expressions import Expression, Form, PddlFile, Word, format_expression, read_expressions
-from actors.values.given import PddlTexts
+from replan_lab.pddl.expressions import Expression, Form, PddlFile, Word, format_expression, read_expressions
 
 SUPPORTED = "supported: typed STRIPS, negative conditions, =, `when`, `oneof`"
 """The hint of every refusal of a part of PDDL that is not supported."""
@@ -442,6 +442,15 @@ def _single(item: Expression, scope: FormulaScope) -> tuple[Literal, ...]:
 
 
 @lru_cache(maxsize=16)
+class PddlTexts(NamedTuple):
+    """A planning domain and a problem, as texts in PDDL."""
+
+    domain: str
+    """The text of the domain."""
+    problem: str
+    """The text of the problem."""
+
+
 def task_in(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> tuple[PddlDomain, PddlProblem]:
     """Return the domain and the problem in texts; `domain` and `problem` are the names of their files.
 
@@ -453,10 +462,23 @@ def task_in(texts: PddlTexts, domain: str = "domain", problem: str = "problem") 
 
 
 def specification(texts: PddlTexts) -> str:
-    """Return a task as the text of a problem, without comments, because comments are for people and demand nothing."""
+    """Return a task as the problem text of a run: two blocks of code, which state no demands in words.
+
+    Comments are left out, because they are for people. Raises `UsageProblem` as `task_in`.
+    """
     domain, problem = task_in(texts)
     title = f"{problem.name or 'problem'} ({domain.name or 'domain'}, PDDL)"
-    return "\n\n".join((title, _strip_comments(texts.domain), _strip_comments(texts.problem)))
+    blocks = (f"```pddl\n{_strip_comments(text)}\n```" for text in texts)
+    return "\n\n".join((title, *blocks))
+
+
+_BLOCKS = re.compile(r"^```pddl\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+
+
+def texts_in(problem: str) -> PddlTexts | None:
+    """Return the texts of the task in the problem text of a run; None for another problem."""
+    blocks = _BLOCKS.findall(problem)
+    return PddlTexts(*blocks) if len(blocks) == len(PddlTexts._fields) else None
 
 
 def _strip_comments(text: str) -> str:

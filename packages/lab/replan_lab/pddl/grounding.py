@@ -9,7 +9,7 @@ from itertools import product
 from typing import NamedTuple
 
 from actors.files.suggestions import near
-from actors.pddl.domain import (
+from replan_lab.pddl.domain import (
     EQUAL,
     ActionSchema,
     Atom,

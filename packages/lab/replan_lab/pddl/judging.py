@@ -1,4 +1,4 @@
-"""`pddl_actions`: the actions of an answer solve the problem in PDDL that the run was given.
+"""The guard `pddl_actions` and the generator of plans: the actions of an answer solve the PDDL problem of the run.
 
 `judge_actions` judges a sequential plan by the guards of plans: which action fails first, and why. Pure.
 """
@@ -10,20 +10,23 @@ from typing import Any
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.guards.fields import without_settings
-from actors.pddl.action_list import ACTIONS_MAX, actions_in
-from actors.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.domain_reader import task_in
-from actors.pddl.grounding import ground_action, holds
-from actors.pddl.repairs import Repair, repairs_for, state_after
-from actors.pddl.translation import GUARD, Translation, translate
 from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.format import quote_names
+from replan.api.plan_checks import names_of
+from replan_lab.pddl.action_list import ACTIONS_MAX, actions_in, read_plan_actions
+from replan_lab.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
+from replan_lab.pddl.domain_reader import task_in, texts_in
+from replan_lab.pddl.grounding import ground_action, holds
+from replan_lab.pddl.repairs import Repair, repairs_for, state_after
+from replan_lab.pddl.translation import GUARD, Translation, translate
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import ReplyCode, Unreadable
 
 PDDL_ACTIONS = "pddl_actions"
+ROLE = "actions"
+"""The role of the step whose artifact has the actions."""
 
 
 def judge_answer(artifact: Artifact, context: Context) -> Verdict:
@@ -31,7 +34,7 @@ def judge_answer(artifact: Artifact, context: Context) -> Verdict:
     value = artifact.value
     if isinstance(value, Unreadable):
         return _reject_plan((Finding(code=value.code, message=value.message),), 0.0)
-    texts = None if context.given is None else context.given.pddl
+    texts = texts_in(context.specification)
     if texts is None:
         message = "The run was given no problem in PDDL; start it with `replan lab pddl run`."
         return _reject_plan((Finding(code=Code.NOT_UNDERSTOOD, message=message),), 0.0)
@@ -206,4 +209,81 @@ def _reword_finding(finding: Finding) -> Finding:
     return finding.model_copy(update={"message": f"{who} needs {quote_names(finding.tokens)}: {why}."})
 
 
-make_pddl_actions = without_settings(PDDL_ACTIONS, judge_answer)
+make_guard = without_settings(PDDL_ACTIONS, judge_answer)
+"""Makes the guard `pddl_actions`."""
+
+
+def judge_sequence(
+    task: tuple[PddlDomain, PddlProblem], name: str, text: str, *, level: str, assurance: str
+) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
+    """Return the verdict on the sequential plan in a text, the printed object, and the guards of its steps.
+
+    Raises `UsageProblem` for a text that is no plan.
+    """
+    actions = read_plan_actions(text, name)
+    judgement = judge_actions(*task, actions, level=level, assurance=assurance)
+    verdict = judgement.verdict
+    report: dict[str, Any] = {
+        "file": name,
+        "level": level,
+        "valid": verdict.passed,
+        "assurance": verdict.facts.get("assurance"),
+        "escalations": [],
+        "findings": [_action_finding(finding, judgement) for finding in verdict.findings],
+        "actions": len(actions),
+    }
+    if judgement.failure is not None:
+        failure = judgement.failure
+        report["first_failing_step"] = {
+            "step": failure.index + 1,
+            "action": str(failure.action),
+            "line": failure.action.line,
+            "unmet": list(failure.unmet),
+        }
+    if judgement.unmet_goals:
+        report["unmet_goals"] = list(judgement.unmet_goals)
+    if judgement.repairs:
+        report["repairs"] = [
+            {"action": repair.action, "makes": repair.makes, "runs": repair.runs, "enough": repair.enough}
+            for repair in judgement.repairs
+        ]
+    return verdict, report, {}
+
+
+def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any]:
+    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
+    numbers, actions = judgement.translation.numbers, judgement.translation.actions
+    if finding.where in numbers:
+        fields |= {"step_id": finding.where, "line": actions[numbers[finding.where]].line}
+    elif judgement.translation.invalid_action and finding.where == judgement.translation.invalid_step:
+        fields |= {"step_id": finding.where, "line": actions[judgement.translation.invalid_index].line}
+    elif finding.where:
+        fields["where"] = finding.where
+    return fields | names_of(finding)
+
+
+def make_plan(context: Context) -> str:
+    """Return the plan for the accepted actions as JSON text: the generator `PddlPlanGenerator`.
+
+    The text is an empty object, which the plan's guard rejects, if there are no actions, or none that are a plan. Each
+    action is checked again, because a workflow may accept actions by another guard than `pddl_actions`.
+    """
+    return json.dumps(_plan_for(context))
+
+
+def _plan_for(context: Context) -> dict[str, object]:
+    roles = context.settings.get("roles", {})
+    answers = [artifact.parsed for step, artifact in context.dependencies.items() if roles.get(step) == ROLE]
+    texts = texts_in(context.specification)
+    if texts is None or not answers:
+        return {}
+    actions, errors = actions_in(answers[0])
+    if errors:
+        return {}
+    try:
+        translation = translate(*task_in(texts), actions)
+    except UsageProblem:  # Too many outcomes or states: there is no plan to judge, as for an invalid action.
+        return {}
+    if translation.invalid_action or translation.plan is None:
+        return {}
+    return plan_to_json(translation.plan)

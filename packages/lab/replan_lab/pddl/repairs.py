@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from actors.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import TooManyOutcomes, ground_action, holds, invalidity_of
+from replan_lab.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, PddlDomain, PddlProblem, PlanAction
+from replan_lab.pddl.grounding import TooManyOutcomes, ground_action, holds, invalidity_of
 
 REPAIRS_MAX = 3
 """The largest number of actions that are suggested for one failure."""

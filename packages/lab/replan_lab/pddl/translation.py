@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Never
 
-from actors.pddl.domain import EQUAL, Atom, Literal, PddlDomain, PddlProblem, PlanAction
-from actors.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes, ground_action, holds, invalidity_of
 from actors.plans.plan import NEVER, NamedOutcome, Plan, Step
+from replan_lab.pddl.domain import EQUAL, Atom, Literal, PddlDomain, PddlProblem, PlanAction
+from replan_lab.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes, ground_action, holds, invalidity_of
 from runtime.core.errors import UsageProblem
 
 STATES_MAX = 1_000

@@ -15,9 +15,9 @@ from unified_planning.model import Problem, ProblemKind
 from unified_planning.model.problem_kind_versioning import LATEST_PROBLEM_KIND_VERSION
 from unified_planning.plans import PlanKind
 
-from actors.guards.pddl_actions import PddlJudgement, judge_actions
-from actors.pddl.action_list import ACTIONS_MAX
-from actors.pddl.domain import (
+from actors.values.findings import Code
+from replan_lab.pddl.action_list import ACTIONS_MAX
+from replan_lab.pddl.domain import (
     EQUAL,
     OBJECT,
     ActionSchema,
@@ -29,7 +29,7 @@ from actors.pddl.domain import (
     PddlProblem,
     PlanAction,
 )
-from actors.values.findings import Code
+from replan_lab.pddl.judging import PddlJudgement, judge_actions
 from runtime.core.errors import UsageProblem
 
 __all__ = ["NAME", "ReplanValidator", "register"]

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from packages.lab.tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO
+from replan_lab.pddl.planning import workflow_path
 from tests.cli.conftest import write_script
 from tests.cli.test_bad_input import assert_refused
-from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO
 
 WRONG = {"reasoning": "", "actions": ["(unstack b a)", "(pick-up a)", "(stack a b)"]}
 RIGHT = {"reasoning": "", "actions": ["unstack b a", "put-down(B)", "(pick-up a)", "(stack a b)"]}
@@ -116,14 +117,16 @@ def test_a_model_that_reads_no_texts_is_refused(replan, task):
     )
 
 
-def test_a_workflow_that_finds_no_actions_is_refused_and_so_is_that_of_pddl_without_a_domain(replan, task, problem):
+def test_a_workflow_that_finds_no_actions_is_refused(replan, task):
     assert_refused(
         replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'"
     )
-    from replan.runs.token_goals import workflow_for_pddl
 
-    result = replan("run", problem, "-m", "gpt-5-mini", "-w", workflow_for_pddl())
-    assert_refused(result, "--workflow: the workflow 'pddl' plans for problems in PDDL", "replan lab pddl run")
+
+def test_actions_for_a_problem_in_words_are_rejected_with_the_command_for_pddl(replan, problem, tmp_path):
+    script = write_script(tmp_path, {"g_actions": [RIGHT] * 30})
+    done = replan("run", problem, "-m", script, "-w", workflow_path(), "--no-input")
+    assert (done.exit_code, "start it with `replan lab pddl run`" in done.stderr) == (3, True)
 
 
 def test_what_is_refused_in_a_domain_names_the_line_of_its_file(replan, task):

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from actors.guards import pddl_actions, plan_medium
-from actors.handlers.plan_generators import translated_plan
+from actors.guards import plan_medium
 from actors.values.artifacts import Artifact, Context
-from actors.values.given import Given, PddlTexts
+from packages.lab.tests.pddl.worlds import BLOCKS, SWAP, TWO
+from replan_lab.pddl.domain_reader import PddlTexts, specification
+from replan_lab.pddl.judging import make_guard, make_plan
 from runtime.core.errors import UsageProblem
-from tests.pddl.worlds import BLOCKS, SWAP, TWO
 
 DOMAIN = """(define (domain d) (:predicates (g) (c0) (c1) (c2) (c3) (c4) (c5) (c6) (c7))
   (:action noop)
@@ -25,15 +25,14 @@ def artifact(value):
 def context(actions, domain=DOMAIN, problem=PROBLEM):
     """Return the context of a plan of actions that some guard accepted."""
     return Context(
-        specification="",
+        specification=specification(PddlTexts(domain, problem)),
         dependencies={"g_actions": artifact({"actions": actions})},
         settings={"roles": {"g_actions": "actions"}},
-        given=Given(pddl=PddlTexts(domain=domain, problem=problem)),
     )
 
 
 def test_valid_actions_become_a_plan_that_reaches_the_goal():
-    plan = translated_plan(context([line.partition(" ;")[0] for line in SWAP.splitlines()], BLOCKS, TWO))
+    plan = json.loads(make_plan(context([line.partition(" ;")[0] for line in SWAP.splitlines()], BLOCKS, TWO)))
     assert "(on a b)" in plan["goal_state"]
 
 
@@ -49,15 +48,18 @@ def test_valid_actions_become_a_plan_that_reaches_the_goal():
 )
 def test_what_another_guard_accepted_and_is_no_plan_of_valid_actions_becomes_no_plan(actions):
     """An invalid action would leave a plan without its goal, which passes."""
-    made = translated_plan(context(actions))
+    made = json.loads(make_plan(context(actions)))
     assert made == {}
     guard = plan_medium.make({"guard_catalog": {"only": ["domain"]}})
     assert not guard(artifact(made), context(actions)).passed
 
 
 def test_a_plan_that_is_too_large_is_a_finding_and_a_text_that_is_no_pddl_is_an_error():
-    guard = pddl_actions.make_pddl_actions({})
+    guard = make_guard({})
     [finding] = guard(artifact({"actions": ["(toss)"]}), context([])).findings
     assert (finding.code, "too many outcomes" in finding.message) == ("plan.too_complex", True)
     with pytest.raises(UsageProblem, match="never closed"):
-        guard(artifact({"actions": ["(toss)"]}), context([], domain="(define"))
+        specification(PddlTexts("(define", PROBLEM))
+    wrong = Context(specification="p\n\n```pddl\n(define\n```\n\n```pddl\n(define\n```")
+    with pytest.raises(UsageProblem, match="never closed"):
+        guard(artifact({"actions": ["(toss)"]}), wrong)

@@ -15,13 +15,13 @@ from unified_planning.shortcuts import get_environment
 from unified_planning.test import __file__ as up_tests
 from unified_planning.test.examples import get_example_problems
 
-from actors.guards.pddl_actions import judge_actions
-from actors.pddl.action_list import read_plan_actions
-from actors.pddl.domain import PlanAction
-from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.grounding import ground_action
+from packages.lab.tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
+from replan_lab.pddl.action_list import read_plan_actions
+from replan_lab.pddl.domain import PlanAction
+from replan_lab.pddl.domain_reader import read_domain, read_problem
+from replan_lab.pddl.grounding import ground_action
+from replan_lab.pddl.judging import judge_actions
 from runtime.core.errors import UsageProblem
-from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
 
 get_environment().credits_stream = None
 MUTATIONS = 10

@@ -8,13 +8,13 @@ from unified_planning.engines.results import FailedValidationReason
 from unified_planning.plans import PlanKind, SequentialPlan
 from unified_planning.shortcuts import And, BoolType, Fluent, InstantaneousAction, Not, Problem
 
-from actors.guards.pddl_actions import judge_actions
-from actors.pddl.action_list import ACTIONS_MAX
-from actors.pddl.domain import PlanAction
 from actors.values.findings import Code, Finding
+from packages.lab.tests.pddl.test_against_unified_planning import examples, mutants, theirs
 from replan import unified_planning_engine
-from replan.unified_planning_engine import NAME, ReplanValidator, model_of, register
-from tests.pddl.test_against_unified_planning import examples, mutants, theirs
+from replan_lab.pddl.action_list import ACTIONS_MAX
+from replan_lab.pddl.domain import PlanAction
+from replan_lab.pddl.judging import judge_actions
+from replan_lab.pddl.unified_planning_engine import NAME, ReplanValidator, model_of, register
 
 
 def supported():

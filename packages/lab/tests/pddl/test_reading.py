@@ -4,13 +4,12 @@ import time
 
 import pytest
 
-from actors.pddl.action_list import ACTIONS_MAX, read_plan_actions
-from actors.pddl.domain import Atom, Literal
-from actors.pddl.domain_reader import read_domain, read_problem, specification
-from actors.pddl.expressions import BYTES_MAX, WORDS_MAX
-from actors.values.given import PddlTexts
+from packages.lab.tests.pddl.worlds import BLOCKS, ROOMS, TWO
+from replan_lab.pddl.action_list import ACTIONS_MAX, read_plan_actions
+from replan_lab.pddl.domain import Atom, Literal
+from replan_lab.pddl.domain_reader import PddlTexts, read_domain, read_problem, specification
+from replan_lab.pddl.expressions import BYTES_MAX, WORDS_MAX
 from runtime.core.errors import UsageProblem
-from tests.pddl.worlds import BLOCKS, ROOMS, TWO
 
 
 def domain_with(action="", sections="", requirements=":strips"):
@@ -181,4 +180,7 @@ def test_spaces_and_comments_of_a_task_are_left_out_in_a_time_that_grows_with_it
     began = time.process_time()
     bare = specification(texts)
     assert time.process_time() - began < 2.0
-    assert bare == f"two (blocks, PDDL)\n\n{BLOCKS.partition(chr(10))[2].strip()}\n\n{TWO.strip()}"
+    assert (
+        bare
+        == f"two (blocks, PDDL)\n\n```pddl\n{BLOCKS.partition(chr(10))[2].strip()}\n```\n\n```pddl\n{TWO.strip()}\n```"
+    )

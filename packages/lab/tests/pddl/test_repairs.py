@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from actors.guards.pddl_actions import judge_actions
-from actors.pddl.action_list import read_plan_actions
-from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.repairs import REPAIRS_MAX
-from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
+from packages.lab.tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
+from replan_lab.pddl.action_list import read_plan_actions
+from replan_lab.pddl.domain_reader import read_domain, read_problem
+from replan_lab.pddl.judging import judge_actions
+from replan_lab.pddl.repairs import REPAIRS_MAX
 
 
 def repairs(plan, domain=BLOCKS, problem=TWO):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from actors.guards.pddl_actions import judge_actions
-from actors.pddl.action_list import read_plan_actions
-from actors.pddl.domain_reader import read_domain, read_problem
-from actors.pddl.translation import translate
+from packages.lab.tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO
+from replan_lab.pddl.action_list import read_plan_actions
+from replan_lab.pddl.domain_reader import read_domain, read_problem
+from replan_lab.pddl.judging import judge_actions
+from replan_lab.pddl.translation import translate
 from runtime.core.errors import UsageProblem
-from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, SWAP, TWO
 
 
 def judged(plan, domain=BLOCKS, problem=TWO, **settings):

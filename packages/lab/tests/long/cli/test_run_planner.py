@@ -5,8 +5,8 @@ import json
 import pytest
 
 import replan as library
-from tests.cli.test_bad_input import assert_refused
-from tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
+from packages.lab.tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
+from replan_lab.pddl.planning import run_keywords
 
 CERTAIN = (
     ROOMS.replace("(oneof (carries ?r) (and))", "(carries ?r)")
@@ -73,22 +73,19 @@ def test_a_planner_that_is_not_installed_is_refused_with_those_that_are(plan_wit
 
 def test_a_planner_takes_no_problem_in_words(replan, tmp_path):
     (tmp_path / "p.md").write_text("The login fails with a timeout.")
-    result = replan("run", tmp_path / "p.md", "-m", "planner:pyperplan")
-    assert_refused(result, "--model: the model `planner:pyperplan` plans only for problems in PDDL")
+    result = replan("run", tmp_path / "p.md", "-m", "planner:pyperplan", "--no-input")
+    assert (result.exit_code, "a planner only names the actions for a problem in PDDL" in result.stderr) == (4, True)
 
 
 def test_the_library_takes_the_texts_of_a_domain_and_a_problem():
     """What is refused names the text and the line, or the keyword."""
-    found = library.solve(pddl=(BLOCKS, TWO), model="planner:pyperplan", home=library.MEMORY)
+    found = library.solve(**run_keywords(BLOCKS, TWO), model="planner:pyperplan", home=library.MEMORY)
     assert (found.succeeded, found.calls, len(found.plan.steps)) == (True, 1, 4)
     wrong = {
         "domain:": (BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"), TWO),
         "domain: more than": (BLOCKS + " " * 5_000_000, TWO),
         "problem: the goal holds": (BLOCKS, TWO.replace("(on a b)", "(on b a)")),
-        "pddl: should be the texts": (BLOCKS,),
     }
     for text, pddl in wrong.items():
         with pytest.raises(library.UsageProblem, match=text):
-            library.solve(pddl=pddl, model="planner:pyperplan", home=library.MEMORY)
-    with pytest.raises(library.UsageProblem, match="pddl: both a problem and PDDL are given"):
-        library.solve("A text.", pddl=(BLOCKS, TWO), home=library.MEMORY)
+            run_keywords(*pddl)
