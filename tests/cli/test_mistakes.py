@@ -14,13 +14,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from packages.lab.tests.pddl.worlds import BLOCKS, SWAP, TWO
 from replan.cli.app import app
 from tests.cli.conftest import SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, PROBLEM
 
 MISTAKES = (Path(__file__).parent / "data" / "mistakes.txt").read_text(encoding="utf-8")
-CASES = re.findall(r"^\$ (.*)\n\[(\d+)\] (.*)$", MISTAKES, re.MULTILINE)
+
+
+def cases_in(text):
+    """Return the commands in a text, each with its exit code and its line."""
+    return re.findall(r"^\$ (.*)\n\[(\d+)\] (.*)$", text, re.MULTILINE)
+
+
+CASES = cases_in(MISTAKES)
 ASKS = {**ASKING, "open_questions": [{"question": "Which colour?", "choices": ["red", "blue"]}]}
 STEP = "{generator: model, guard: plan_medium, role: plan"
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
@@ -49,7 +55,6 @@ FILES = {
     "syntax.py": "def x(:\n",
     "nothing.py": "x = 1\n",
     "import.py": "import no_such_module\n",
-    "experiment.yaml": "name: x\nmodls: [rules]\n",
     "homes/key/config.yaml": "modle: rules\n",
     "homes/type/config.yaml": "model: [rules]\n",
     "homes/limit/config.yaml": "home_budget: {calls: -1}\n",
@@ -58,12 +63,6 @@ FILES = {
     "homes/plugin/config.yaml": "plugins: [mine.py]\n",
     "homes/nobody/config.yaml": "people:\n  ana: {may: approve}\n",
     "work/README": "",
-    "domain.pddl": BLOCKS,
-    "problem.pddl": TWO,
-    "plan.txt": SWAP,
-    "fluents.pddl": "(define (domain d)\n  (:requirements :strips :fluents))",
-    "forall.pddl": "(define (domain d) (:predicates (p ?x))\n  (:action a :effect\n    (forall (?x) (p ?x))))",
-    "times.txt": "0: (unstack b a) [1.5]\n",
 }
 
 

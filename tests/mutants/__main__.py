@@ -69,7 +69,6 @@ AREAS = {
     "files": ("tests/config", "tests/tools"),
     "guards": ("tests/guards", "tests/plans", "tests/histories"),
     "handlers": ("tests/handlers", "tests/supervision", "tests/tools"),
-    "pddl": ("packages/lab/tests/pddl", "tests/cli"),
     "planning": ("tests/histories", "tests/planning", STORED, SIMULATION),
     "plans": ("tests/plans", "tests/guards", "tests/execution", VIEWS),
     "policy": ("tests/policy", "tests/histories", SIMULATION),

@@ -28,7 +28,6 @@ from actors.policy.table import CLASSIFIER, Cause, read_cause
 from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Artifact, Context
-from replan_lab.pddl.action_list import actions_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANNING = ROOT / "prompts" / "planning.yaml"
@@ -134,17 +133,11 @@ def test_the_classifier_prompt_lists_every_cause():
     assert read_cause(example) is Cause.MISSING_EVIDENCE
 
 
-def test_the_example_of_actions_is_read_as_actions():
-    [example] = fenced("actions", "json")
-    actions, errors = actions_in(json.loads(example))
-    assert ([str(action) for action in actions], errors) == (json.loads(example)["actions"], ())
-
-
 def test_entries_have_their_own_texts():
     """S134: no two entries share a role, a task or a wrapper, except the wrappers of two entries for whole plans."""
     entries = BOOK.entries
-    assert set(entries) == {"actions", "analysis", "recon", "strategy", "critique", CLASSIFIER, *PLANS}
-    for key, expected in (("role", 11), ("task", 11), ("feedback_wrapper", 10), ("escalation_feedback_wrapper", 10)):
+    assert set(entries) == {"analysis", "recon", "strategy", "critique", CLASSIFIER, *PLANS}
+    for key, expected in (("role", 10), ("task", 10), ("feedback_wrapper", 9), ("escalation_feedback_wrapper", 9)):
         assert len({getattr(entry, key) for entry in entries.values()}) == expected
 
 

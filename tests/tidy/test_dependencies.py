@@ -36,15 +36,15 @@ DISTRIBUTIONS = {
 BROUGHT = {"pydantic-core": "pydantic", "referencing": "jsonschema", "typing-extensions": "pydantic"}
 """Distributions that need not be stated: a stated one always requires them, and its interface takes their objects."""
 EXTRAS = {
+    "packages/lab/replan_lab/pddl/planner_process.py": "unified-planning",
+    "packages/lab/replan_lab/pddl/planning.py": "unified-planning",
+    "packages/lab/replan_lab/pddl/unified_planning_engine.py": "unified-planning",
     "actors/tools/mcp_": "mcp",
     "packages/server/replan_server/journals.py": "postgres",
     "packages/server/replan_server/postgres/": "postgres",
     "packages/server/replan_server/telemetry/": "otel",
     "packages/server/replan_server/workers/": "worker",
-    "replan/pddl_planner.py": "unified-planning",
     "replan/testing.py": "pytest",
-    "replan/runs/token_goals.py": "unified-planning",
-    "replan/unified_planning_engine.py": "unified-planning",
     "runtime/models/anthropic_client.py": "anthropic",
 }
 """The extra of the modules whose names begin so; all others need none."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from packages.lab.tests.pddl.worlds import BLOCKS, SWAP, TWO
 from replan.cli.app import app
+from replan.cli.command_table import COMMAND_PLUGINS
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.cli.test_docs import commands
@@ -35,7 +35,7 @@ ONLY_READ = (
     r"acquire .* -o fleet.yaml",  # a language model, which tests/cli/test_propose_profile.py stands in for
     r"run --tools|do --goal",  # tools that declare steps, which tests/cli/test_run_goal.py has
     r"fork .*--set",  # an acquisition, which tests/long/cli/test_fork_acquisition.py forks
-    r"lab pddl run|(do|execute) --example|lab (experiment|profile|race)",  # minutes, and run by other tests
+    r"(do|execute) --example",  # minutes, and run by other tests
 )
 """The commands whose options are read, and which are not run."""
 CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}
@@ -43,11 +43,12 @@ CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "e
 
 
 def examples():
-    """Return the command lines of all help texts, each once."""
+    """Return the command lines of the help texts of the core, each once."""
     return sorted(
         {
             re.split(r" {3,}|  #", line)[0]
-            for _, command in commands(app)
+            for path, command in commands(app)
+            if path[0] not in COMMAND_PLUGINS.names
             for line in re.findall(r"^  (\S.*)$", command.epilog or "", re.MULTILINE)
         }
     )
@@ -74,9 +75,6 @@ def place(tmp_path_factory):
         "notes/design.md": "The session store is Redis.",
         "answer.txt": "3.11",
         "plan.json": json.dumps(PLAN),
-        "domain.pddl": BLOCKS,
-        "problem.pddl": TWO,
-        "plan.txt": SWAP,
         "more.jsonl": json.dumps(PLAN) + "\n",
         "my_workflow.yaml": search,
         "tuned.yaml": search,
@@ -149,6 +147,15 @@ def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
             assert output
 
 
+def options_read(words):
+    """Let a command read its options. Raises what click raises for a wrong one."""
+    command, rest = app, list(words)
+    context = app.make_context("replan", list(words[:1]), resilient_parsing=True)
+    while hasattr(command, "commands") or command is app:
+        command = command.get_command(context, rest.pop(0))
+    command.make_context(words[0], rest)
+
+
 def ran(words, home, text):
     """Run an example, or only read its options; return what it has written to standard output."""
     if ">" in words:
@@ -157,11 +164,7 @@ def ran(words, home, text):
         text = Path(words[words.index("<") + 1]).read_text(encoding="utf-8")
         words = words[: words.index("<")]
     if any(re.match(pattern, shlex.join(words)) for pattern in ONLY_READ):
-        command, rest = app, list(words)
-        context = app.make_context("replan", list(words[:1]), resilient_parsing=True)
-        while hasattr(command, "commands") or command is app:
-            command = command.get_command(context, rest.pop(0))
-        command.make_context(words[0], rest)
+        options_read(words)
         return "{}"
     result = call(words, home, text)
     assert result.exit_code in CODES.get(words[0], {0}), (words, result.output)

@@ -9,9 +9,6 @@ from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
-from replan_lab.pddl.action_list import read_plan_actions
-from replan_lab.pddl.domain_reader import read_domain, read_problem
-from replan_lab.pddl.judging import judge_actions
 from tests.support.external import cases
 
 
@@ -46,45 +43,6 @@ def test_planbench_plans_are_judged_as_the_validator_val_judged_them():
 def test_acpbench_plans_are_judged_as_published():
     """80 plans with the published first inapplicable step."""
     sequential("acpbench.jsonl", 80)
-
-
-def as_pddl(plan):
-    """Return a plan of ground steps as a domain, a problem and a sequential plan in PDDL.
-
-    Each token is a predicate without terms, and each step an action without parameters.
-    """
-    tokens = {*plan["initial_state"], *plan["goal_state"]}
-    for step in plan["steps"]:
-        tokens |= {*step["preconditions"], *step["effects"], *step["delete_effects"]}
-    atom = {token: f"(t{number})" for number, token in enumerate(sorted(tokens))}
-    actions = [
-        f"(:action {step['step_id']} :parameters () "
-        f":precondition (and {' '.join(atom[token] for token in step['preconditions'])}) "
-        f":effect (and {' '.join(f'(not {atom[token]})' for token in step['delete_effects'])} "
-        f"{' '.join(atom[token] for token in step['effects'])}))"
-        for step in plan["steps"]
-    ]
-    domain = f"(define (domain d) (:predicates {' '.join(atom.values())}) {' '.join(actions)})"
-    initial, goal = (" ".join(atom[token] for token in plan[key]) for key in ("initial_state", "goal_state"))
-    problem = f"(define (problem p) (:domain d) (:init {initial}) (:goal (and {goal})))"
-    return domain, problem, "\n".join(f"({step['step_id']})" for step in plan["steps"]), atom
-
-
-@pytest.mark.parametrize(("name", "count"), [("planbench.jsonl", 241), ("acpbench.jsonl", 80)])
-def test_published_verdicts_hold_for_the_same_plans_in_pddl(name, count):
-    """Each plan is written as PDDL and checked as `lab pddl check` does; malformed plans have no form in PDDL."""
-    rows = [row for row in cases(name) if row["expected"]["failure_kind"] != "malformed"]
-    for row in rows:
-        domain, problem, plan, atom = as_pddl(row["plan"])
-        read = read_domain(domain, "d")
-        judgement = judge_actions(read, read_problem(problem, "p", read), read_plan_actions(plan, "plan"))
-        expected = row["expected"]
-        assert judgement.verdict.passed == expected["valid"], row["case_id"]
-        failing = judgement.failure
-        assert (failing and failing.action.name) == expected["first_failing_step"], row["case_id"]
-        unmet = failing.unmet if failing else judgement.unmet_goals
-        assert unmet == tuple(sorted(atom[token] for token in expected["unmet"])), row["case_id"]
-    assert len(rows) == count
 
 
 def test_acpbench_redundant_steps_reject_nothing():

@@ -441,7 +441,6 @@ def _single(item: Expression, scope: FormulaScope) -> tuple[Literal, ...]:
     return scope.condition(item)
 
 
-@lru_cache(maxsize=16)
 class PddlTexts(NamedTuple):
     """A planning domain and a problem, as texts in PDDL."""
 
@@ -451,6 +450,7 @@ class PddlTexts(NamedTuple):
     """The text of the problem."""
 
 
+@lru_cache(maxsize=16)
 def task_in(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> tuple[PddlDomain, PddlProblem]:
     """Return the domain and the problem in texts; `domain` and `problem` are the names of their files.
 

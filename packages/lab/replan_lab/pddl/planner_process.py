@@ -66,7 +66,7 @@ def main() -> None:
     with warnings.catch_warnings(), redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
         answer = find_actions(sys.argv[1], task["domain"], task["problem"])
-    print(json.dumps(answer))  # noqa: T201 -- this is the answer
+    sys.stdout.write(json.dumps(answer))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from replan_lab.pddl.expressions import BYTES_MAX
 from replan_lab.pddl.grounding import holds
 from replan_lab.pddl.judging import PDDL_ACTIONS, ROLE
 from runtime.core.errors import UsageProblem
-from runtime.core.extras import install_command
 from runtime.core.ledger import FREE, Price, Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
@@ -124,7 +123,7 @@ def make(engine: str, _: Mapping[str, str]) -> PlannerModel:
     if _ENGINE.fullmatch(engine) is None:
         raise UsageProblem("`planner:` takes the name of an engine", place="--model", hint="such as planner:pyperplan")
     if find_spec(LIBRARY) is None:
-        hint = f"{install_command('lab', 'unified-planning')}, and a planner such as up-pyperplan"
+        hint = "pip install unified-planning up-pyperplan"
         raise UsageProblem("a planner needs the library unified-planning", place="--model", hint=hint)
     from unified_planning.shortcuts import get_environment  # noqa: PLC0415 -- an extra
 

@@ -1,14 +1,19 @@
 """Accepted actions are checked again before they become a plan; a large plan is a finding, malformed PDDL an error."""
 
 import json
+import re
 
 import pytest
 
+from actors.config.loader import load_workflow
 from actors.guards import plan_medium
 from actors.values.artifacts import Artifact, Context
 from packages.lab.tests.pddl.worlds import BLOCKS, SWAP, TWO
+from replan.setup.installation import data_root
+from replan_lab.pddl.action_list import actions_in
 from replan_lab.pddl.domain_reader import PddlTexts, specification
 from replan_lab.pddl.judging import make_guard, make_plan
+from replan_lab.pddl.planning import workflow_path
 from runtime.core.errors import UsageProblem
 
 DOMAIN = """(define (domain d) (:predicates (g) (c0) (c1) (c2) (c3) (c4) (c5) (c6) (c7))
@@ -63,3 +68,10 @@ def test_a_plan_that_is_too_large_is_a_finding_and_a_text_that_is_no_pddl_is_an_
     wrong = Context(specification="p\n\n```pddl\n(define\n```\n\n```pddl\n(define\n```")
     with pytest.raises(UsageProblem, match="never closed"):
         guard(artifact({"actions": ["(toss)"]}), wrong)
+
+
+def test_the_example_in_the_prompt_is_read_as_actions():
+    book = load_workflow(workflow_path(), data_root()).prompts
+    [example] = re.findall(r"```json\n(.*?)\n```", book.entries["actions"].constraints, re.DOTALL)
+    actions, errors = actions_in(json.loads(example))
+    assert ([str(action) for action in actions], errors) == (json.loads(example)["actions"], ())

@@ -10,7 +10,7 @@ from unified_planning.shortcuts import And, BoolType, Fluent, InstantaneousActio
 
 from actors.values.findings import Code, Finding
 from packages.lab.tests.pddl.test_against_unified_planning import examples, mutants, theirs
-from replan import unified_planning_engine
+from replan_lab.pddl import unified_planning_engine
 from replan_lab.pddl.action_list import ACTIONS_MAX
 from replan_lab.pddl.domain import PlanAction
 from replan_lab.pddl.judging import judge_actions

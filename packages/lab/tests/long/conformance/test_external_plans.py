@@ -1,10 +1,11 @@
-"""Outside plans with seeded mistakes, written as PDDL, are judged as unified-planning's own validator judges them."""
+"""Outside plans, written as PDDL, are judged as published; with mistakes, as unified-planning's validator does."""
 
 import os
 import random
 import statistics
 import time
 
+import pytest
 from unified_planning.io import PDDLReader
 from unified_planning.shortcuts import get_environment
 
@@ -12,7 +13,6 @@ from packages.lab.tests.pddl.test_against_unified_planning import theirs
 from replan_lab.pddl.action_list import read_plan_actions
 from replan_lab.pddl.domain_reader import read_domain, read_problem
 from replan_lab.pddl.judging import judge_actions
-from tests.long.conformance.test_external_plans import as_pddl
 from tests.support.external import cases
 
 get_environment().credits_stream = None
@@ -21,6 +21,45 @@ MUTATIONS = 10
 SHARE = 1 if os.environ.get("REPLAN_CONFORMANCE") else 10
 """One plan in so many is changed; `make conformance` takes all."""
 MEDIAN_SECONDS_MAX = 0.05
+
+
+def as_pddl(plan):
+    """Return a plan of ground steps as a domain, a problem and a sequential plan in PDDL.
+
+    Each token is a predicate without terms, and each step an action without parameters.
+    """
+    tokens = {*plan["initial_state"], *plan["goal_state"]}
+    for step in plan["steps"]:
+        tokens |= {*step["preconditions"], *step["effects"], *step["delete_effects"]}
+    atom = {token: f"(t{number})" for number, token in enumerate(sorted(tokens))}
+    actions = [
+        f"(:action {step['step_id']} :parameters () "
+        f":precondition (and {' '.join(atom[token] for token in step['preconditions'])}) "
+        f":effect (and {' '.join(f'(not {atom[token]})' for token in step['delete_effects'])} "
+        f"{' '.join(atom[token] for token in step['effects'])}))"
+        for step in plan["steps"]
+    ]
+    domain = f"(define (domain d) (:predicates {' '.join(atom.values())}) {' '.join(actions)})"
+    initial, goal = (" ".join(atom[token] for token in plan[key]) for key in ("initial_state", "goal_state"))
+    problem = f"(define (problem p) (:domain d) (:init {initial}) (:goal (and {goal})))"
+    return domain, problem, "\n".join(f"({step['step_id']})" for step in plan["steps"]), atom
+
+
+@pytest.mark.parametrize(("name", "count"), [("planbench.jsonl", 241), ("acpbench.jsonl", 80)])
+def test_published_verdicts_hold_for_the_same_plans_in_pddl(name, count):
+    """Each plan is written as PDDL and checked as `lab pddl check` does; malformed plans have no form in PDDL."""
+    rows = [row for row in cases(name) if row["expected"]["failure_kind"] != "malformed"]
+    for row in rows:
+        domain, problem, plan, atom = as_pddl(row["plan"])
+        read = read_domain(domain, "d")
+        judgement = judge_actions(read, read_problem(problem, "p", read), read_plan_actions(plan, "plan"))
+        expected = row["expected"]
+        assert judgement.verdict.passed == expected["valid"], row["case_id"]
+        failing = judgement.failure
+        assert (failing and failing.action.name) == expected["first_failing_step"], row["case_id"]
+        unmet = failing.unmet if failing else judgement.unmet_goals
+        assert unmet == tuple(sorted(atom[token] for token in expected["unmet"])), row["case_id"]
+    assert len(rows) == count
 
 
 def changed(lines, schemas, seed):
