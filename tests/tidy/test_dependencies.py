@@ -36,9 +36,7 @@ DISTRIBUTIONS = {
 BROUGHT = {"pydantic-core": "pydantic", "referencing": "jsonschema", "typing-extensions": "pydantic"}
 """Distributions that need not be stated: a stated one always requires them, and its interface takes their objects."""
 EXTRAS = {
-    "packages/lab/replan_lab/pddl/planner_process.py": "unified-planning",
-    "packages/lab/replan_lab/pddl/planning.py": "unified-planning",
-    "packages/lab/replan_lab/pddl/unified_planning_engine.py": "unified-planning",
+    "packages/lab/replan_lab/pddl/": "unified-planning",
     "actors/tools/mcp_": "mcp",
     "packages/server/replan_server/journals.py": "postgres",
     "packages/server/replan_server/postgres/": "postgres",
