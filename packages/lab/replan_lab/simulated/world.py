@@ -2,7 +2,33 @@
 
 A level is a step of the pipeline, by its role. Every artifact contains a view for its level, a small number, and one
 view per level is right. Guards cannot tell which view is right, so they may accept a wrong artifact, and the mistake
-shows only in the plan. The formulas are in docs/explanation/measuring.md.
+shows only in the plan.
+
+A problem has levels 1, ..., L; the topmost is 1, and the plan is L. Every draw is a hash of the seed, the problem and
+the request's id. Names of keys are those of a profile:
+
+1. The cause c has the shares `causes`. Each other level is hard too with probability `also_hard`. H is the set of hard
+   levels. For each level in H, p has the distribution Beta(`alpha`, `beta`). Cause and difficulty of the problem with
+   seed n are the quantiles at (u + n * g1) mod 1 and (v + n * g2) mod 1: g1 = 1/1.3247..., g2 = g1 * g1; u and v are
+   hashes of the problem's text.
+2. An attempt at level l is right with probability q. If l is in H and k > 0, the odds of q are
+   odds(p) * (first * further^(k-1))^heeds(l) * s; if l is in H and k = 0, odds(p) * s; otherwise odds(easy) * s. k is
+   the number of texts in the prompt that contain the clue of l, at most 5. s is `unsettled` where the workflow has no
+   step for the level; else 1. If c is `unsolvable`, no plan is right.
+3. A wrong attempt has the author's favourite view with probability `favourite(l)`, else another of `wrong_views`. t is
+   the topmost level whose view is wrong. With probability `misattributed` another level takes its place. With
+   probability `repeats(t)` the plan has the problem's own defect and step for t; else both come from `findings(t)`.
+4. A reply is cut in the middle with probability `malformed`. With probability `score_signal` a score is the share of
+   right views in the artifact, else a uniform number.
+5. A classifier names the topmost wrong level with probability `classifier`. A `person` answers likewise, for a price.
+6. With probability `texts_vary` an artifact has a wording of its own; with `meanings_vary` its typed fields are random;
+   with `sticky(l)` an attempt reuses the random numbers of the step's previous attempt.
+7. Further factors of the odds: `cascade`, if an artifact in the prompt is wrong; `drift`, for each earlier visit and
+   attempt; `misled`, at a level outside H whose clue is in the prompt. With probability `forgets` a rejection is not
+   counted in k. `call_prices` has the price of a call at a level, which policies do not see.
+
+A profile can make the plan's guard err (`false_accept`, `false_reject`, `accepting_problems`, `rejecting_problems`),
+and hide findings.
 """
 
 import re

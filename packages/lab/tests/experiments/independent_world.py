@@ -1,7 +1,7 @@
 """A second simulation of the simulated world, written from its description and without its code, to compare with.
 
 A chain of four steps. After each rejected plan the search goes back to one fixed step and redoes it and all below it,
-until a plan passes or the calls are used up. The formulas are those of docs/explanation/measuring.md.
+until a plan passes or the calls are used up. The formulas are those of replan_lab/simulated/world.py.
 """
 
 import math
