@@ -5,7 +5,7 @@ interfaces derive bodies, arguments and forms from the model of its order.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pkgutil import resolve_name
 from typing import Any
@@ -18,6 +18,7 @@ from actors.run.result import RunResult
 from actors.values.lines import Line
 from replan.runs.loaded import Loaded
 from replan.runs.orders import KindOrder, Offer
+from replan.runs.prepare import RunOrder, prepare
 from replan.setup.kinds import Kinds
 from runtime.core.entry_points import PluginGroup
 
@@ -80,16 +81,19 @@ class Faces:
 
     Its descriptions are shown in forms. A mapping of texts is a field with a line `NAME = VALUE` for each.
     """
-    prepare: Callable[[KindOrder, Ordering], PreparedRun]
-    """Returns the ordered run. Raises `UsageProblem`, whose place is the field."""
     title: str
     """What such a run does, in two or three words, such as `Fill a schema`."""
     summary: str
     """What the operation does that starts such a run, in a sentence."""
     tool: str
     """The name of the MCP tool that starts such a run."""
-    calls: Callable[[Mapping[str, str]], int]
-    """Returns the usual limit of model calls for the texts in a form."""
+    calls: Callable[[Mapping[str, Any]], int]
+    """Returns the usual limit of model calls for the values of an order's fields, or for their texts in a form."""
+    prepare_order: Callable[[KindOrder, Ordering], PreparedRun] | None = None
+    """Returns the run that a client has ordered; None if the kind's `prepare` does so, for a `KindOrder`.
+
+    Raises `UsageProblem`, whose place is the field.
+    """
     names: Mapping[str, Names] = field(default_factory=dict)
     """The names that clients may use, by the field of the order."""
     without: Collection[str] = ()
@@ -109,6 +113,27 @@ class Faces:
     def plural(self) -> str:
         """The last part of the addresses where such runs are started."""
         return f"{self.kind}s"
+
+    def prepare(self, order: KindOrder, ordering: Ordering) -> PreparedRun:
+        """Return the run that a client has ordered, within the limits of clients.
+
+        Raises `UsageProblem`, whose place is the field.
+        """
+        if self.prepare_order is not None:
+            return self.prepare_order(order, ordering)
+        offer = ordering.offer
+        for name in self.names.keys() & order.fields.model_fields_set:
+            self.choose(offer, name, getattr(order.fields, name))
+        limits = offer.limits_of(order, self.calls(dict(order.fields)))
+        prepared = prepare(
+            RunOrder(replace(order, limits=limits), offer.model_of(order), self.kind),
+            registry=ordering.registry,
+            environment=ordering.environment,
+            config=offer.config,
+        )
+        prepared.check_model()
+        request: PreparedRun = prepared.request
+        return request
 
     def choose(self, offer: Offer, place: str, name: str) -> str:
         """Return what a name stands for. Raises `UsageProblem`, whose place is the field."""

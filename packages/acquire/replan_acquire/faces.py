@@ -136,7 +136,7 @@ def _keep(offer: Offer, text: str, replace: bool) -> str:
 FACES = Faces(
     kind="acquisition",
     order=AcquisitionOrder,
-    prepare=_prepare,
+    prepare_order=_prepare,
     title="Fill a schema",
     summary="Start an acquisition, which fills the schema of a profile.",
     tool="acquire",

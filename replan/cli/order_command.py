@@ -1,0 +1,88 @@
+"""Makes the command that starts runs of an installed kind, from the model of the kind's order."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import click
+from pydantic import BaseModel, ValidationError
+
+from actors.run.limits import split_limits
+from replan.cli.home import registry_of
+from replan.cli.model_choice import model_to_use
+from replan.cli.options import Invocation, LongCommand
+from replan.cli.run_options import (
+    detach_option,
+    driving_options,
+    limit_options,
+    model_option,
+    name_options,
+    parse_assignments,
+    placement_options,
+)
+from replan.cli.starting import start_run
+from replan.cli.terminal.console import notice
+from replan.runs.faces import Faces
+from replan.runs.orders import KindOrder
+from replan.runs.prepare import RunOrder, prepare
+from runtime.core.errors import UsageProblem
+from runtime.core.pydantic_messages import describe
+
+
+def order_command(faces: Faces) -> click.Command:
+    """Return the command `replan KIND`, to be named by an entry point of the group `replan.commands`.
+
+    A needed field of the order is an argument, another one an option; a mapping is an option `NAME=VALUE` that may be
+    repeated. The command also has the options for the model, for limits and for driving a run.
+    """
+
+    def call(invocation: Invocation, /, *, model: str | None, detach: bool, **values: Any) -> int:
+        import trio
+
+        fields = {name: values.pop(name) for name in faces.order.model_fields}
+        chosen = model_to_use(invocation, model, [faces.kind], templates=False)
+        order = KindOrder(fields=_order_of(faces.order, fields), limits=split_limits(values))
+        with name_options():
+            wanted = RunOrder(order, chosen, faces.kind)
+            prepared = prepare(wanted, registry=registry_of(invocation), environment=os.environ)
+        for item in prepared.notices:
+            notice(item)
+        return trio.run(partial(start_run, invocation, prepared, detach=detach))
+
+    function: Callable[..., Any] = click.pass_obj(call)
+    for add in (driving_options, placement_options, detach_option, limit_options, model_option):
+        function = add(function)
+    brief = " ".join((*faces.order.model_fields, "model max_calls max_cost deadline detach no_input quiet full json"))
+    more = {"brief": brief, "help": faces.summary, "short_help": faces.summary}
+    command = click.command(faces.kind, cls=LongCommand, **more)(function)
+    command.params[:0] = [_parameter(faces.order, name) for name in faces.order.model_fields]
+    return command
+
+
+def _parameter(order: type[BaseModel], name: str) -> click.Parameter:
+    """Return the argument or the option for a field of an order."""
+    field, schema = order.model_fields[name], order.model_json_schema()["properties"][name]
+    if field.is_required():
+        return click.Argument([name])
+    words, text = [f"--{name.replace('_', '-')}", name], field.description
+    match schema.get("type"):
+        case "boolean":
+            return click.Option(words, is_flag=True, default=None, help=text)
+        case "object":
+            return click.Option(words, multiple=True, metavar="NAME=VALUE", help=text)
+        case _:
+            return click.Option(words, metavar="VALUE", help=text)
+
+
+def _order_of(order: type[BaseModel], values: Mapping[str, Any]) -> BaseModel:
+    """Return the order with the values of the command line. Raises `UsageProblem` that names the first wrong one."""
+    given = {name: value for name, value in values.items() if value not in (None, ())}
+    sent = {name: parse_assignments(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    try:
+        return order.model_validate(sent)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0])
+        place = name.upper() if order.model_fields[name].is_required() else f"--{name.replace('_', '-')}"
+        raise UsageProblem(describe(first), place=place) from None

@@ -1,0 +1,68 @@
+"""A kind that is only registered has a command and is started from Python; the server starts and shows it too."""
+
+import json
+
+import pytest
+
+import replan as python
+from actors.run.limits import LIMITS, flag
+from replan.cli.app import app
+from replan.runs.faces import installed_faces, outline_of
+from replan.runs.orders import KindOrder
+from tests.cli.conftest import home, replan  # noqa: F401 -- fixtures
+from tests.cli.samples import write_script
+from tests.support.distributions import install
+from tests.support.poems import GROUPS, PoemOrder
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch, tmp_path):
+    install(monkeypatch, tmp_path / "site", "replan-poems", GROUPS)
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write_script(tmp_path, {"poem": ["Dew on the lawn"] * 3})
+
+
+def test_the_command_takes_the_fields_of_the_order_and_all_limits(replan, model):  # noqa: F811
+    words = ("poem", "the morning", "--style", "haiku", "--rhymes", "--words", "dew=wet grass")
+    done = replan(*words, "-m", model, "--no-input", "--json")
+    assert done.exit_code == 6, done.stderr
+    [run] = json.loads(replan("runs", "--json").stdout)["runs"]
+    assert run["title"] == "the morning: three lines, in rhymes; dew means wet grass"
+    assert "Do you like Dew on the lawn?" in replan("questions").stdout
+    options = [option for param in app.get_command(None, "poem").params for option in param.opts]
+    assert {*map(flag, LIMITS), "--model", "--detach", "--plugins"} <= set(options)
+    assert "Start a run that writes a poem." in replan("help", "more").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("poem", ""), "TOPIC: "),
+        (("poem", "dew", "--style", "epic"), "style: there is no style 'epic' (haiku, limerick)"),
+        (("poem", "dew", "--words", "x"), "'x' gives no value"),
+        (("poem", "dew", "--max-calls", "0"), "--max-calls"),
+    ],
+)
+def test_a_wrong_order_is_one_line_and_nothing_is_written(replan, home, model, words, line):  # noqa: F811
+    done = replan(*words, "-m", model)
+    assert done.exit_code == 2
+    [said] = done.stderr.splitlines()
+    assert line in said
+    assert not home.exists()
+
+
+def test_a_program_admits_an_order_and_the_run_is_driven_like_any_other(home, model):  # noqa: F811
+    order = KindOrder(fields=PoemOrder(topic="the sea"), limits={"max_calls": 2})
+    run = python.admit("poem", order, model=model)
+    result = python.resume(run, ask=lambda question: "yes" if "like" in question["text"] else None)
+    assert (result.outcome, result.calls) == ("success", 1)
+
+
+def test_the_faces_are_found_and_know_their_values():
+    assert "poem" in [faces.kind for faces in installed_faces()]
+    [shown] = outline_of(json.loads('{"poem": "Dew"}'))
+    assert shown.plain == "Dew"
+    assert outline_of({"other": 1}) == ()

@@ -1,0 +1,114 @@
+"""A kind that is only registered, and that every interface starts and shows: a model writes poems for a person."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from actors.handlers.agents import AgentTask, agent_kind
+from actors.run.agent import AgentEvent, AgentState, Ask, Call, CallAnswered, End, Prompt, Wish
+from actors.run.kind import PreparedRun, Setup
+from actors.run.limits import ledger_limits
+from actors.run.questions import ClarificationAnswered, ClarificationDeclined
+from actors.values.answers import YES_NO
+from actors.values.lines import line
+from replan.cli.order_command import order_command
+from replan.runs.faces import Faces, Names
+from replan.runs.orders import KindOrder
+from runtime.core.errors import UsageProblem
+
+CALLS = 3
+"""The largest number of model calls if the user states no limit."""
+STYLES = {"haiku": "three lines", "limerick": "five lines"}
+GROUPS = {
+    "replan.kinds": {"poem": "tests.support.poems:POEM"},
+    "replan.commands": {"poem": "tests.support.poems:COMMAND"},
+}
+"""The entry points of a distribution that has the kind."""
+
+
+class PoemOrder(BaseModel):
+    """A poem to write."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    topic: Annotated[str, Field(min_length=1, max_length=1000)] = Field(description="What it is about.")
+    style: Annotated[str, Field(max_length=100)] | None = Field(default=None, description="The form of the poem.")
+    rhymes: bool = Field(default=False, title="It rhymes", description="Whether it rhymes.")
+    words: Annotated[Mapping[str, str], Field(max_length=9)] = Field(
+        default_factory=dict, description="Words to use, each with its meaning.", examples=["dew = wet grass"]
+    )
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a run knows."""
+
+    task: str
+    poem: str = ""
+    liked: bool | None = None
+    """Whether the person likes it; None before the answer."""
+
+
+class Poet:
+    """`actors.run.agent.Agent` for poems."""
+
+    def start(self, task: str) -> Draft:
+        return Draft(task)
+
+    def apply(self, data: Draft, step: str, event: AgentEvent) -> Draft:
+        """Keep the poem, and the person's opinion."""
+        match event:
+            case CallAnswered():
+                return replace(data, poem=event.content)
+            case ClarificationAnswered():
+                return replace(data, liked=event.answer == "yes")
+            case ClarificationDeclined():
+                return replace(data, liked=False)
+            case _:
+                return data
+
+    def decide(self, state: AgentState[Draft]) -> Sequence[Wish]:
+        """Write a poem, then ask for an opinion."""
+        draft = state.data
+        if not draft.poem:
+            return [Call("poem")]
+        if draft.liked is None:
+            return [Ask("opinion", f"Do you like {draft.poem}?", YES_NO)]
+        return [End("success" if draft.liked else "disliked", draft.poem)]
+
+    def prompt(self, state: AgentState[Draft], step: str) -> Prompt:
+        return Prompt(user=state.data.task, system="You write poems.")
+
+
+_AGENT = agent_kind("poem", Poet())
+
+
+def prepare(order: KindOrder, setup: Setup) -> PreparedRun:
+    """Return the ordered poem, ready to begin."""
+    wanted = order.fields
+    assert isinstance(wanted, PoemOrder)
+    if wanted.style is not None and wanted.style not in STYLES:
+        raise UsageProblem(f"there is no style {wanted.style!r}", place="style", hint=", ".join(STYLES))
+    task = f"{wanted.topic}: {STYLES.get(wanted.style or '', 'any form')}{', in rhymes' if wanted.rhymes else ''}"
+    task += "".join(f"; {word} means {meaning}" for word, meaning in wanted.words.items())
+    return _AGENT.prepare(AgentTask(task, ledger_limits(order.limits, CALLS, setup.now)), setup)
+
+
+POEM = replace(_AGENT, prepare=prepare, faces="tests.support.poems:FACES")
+"""Poems."""
+FACES = Faces(
+    kind="poem",
+    order=PoemOrder,
+    title="Write a poem",
+    summary="Start a run that writes a poem.",
+    tool="write_poem",
+    calls=lambda _: CALLS,
+    names={"style": Names("styles", "style", "poems.styles", lambda _: STYLES)},
+    like=lambda loaded: {"topic": loaded.kind.views.asked(loaded.state).text} if loaded.kind.name == "poem" else None,
+    outline=lambda value: [line(value["poem"])] if isinstance(value, dict) and "poem" in value else (),
+)
+"""Poems in the interfaces."""
+COMMAND = order_command(FACES)
+"""The command `replan poem`."""
