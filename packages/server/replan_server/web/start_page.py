@@ -64,7 +64,7 @@ async def show_form_of_kind(faces: Faces, site: Site, request: Request, who: Pri
 
     The query may name a run that fills the form, and offered names for its fields.
     """
-    typed = {name: request.query_params.get(name, "")[:64] for name in faces.names}
+    typed = {name: text[:64] for name in faces.names if (text := request.query_params.get(name))}
     return await _empty_form(site, request, who, faces.kind, **typed)
 
 
@@ -228,7 +228,7 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
     if form_of(loaded) != kind:
         raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
     filled = fields_of(site, loaded)
-    if any(typed.values()):  # The run has made what is named; its limits were those of its own task.
+    if typed:  # The run has made what is named; its limits were those of its own task.
         filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
     return _form(site, who, kind, filled, like=run, notice=request.query_params.get("done", ""))
 

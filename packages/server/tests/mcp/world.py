@@ -38,15 +38,15 @@ class House:
     `commands` starts them.
     """
 
-    def __init__(self, folder, *, commands=None, scripts=None, **clients):
+    def __init__(self, folder, *, commands=None, scripts=None, settings=None, **clients):
         self.folder, self.home, self.commands = folder, folder / "home", commands
         self.home.mkdir(mode=0o700)
         models = {"exact": "quoting:"} | {
             name: str(write_script(folder, script, f"{name}.yaml"))
             for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
         }
-        settings = {"clients": {"models": models, **clients}}
-        (self.home / "config.yaml").write_text(json.dumps(settings))
+        value = {"clients": {"models": models, **clients}, **(settings or {})}
+        (self.home / "config.yaml").write_text(json.dumps(value))
         self.processes: list[int] = []
 
     @property
@@ -204,9 +204,9 @@ class Served:
 
 
 @asynccontextmanager
-async def served(folder, monkeypatch, *, hosts=True, allow_execute=False, scripts=None, **clients):
+async def served(folder, monkeypatch, *, hosts=True, allow_execute=False, scripts=None, **more):
     """Serve a home over HTTP in this process for the length of a block."""
-    house = House(folder, scripts=scripts, **clients)
+    house = House(folder, scripts=scripts, **more)
     monkeypatch.setenv("REPLAN_HOME", str(house.home))
     monkeypatch.delenv("REPLAN_MODEL", raising=False)
     home = locate_home()

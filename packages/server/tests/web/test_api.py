@@ -309,22 +309,10 @@ async def test_no_body_is_a_bug_or_much_work(tmp_path, body):
         assert time.process_time() - began < 5
 
 
-async def test_a_unit_that_no_number_holds_is_refused_in_an_acquisition(tmp_path):
-    """With the values that a program gives, as in a reply of a model."""
-    async with api(tmp_path, hosts=False) as (web, program):
-        given = {"core.region": "Chile", "core.currency": "EUR", "market.annual_spend": "5 quettaparsec^12"}
-        order = {"profile": "market_size", "goal": "Sheds", "model": "exact", "given": given}
-        answer = await program.post("/api/acquisitions", order)
-        assert answer.status_code == 422
-        assert "quettaparsec^12" in answer.json()["error"]["message"]
-        assert not await web.reader_rows()
-
-
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
         ("/api/runs", {}, "problem: the key is missing (needed: problem)"),
-        ("/api/acquisitions", {"goal": "x"}, "profile: the key is missing (needed: goal, profile)"),
         ("/api/runs", {"problem": "x", "wrkflow": "y"}, "wrkflow: there is no such key (did you mean 'workflow'?)"),
         ("/api/runs", {"problem": ""}, "problem: should not be empty"),
         ("/api/runs", {"problem": 5}, "problem: should be text, not 5"),

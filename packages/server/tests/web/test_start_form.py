@@ -51,7 +51,7 @@ async def test_the_worst_case_is_what_a_dry_run_says_and_follows_the_fields(web)
     assert "3 calls, the limit" in await cost(web, workflow="option_b", model="small", max_calls="3")
     assert "at most $0.01" in await cost(web, workflow="option_b", model="small", max_cost="0.01")
     assert "nobody knows this model&#39;s price" in await cost(web)
-    assert "9 calls, the limit" in await cost(web, kind="acquisition", max_calls="9")
+    assert "9 calls, the limit" in await cost(web, kind="execution", max_calls="9")
 
 
 async def test_what_no_run_can_be_started_with_is_said_in_place_of_the_cost(web):
@@ -94,5 +94,4 @@ async def test_a_run_is_started_again_with_its_text_and_limits_filled_in(web):
     values = dict(re.findall(r'<input id="(\w+)" name="\w+" inputmode="\w+" value="(\w+)"', form))
     assert values == {"max_calls": "12", "active_time": "90s"}
     assert '<details id="more" open>' in form
-    assert (await web.browser.get(f"/new/acquisition?like={run}")).status_code == 422
     assert (await web.browser.get("/new?like=nothing1")).status_code == 404

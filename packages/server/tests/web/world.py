@@ -14,9 +14,9 @@ from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
+from replan.setup.settings import config_model
 from replan_server.service.access import with_sign_in, with_token
 from replan_server.service.store import Store
-from replan_server.settings import ServerSettings
 from replan_server.web.serving import serve_home
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
@@ -104,14 +104,13 @@ async def served(
         name: write_script(folder, script, f"{name}.yaml")
         for name, script in {"asks": ASKS, "plans": PLANS, **(scripts or {})}.items()
     }
-    config = ServerSettings.model_validate(
-        {
-            "model": "template:bug",
-            "clients": {"models": models, **clients},
-            "webhooks": webhooks or {},
-            **(settings or {}),
-        }
-    )
+    value = {
+        "model": "template:bug",
+        "clients": {"models": models, **clients},
+        "webhooks": webhooks or {},
+        **(settings or {}),
+    }
+    config = config_model(value).model_validate(value)
     stop, opened, is_open = Stop(handover=True), [], trio.Event()
     listening_port = port if proxy is None else free_port()
 

@@ -98,8 +98,6 @@ async def test_names_are_never_paths_addresses_or_models_of_the_clients_own(tmp_
     async with served(tmp_path, monkeypatch, hosts=False, allow_execute=True) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
         for name in NAMES:
-            await refused(client, "acquire", profile=name, goal="x")
-            await refused(client, "acquire", profile="market_size", goal="x", documents=name)
             await refused(client, "execute", id=run, tools=name)
             for tool in ("status", "wait", "result", "cancel"):
                 await refused(client, tool, id=name)
@@ -140,10 +138,6 @@ async def test_a_bug_is_one_line_without_its_text(tmp_path, monkeypatch):
 
 
 HEAVY = (
-    (
-        "acquire",
-        {"profile": "market_size", "goal": "x", "model": "exact", "given": {"core.region": "5 quettaparsec^12"}},
-    ),
     ("status", {"id": "a\u0000b"}),
     ("check_plan", {"plan": "[" * 100_000}),
     ("check_plan", {"plan": json.dumps({"steps": [1] * 200_000})}),
@@ -292,7 +286,6 @@ async def test_over_stdio_every_line_that_is_no_message_is_answered_with_an_erro
     ("tool", "given"),
     [
         ("plan", {"problem": PROBLEM, "workflow": None, "strict": None, "attachments": None, "max_calls": None}),
-        ("acquire", {"profile": "no-such-profile", "goal": "x", "given": None, "documents": None, "model": None}),
         ("check_plan", {"plan": {}, "level": None, "assurance": None, "r_max": None}),
         ("fork", {"id": "no-such-run", "at": None, "given": None, "model": None, "workflow": None}),
         ("tell", {"id": "no-such-run", "text": "x", "kind": None, "idempotency_key": None}),

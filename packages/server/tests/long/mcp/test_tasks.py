@@ -338,19 +338,8 @@ async def test_a_subscription_ends_when_its_token_is_revoked(tmp_path, monkeypat
         assert extension.told[-1]["status"] == "input_required"
 
 
-async def test_an_acquisition_and_a_fork_are_tasks_too(tmp_path, monkeypatch):
-    (tmp_path / "docs").mkdir()
-    named = {"market": str(tmp_path / "docs")}
-    async with served(tmp_path, monkeypatch, documents=named) as home, home.client(**with_tasks()) as client:
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "documents": "market", "model": "exact"}
-        task = (await new_task(client, "acquire", **order)).taskId
-        while (state := await until(client.session, task, "input_required"))["status"] == "input_required":
-            declined = {name: ElicitResult(action="decline") for name in state["inputRequests"]}
-            await updated(client.session, task, **declined)
-        answer = CallToolResult.model_validate(state["result"])
-        assert (await called(client, "status", id=task))["kind"] == "acquisition"
-        assert answer.structured_content["run_id"] == task
-        assert answer.is_error is (answer.structured_content["outcome"] != "success")
+async def test_a_fork_is_a_task_too(tmp_path, monkeypatch):
+    async with served(tmp_path, monkeypatch) as home, home.client(**with_tasks()) as client:
         task = (await new_task(client, "plan", problem=PROBLEM, model="plans")).taskId
         await until(client.session, task)
         fork = await new_task(client, "fork", id=task, at="before:g_plan/v1.a1")

@@ -153,7 +153,6 @@ async def test_scopes_of_tokens_hold_for_tools(tmp_path, monkeypatch):
             assert shown == []
             for tool, arguments in (
                 ("plan", {"problem": "x"}),
-                ("acquire", {"profile": "market_size", "goal": "x"}),
                 ("answer", {"question": question["id"], "answer": "x"}),
                 ("tell", {"id": run, "text": "x"}),
                 ("cancel", {"id": run}),
@@ -298,20 +297,6 @@ async def test_without_a_host_status_says_that_nobody_drives_the_run(tmp_path, m
         assert (await called(client, "status", id=run))["outcome"] == "cancelled"
 
 
-async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp_path, monkeypatch):
-    (tmp_path / "docs").mkdir()
-    named = {"market": str(tmp_path / "docs")}
-    async with served(tmp_path, monkeypatch, documents=named) as home, home.client() as client:
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact"}
-        run = (await called(client, "acquire", documents="market", **order))["run_id"]
-        state = await at_rest(client, run)
-        assert (state["kind"], state["status"]) == ("acquisition", "waiting")
-        assert state["questions"]
-        unknown = "documents: there is no folder of documents '/etc' here (documents: market)"
-        assert await refused(client, "acquire", documents="/etc", **order) == unknown
-        assert "no profile" in await refused(client, "acquire", profile="./x.yaml", goal="x")
-
-
 async def test_wait_returns_after_the_seconds_that_it_was_given(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, hosts=False) as home, home.client() as client:
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
@@ -320,35 +305,3 @@ async def test_wait_returns_after_the_seconds_that_it_was_given(tmp_path, monkey
         await called(client, "wait", id=run, seconds=0.2)
         assert 0.2 <= trio.current_time() - begun < 20
         assert "seconds" in await refused(client, "wait", id=run, seconds=51)
-
-
-async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given(tmp_path, monkeypatch):
-    async with served(tmp_path, monkeypatch) as home, home.client() as client:
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "documents": "/etc"}
-        where = "clients.documents in the server's config.yaml gives them names"
-        unknown = f"documents: there is no folder of documents '/etc' here ({where})"
-        assert await refused(client, "acquire", **order) == unknown
-
-
-async def test_a_value_is_told_to_a_finished_acquisition(tmp_path, monkeypatch):
-    (tmp_path / "docs").mkdir()
-    given = {
-        "core.region": "Portugal",
-        "core.currency": "EUR",
-        "market.customers": "1000",
-        "market.annual_spend": "20",
-        "segment.share": "50 %",
-        "segment.win_rate": "10 %",
-    }
-    async with (
-        served(tmp_path, monkeypatch, documents={"market": str(tmp_path / "docs")}) as home,
-        home.client() as client,
-    ):
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "given": given}
-        run = (await called(client, "acquire", documents="market", **order))["run_id"]
-        assert (await at_rest(client, run))["status"] == "finished"
-        assert "is no field" in await refused(client, "tell", id=run, text="market.custamers=5")
-        told = await called(client, "tell", id=run, text="market.customers=3000")
-        assert told["result"] == "accepted"
-        state = await home.engine.state_with_inbox(run)
-        assert state.planner.values["market.customers"][-1].value == 3000

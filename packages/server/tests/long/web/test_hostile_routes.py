@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from packages.server.tests.long.web.test_hostile_requests import head, raw
 from packages.server.tests.web.world import served
+from replan.runs.faces import installed_faces
 from replan_server.service import limits
 from replan_server.service.access import digest
 from replan_server.web.api_routes import addressed_operations
@@ -255,7 +256,7 @@ async def test_no_page_shows_a_secret_of_the_server(tmp_path, monkeypatch):
             "/",
             "/runs",
             "/new",
-            "/new/acquisition",
+            *(f"/new/{faces.kind}" for faces in installed_faces()),
             "/new/execution",
             "/sign-in",
             "/nonesuch",
@@ -264,5 +265,5 @@ async def test_no_page_shows_a_secret_of_the_server(tmp_path, monkeypatch):
             text = (await web.browser.get(path)).text
             for secret in (token, session, web.sign_in_token, *digests, str(tmp_path)):
                 assert secret not in text, path
-        for path in ("/", "/runs", "/new", "/new/acquisition"):
+        for path in ("/", "/runs", "/new"):
             assert "sk-very-secret" not in (await web.browser.get(path)).text

@@ -15,6 +15,7 @@ from packages.server.tests.long.web.browsing import AXE, RULES, signed_in
 from packages.server.tests.long.web.test_browser import of_other_kinds
 from packages.server.tests.web.world import served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
+from replan.runs.faces import installed_faces
 from replan.runs.reader import ORDERS
 from replan.runs.shipped_examples import example_named
 from replan.setup.settings import PriceEntry
@@ -23,7 +24,6 @@ from tests.long.cli.test_fork_execution import ACTIONS, TOOLS
 from tests.long.cli.test_fork_execution import PLAN as PLAN_SENDING
 from tests.support.openai_server import Answer, serve
 from tests.support.python_tools import execution_options
-from tests.tidy.source import ROOT
 
 DAYS = "\n".join(f"Line {number}: the same happens with the report of day {number}." for number in range(40))
 LONG = f"{PROBLEM}\n\n{DAYS}"
@@ -82,9 +82,7 @@ def process(request):
 @pytest.fixture
 async def person(process, tmp_path):
     """Serve a home, and sign in with the browser."""
-    documents = {"market": str(ROOT / "docs" / "examples" / "market")}
-    scripts = {"backtracks": BACKTRACKS}
-    async with served(tmp_path, scripts=scripts, documents=documents) as web, process.connected() as browser:
+    async with served(tmp_path, scripts={"backtracks": BACKTRACKS}) as web, process.connected() as browser:
         yield await person_of(process, browser, web)
 
 
@@ -321,27 +319,6 @@ async def test_a_list_is_sorted_by_each_of_its_columns(person, monkeypatch):
         assert await person.count("th[aria-sort=descending]") == 1
 
 
-async def test_an_acquisition_is_started_by_its_form_and_again_with_the_same_fields(person):
-    await person.go("/new/acquisition")
-    await person.type("#goal", "EV charging stations in Portugal")
-    await person.choose("#profile", "market_size")
-    await person.choose("#documents", "market")
-    await person.choose("#model", "exact")
-    await person.type("#given", "core.region = Portugal")
-    await person.click("#new button.main")
-    await person.sees("Waits for you")
-    asked = await person.said("#problem pre")
-    assert asked == "EV charging stations in Portugal"
-    facts = await person.said("section p.meta")
-    assert "market_size" in facts
-    assert await person.count(".lines p") > 0
-    assert "Portugal" in await person.said(".lines")
-    await person.click("#again")
-    await person.until("document.querySelector('#goal') && document.querySelector('#goal').value")
-    fields = [await person.value(f"#{name}") for name in ("goal", "profile", "model")]
-    assert fields == ["EV charging stations in Portugal", "market_size", "exact"]
-
-
 async def test_the_output_of_the_tools_of_an_execution_is_folded(person, tmp_path):
     example = example_named("repair")
     example.copy_project(tmp_path / "project")
@@ -371,8 +348,9 @@ async def test_axe_finds_nothing_on_the_pages(person, tmp_path):
     run, asking = await finished(person), await person.web.start("asks")
     await person.web.settled(asking, "waiting")
     code = AXE.read_text(encoding="utf-8")
-    paths = ["/", "/runs", "/new", "/new/acquisition", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records"]
+    paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records"]
     paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
+    paths += [f"/new/{faces.kind}" for faces in installed_faces()]
     paths += [f"/runs/{name}" for name in await of_other_kinds(person.web, tmp_path / "project")]
     for path in paths:
         await person.go(path)

@@ -1,4 +1,4 @@
-"""The pages of executions and acquisitions: the live checklist, the graph with the run's path, and their documents."""
+"""The pages of executions: the live checklist, the plan's graph, and their documents."""
 
 import json
 import re
@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from packages.acquire.tests.documents.written_documents import as_xlsx
 from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.world import PLANS, served
@@ -124,56 +123,6 @@ async def test_an_approval_is_answered_on_the_page_while_the_checklist_says_what
         assert "Nobody drives this run now" in page
 
 
-async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan):
-    async with served(tmp_path) as web:
-        docs = ROOT / "docs" / "examples" / "market"
-        asked = await replan(
-            "acquire", "market_size", GOAL, "--docs", docs, "-m", "quoting:", "--no-input", exit_codes=(6,)
-        )
-        run = asked["run_id"]
-        page = (await web.browser.get(f"/runs/{run}")).text
-        before = page.count('class="done"') + page.count('class="waiting"')
-        assert 'class="waiting"><title>ask user, waiting' in page
-        assert page.count('class="taken"') >= 3
-        found = page.partition("Found so far</h2>")[2].partition("</section>")[0]
-        assert "core.region: no value" in found
-        await web.engine.answer(f"{run}/q1", "Portugal", via="cli")
-
-        async def second_pass():
-            text = (await web.browser.get(f"/runs/{run}")).text
-            return text if "2 times" in text else None
-
-        after = await until(second_pass)
-        assert after.count('class="done"') + after.count('class="waiting"') > before
-        assert "`core.region`" in (await web.browser.get(f"/runs/{run}/export/markdown")).text
-        assert (await web.browser.get(f"/runs/{run}/export/csv")).text.startswith("field,label,")
-        assert (await web.browser.get(f"/runs/{run}/export/xlsx")).content.startswith(b"PK")
-        assert "visited" in (await web.browser.get(f"/runs/{run}/export/mermaid")).text
-
-
-async def test_the_place_of_a_value_opens_at_its_passage(tmp_path, replan):
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    table = [["Item", "Cost (EUR/year)"], ["<b>Insurance</b>", 1250.5], ["Tax", 310]]
-    (docs / "costs.xlsx").write_bytes(as_xlsx([table]))
-    profile = tmp_path / "fleet.yaml"
-    profile.write_text(
-        "name: fleet\nabout: x\nfields:\n  cost.tax: {label: tax, unit: EUR/year}\n"
-        "  cost.insurance: {label: insurance, unit: EUR/year}\n"
-    )
-    async with served(tmp_path, hosts=False) as web:
-        run = (await replan("acquire", profile, "x", "--docs", docs, "-m", "quoting:"))["run_id"]
-        page = (await web.browser.get(f"/runs/{run}")).text
-        address = f"/runs/{run}/passages/cost.insurance"
-        assert f'href="{address}#quote">cost.insurance</a> <span class="dim">costs.xlsx, Table1!B2' in page
-        shown = (await web.browser.get(address)).text
-        assert "costs.xlsx, Table1!B2" in shown
-        [quote] = re.findall(r'<mark id="quote">(.*?)</mark>', shown, re.DOTALL)
-        assert quote == "Item: &lt;b&gt;Insurance&lt;/b&gt; | Cost (EUR/year): 1250.5"
-        assert "Item: Tax | Cost (EUR/year): 310" in shown.partition("</mark>")[2]
-        assert (await web.browser.get(f"/runs/{run}/passages/cost.none")).status_code == 404
-
-
 async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(tmp_path, replan):
     loose = {**PLANS, "g_plan": [{**PLAN, "steps": [step("one", "make_a", ["fixed"], preconditions=["bug"])]}]}
     async with served(tmp_path, hosts=False, scripts={"loose": loose}) as web:
@@ -188,27 +137,6 @@ async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(t
 
 SETS = {"all": {"file": "../tools.yaml", "workspace": "../work"}}
 """The tool sets that clients may use, from the home's folder."""
-
-
-async def test_an_acquisition_is_started_on_the_page_with_names_and_known_values(tmp_path):
-    folder = ROOT / "docs" / "examples" / "market"
-    async with served(tmp_path, documents={"market": str(folder)}) as web:
-        page = (await web.browser.get("/new/acquisition")).text
-        assert '<option value="market">market</option>' in page
-        assert '<option value="market_size">market_size</option>' in page
-        fields = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "exact"}
-        given = "core.region = Portugal\n\ncore.currency=EUR\nsegment.win_rate = 4 %"
-        started = await web.post("/acquisitions", {**fields, "given": given})
-        run = started.headers["location"].split("/")[2].partition("?")[0]
-        assert (await web.settled(run, "finished")).outcome == "success"
-        for wrong in ("no value", "= 3", "core.region = A\ncore.region = B"):
-            refused = await web.post("/acquisitions", {**fields, "given": wrong})
-            assert refused.status_code == 422
-            assert "gives no value" in refused.text
-            assert GOAL in refused.text
-        for name, value in (("profile", "/etc/passwd"), ("documents", "/etc"), ("documents", "../docs")):
-            assert (await web.post("/acquisitions", {**fields, name: value})).status_code == 422
-        assert len(await web.reader_rows()) == 1
 
 
 async def test_a_plan_is_executed_from_the_page_only_where_the_server_was_told_to_allow_it(tmp_path):
@@ -237,22 +165,15 @@ async def test_a_plan_is_executed_from_the_page_only_where_the_server_was_told_t
         assert statuses((await web.browser.get(f"/runs/{execution}")).text)["one"] == "done"
 
 
-async def test_a_program_starts_acquisitions_and_executions_by_names_and_each_once(tmp_path):
+async def test_a_program_starts_executions_by_names_and_each_once(tmp_path):
     loose = {**PLANS, "g_plan": [{**PLAN, "steps": [step("one", "make_a", ["fixed"], preconditions=["bug"])]}]}
     write_tools(tmp_path, {})
-    folder = str(ROOT / "docs" / "examples" / "market")
-    options = {"scripts": {"loose": loose}, "tools": SETS, "documents": {"market": folder}}
+    options = {"scripts": {"loose": loose}, "tools": SETS}
     async with served(tmp_path, hosts=False, allow_execute=True, **options) as web:
         program = Program(web)
         offer = (await program.get("/api/offer")).json()
-        assert (offer["documents"], offer["tools"]) == (["market"], ["all"])
-        assert folder not in json.dumps(offer)
-        order = {"profile": "market_size", "goal": GOAL, "documents": "market", "model": "exact"}
-        answers = [await program.post("/api/acquisitions", order) for _ in range(2)]
-        assert [each.status_code for each in answers] == [201, 200]
-        assert len({each.json()["run_id"] for each in answers}) == 1
-        for name, value in (("profile", "x.yaml"), ("documents", "/etc"), ("given", {"nonesuch": "1"}), ("path", "x")):
-            assert (await program.post("/api/acquisitions", {**order, name: value}, key=name)).status_code == 422
+        assert offer["tools"] == ["all"]
+        assert "tools.yaml" not in json.dumps(offer)
         run = await web.start("loose")
         await web.engine.resume(run)
         order = {"plan_of": run, "tools": "all", "model": "template:bug"}
@@ -260,7 +181,7 @@ async def test_a_program_starts_acquisitions_and_executions_by_names_and_each_on
         assert [each.status_code for each in answers] == [201, 200], answers[0].text
         for name, value in (("tools", "/etc"), ("plan_of", "abcdefgh"), ("plan", {}), ("workspace", "/")):
             assert (await program.post("/api/executions", {**order, name: value}, key=name)).status_code in (404, 422)
-        assert len(await web.reader_rows()) == 3
+        assert len(await web.reader_rows()) == 2
 
 
 async def test_a_client_cannot_have_more_runs_under_way_by_going_on_with_those_that_ended(tmp_path):
@@ -280,20 +201,18 @@ async def test_a_client_cannot_have_more_runs_under_way_by_going_on_with_those_t
 
 async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp_path, replan):
     async with served(tmp_path, hosts=False) as web:
-        docs = ROOT / "docs" / "examples" / "market"
-        known = [text for each in ("core.region=Portugal", "core.currency=EUR") for text in ("--set", each)]
-        words = ["--docs", docs, *known, "-m", "quoting:", "--no-input"]
-        filled = await replan("acquire", "market_size", GOAL, *words, exit_codes=(0, 6))
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
-        for run, text in ((filled["run_id"], GOAL), (done["run_id"], "basket")):
-            page = (await web.browser.get(f"/runs/{run}")).text
-            nodes = re.findall(rf'<li><a title="[^"]+" href="(/runs/{run}/attempts/[^"]+)"', page)
-            assert nodes
-            for node in nodes:
-                shown = await web.browser.get(node)
-                assert shown.status_code == 200
-                assert "Reply to" in shown.text
-                assert "not the exact messages" not in shown.text
-                assert text in shown.text
-        printed = await replan("show", filled["run_id"], "--prompt", "plan/v1.a1")
-        assert printed["verified"]
+        await check_prompts(web, done["run_id"], "basket")
+
+
+async def check_prompts(web, run, text):
+    """Check the page of each model call of a run: its prompt has the text, and its reply is shown."""
+    page = (await web.browser.get(f"/runs/{run}")).text
+    nodes = re.findall(rf'<li><a title="[^"]+" href="(/runs/{run}/attempts/[^"]+)"', page)
+    assert nodes
+    for node in nodes:
+        shown = await web.browser.get(node)
+        assert shown.status_code == 200
+        assert "Reply to" in shown.text
+        assert "not the exact messages" not in shown.text
+        assert text in shown.text

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from packages.server.tests.web.world import served
+from replan.runs.faces import installed_faces
 from replan_server.web.api_routes import addressed_operations
 
 SQL = (
@@ -51,6 +52,10 @@ def named(path, text):
     return re.sub(r"\{[^}]+\}", lambda _: text, path)
 
 
+STARTS = {"/api/runs", "/api/executions", *(f"/api/{faces.plural}" for faces in installed_faces())}
+"""Where runs are started."""
+
+
 async def test_no_input_of_a_live_server_is_read_as_sql(journal, tmp_path, monkeypatch):
     monkeypatch.setattr("replan_server.service.service.WRITES_MAX", 100_000)
     monkeypatch.setattr("replan_server.service.service.LATE_SECONDS", 0.0)
@@ -80,11 +85,7 @@ async def test_no_input_of_a_live_server_is_read_as_sql(journal, tmp_path, monke
                 path = named(operation.path, run)
                 body = {} if operation.body is None else dict.fromkeys(operation.body.model_fields, text)
                 own = {**headers, "idempotency-key": text.replace("\x00", "") or "k"}
-                if operation.method == "POST" and operation.path not in (
-                    "/api/runs",
-                    "/api/acquisitions",
-                    "/api/executions",
-                ):
+                if operation.method == "POST" and operation.path not in STARTS:
                     queries.append(web.client.post(path, json=body, headers=own))
                 if "{run}" in operation.path:
                     address = named(operation.path, quote(text, safe=""))

@@ -1,6 +1,7 @@
 """Pages name attempts, moves and steps in words, on every page that links reach; ids stand in titles and addresses."""
 
 import re
+from importlib.util import find_spec
 
 from packages.server.tests.long.web.test_kinds_on_pages import GOAL, TOOLS, plan, replan, step, write_tools
 from packages.server.tests.web.test_ids import Texts, pages
@@ -23,15 +24,14 @@ async def test_no_page_of_a_run_shows_the_id_of_an_attempt_or_step(tmp_path, rep
         runs.append(await web.start("plans", limits={"max_calls": 2}))
         for run in runs:
             await web.engine.resume(run)
-        docs = ROOT / "docs" / "examples" / "market"
-        filled = await replan(
-            "acquire", "market_size", GOAL, "--docs", docs, "-m", "quoting:", "--no-input", exit_codes=(0, 6)
-        )
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
         arguments = write_tools(tmp_path, plan(step("one", "make_a", ["a"]), goals=("a",)))
         (tmp_path / "tools.yaml").write_text(TOOLS.replace("make: {risk: none,", "make: {risk: risky,"))
         asked = await replan(*arguments, "--no-input", exit_codes=(6,))
-        runs += [each["run_id"] for each in (filled, done, asked)]
+        runs += [each["run_id"] for each in (done, asked)]
+        if find_spec("replan_acquire"):
+            words = ("--docs", ROOT / "docs" / "examples" / "market", "-m", "quoting:", "--no-input")
+            runs.append((await replan("acquire", "market_size", GOAL, *words, exit_codes=(0, 6)))["run_id"])
         seen = set()
         for run in runs:
             async for address, text in pages(web, f"/runs/{run}"):

@@ -13,6 +13,7 @@ from packages.server.tests.web.world import served
 from replan.setup.home_folder import locate_home
 from replan_acquire.acquiring import prepare_to_acquire
 from replan_acquire.acquisition.prepare import AcquisitionInput
+from tests.tidy.source import ROOT
 
 
 @pytest.fixture(params=["browser_process", "second_browser_process"], ids=["chromium", "firefox"])
@@ -123,3 +124,31 @@ async def test_a_person_has_a_profile_proposed_approves_edits_and_keeps_it_and_u
         await person.choose("#model", "exact")
         await person.click("#new button.main")
         await person.sees("cost of a kilometre: 0.04387")
+
+
+async def test_an_acquisition_is_started_by_its_form_and_again_with_the_same_fields(process, tmp_path):
+    documents = {"market": str(ROOT / "docs" / "examples" / "market")}
+    settings = {"acquisitions": {"documents": documents}}
+    async with served(tmp_path, settings=settings) as web, process.connected() as browser:
+        await fill_by_form(await person_of(process, browser, web))
+
+
+async def fill_by_form(person):
+    await person.go("/new/acquisition")
+    await person.type("#goal", "EV charging stations in Portugal")
+    await person.choose("#profile", "market_size")
+    await person.choose("#documents", "market")
+    await person.choose("#model", "exact")
+    await person.type("#given", "core.region = Portugal")
+    await person.click("#new button.main")
+    await person.sees("Waits for you")
+    asked = await person.said("#problem pre")
+    assert asked == "EV charging stations in Portugal"
+    facts = await person.said("section p.meta")
+    assert "market_size" in facts
+    assert await person.count(".lines p") > 0
+    assert "Portugal" in await person.said(".lines")
+    await person.click("#again")
+    await person.until("document.querySelector('#goal') && document.querySelector('#goal').value")
+    fields = [await person.value(f"#{name}") for name in ("goal", "profile", "model")]
+    assert fields == ["EV charging stations in Portugal", "market_size", "exact"]

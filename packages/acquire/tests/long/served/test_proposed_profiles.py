@@ -25,7 +25,7 @@ def docs(tmp_path):
 async def proposed(web, **fields):
     """Start a run that proposes a profile by its form, and return its id once it waits for the review."""
     order = {"profile": "*", "goal": GOAL, "documents": "fleet", "model": "proposes", **fields}
-    started = await web.post("/acquisitions", order)
+    started = await web.post("/new/acquisition", order)
     assert started.status_code == 303, started.text
     run = started.headers["location"].split("/")[2].partition("?")[0]
     await web.settled(run, "waiting")
@@ -41,7 +41,7 @@ async def approved(web):
 
 def serving(tmp_path, docs, replies=(GOOD,), **options):
     scripts = {"proposes": {"g_profile": list(replies)}}
-    return served(tmp_path, scripts=scripts, documents={"fleet": docs}, **options)
+    return served(tmp_path, scripts=scripts, settings={"acquisitions": {"documents": {"fleet": docs}}}, **options)
 
 
 async def test_a_proposal_is_shown_for_review_with_its_fields_and_formulas_and_its_documents_are_material(
@@ -73,7 +73,7 @@ async def test_an_approved_profile_is_edited_kept_and_used_by_its_name(tmp_path,
         assert GOAL in form
         assert 'name="max_calls" inputmode="numeric" value=""' in form, "the limit of the proposal stays behind"
         order = {"profile": "van_cost_2024", "goal": GOAL, "documents": "fleet", "model": "exact"}
-        used = await web.post("/acquisitions", order)
+        used = await web.post("/new/acquisition", order)
         filled = used.headers["location"].split("/")[2].partition("?")[0]
         assert (await web.settled(filled, "finished")).outcome == "success"
         assert "per km" in (await web.browser.get(f"/runs/{filled}")).text
@@ -149,7 +149,7 @@ async def test_a_model_without_proposals_and_unknown_names_are_said_on_the_form(
             ({"profile": "**"}, "there is no profile"),
         ):
             order = {"profile": "*", "goal": GOAL, "documents": "fleet", "model": "proposes", **fields}
-            answer = await web.post("/acquisitions", order)
+            answer = await web.post("/new/acquisition", order)
             assert answer.status_code == 422
             assert said in answer.text
         assert await web.reader_rows() == []
@@ -169,7 +169,7 @@ async def test_a_file_in_the_folder_that_no_profile_could_have_is_not_offered(tm
         assert "A B" not in page
         assert page.count('value="market_size"') == 1
         order = {"profile": "market_size", "goal": GOAL, "documents": "fleet", "model": "exact"}
-        started = await web.post("/acquisitions", order)
+        started = await web.post("/new/acquisition", order)
         run = started.headers["location"].split("/")[2].partition("?")[0]
         await web.engine.resume(run)
         assert "market.customers" in (await web.browser.get(f"/runs/{run}")).text, "the shipped profile counts"
