@@ -20,7 +20,7 @@ _FAILED = frozenset({"incomplete", "failed", "cancelled"})
 class ResponseReader(AnswerReader):
     """Reads a response.
 
-    Its final messages are the reply; messages with comments on the work are not. Without text, the arguments of its
+    Its final messages are the reply; messages that comment on the work are not. Without text, the arguments of its
     only function call are the reply, then a refusal in words. Reasoning is counted and is no part of the reply.
     A stream ends only with an event that has the whole response. Invalid usage counts as not reported.
     """
@@ -100,7 +100,7 @@ class ResponseReader(AnswerReader):
                 pass
 
     def _end(self, response: Mapping[str, Any], status: str) -> None:
-        """Process the last state of a response. Its output takes the place of the pieces before it."""
+        """Process the last state of a response. The texts in its output take the place of the pieces before them."""
         self._name(response)
         self._usage = response.get("usage")
         output = response.get("output")
@@ -108,12 +108,13 @@ class ResponseReader(AnswerReader):
             self._items = output
         for thought in () if self._thoughts else _thoughts_of(self._items):
             self._think(thought)
-        if self._items:
+        texts = _texts_of(self._items)
+        if any(texts):
             written, self.characters, self._size = self.characters, 0, 0
-            for pieces, texts in zip(self._texts(), _texts_of(self._items), strict=True):
+            for pieces, parts in zip(self._texts(), texts, strict=True):
                 pieces.clear()
-                for text in texts:
-                    self._grow_if_text(pieces, text)
+                for part in parts:
+                    self._grow_if_text(pieces, part)
             self.characters = max(written, self.characters)
         match status:
             case "completed":

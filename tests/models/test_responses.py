@@ -204,6 +204,9 @@ BEHAVIOURS = [
     ("the end has no text, the items before had", [
         CREATED, {"type": "response.output_item.done", "item": MESSAGE}, end("completed")
     ], "stop"),
+    ("the items have only the reasoning", [
+        CREATED, DELTA, {"type": "response.output_item.done", "item": api.reasoning()}, end("completed")
+    ], "stop"),
     ("only the end comes", [{"type": "response.completed", "response": api.response(MESSAGE)}], "stop"),
     ("[DONE] comes after the end", [CREATED, DELTA, end("completed"), b"data: [DONE]\n\n"], "stop"),
     ("events of unknown types", [{"type": "response.steer", "response": 7}, CREATED, DELTA, end("completed")], "stop"),
