@@ -15,6 +15,7 @@ import bench_postgres
 import bench_prompts
 import bench_scale
 import bench_shared
+import bench_start
 import bench_startup
 import bench_steps
 import bench_web
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "guards": bench_guards,
     "prompts": bench_prompts,
     "startup": bench_startup,
+    "start": bench_start,
     "lab": bench_lab,
     "before": bench_before,
     "postgres": bench_postgres,
