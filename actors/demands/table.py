@@ -388,8 +388,7 @@ def proof_of(facts: Mapping[str, Any]) -> Proof:
     return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), *named)
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(NamedTuple):
     """Whether an accepted plan is proved."""
 
     proved: bool

@@ -6,8 +6,8 @@ The program does not decide whether two demands contradict each other. Recon sta
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from actors.demands.patterns import lazy_pattern
 from actors.demands.reader import Demand, read_demands
@@ -81,8 +81,7 @@ _OPEN = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UserTexts:
+class UserTexts(NamedTuple):
     """The texts that the user of a run has written."""
 
     texts: tuple[tuple[RequirementSource, str], ...]
@@ -91,16 +90,14 @@ class UserTexts:
     """The closed questions. Their answers are among `texts`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatedDemand:
+class StatedDemand(NamedTuple):
     """A demand, and the number of the text that states it, from 0."""
 
     demand: Demand
     text: int
 
 
-@dataclass(frozen=True, slots=True)
-class Demands:
+class Demands(NamedTuple):
     """The demands of a user."""
 
     holding: tuple[StatedDemand, ...]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from actors.planning.config import RunConfig
 from actors.planning.events import (
@@ -83,8 +83,7 @@ class Node:
     """The calls, tokens and micro-dollars used by the tries and by the classification of the rejection."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingReplan:
+class PendingReplan(NamedTuple):
     """A replan that is decided, but not yet recorded as `Revised`."""
 
     level: BacktrackLevel
@@ -98,8 +97,7 @@ class PendingReplan:
     """The id of the rejection that caused the replan; None if a person caused it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedQuestion:
+class PlannedQuestion(NamedTuple):
     """A question that is decided, but not yet asked."""
 
     node: str

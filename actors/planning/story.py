@@ -1,8 +1,8 @@
 """The search of a planning run as data: its attempts with results and costs, and its branches. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from actors.planning.events import ArtifactProduced, BranchOpened, BranchPruned, Decided, PlanningEvent, Revised
 from actors.planning.state import Node, State
@@ -131,8 +131,7 @@ _BUILT_IN_RULES = {
 """The explanations of the built-in rules, by their ids. Other rules are rows of the policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptView:
+class AttemptView(NamedTuple):
     """One attempt at one step: its node in the state, and facts that the state does not contain."""
 
     node: Node
@@ -317,8 +316,7 @@ def _amount(amount: Amount, *, known: bool) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class BranchStory:
+class BranchStory(NamedTuple):
     """What happened to one branch, from its opening to its end."""
 
     branch: int
@@ -340,7 +338,7 @@ class BranchStory:
     def to_json(self) -> dict[str, Any]:
         """Return the branch as plain data."""
         fields = {"kept": list(self.kept), "cause": self.cause or None, "pruned": self.pruned or None}
-        return asdict(self) | fields
+        return self._asdict() | fields
 
 
 def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
@@ -355,10 +353,10 @@ def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> li
                 number = event.branch
                 stories[number] = BranchStory(number, event.parent, event.kept, event.why, calls[number])
             case BranchPruned() as event:
-                stories[event.branch] = replace(stories[event.branch], cause=str(event.cause), pruned=event.why)
+                stories[event.branch] = stories[event.branch]._replace(cause=str(event.cause), pruned=event.why)
             case _:
                 pass
     if state.end is not None and state.end.outcome == "success":
         winner = state.end.branch
-        stories[winner] = replace(stories[winner], won=True)
+        stories[winner] = stories[winner]._replace(won=True)
     return list(stories.values())

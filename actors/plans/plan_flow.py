@@ -97,7 +97,7 @@ def _mark_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
             seen |= more
             todo += more
         if edge.begin in seen:
-            yield replace(edge, back=True)
+            yield edge._replace(back=True)
         else:
             after.setdefault(edge.begin, set()).add(edge.end)
             yield edge

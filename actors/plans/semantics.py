@@ -234,8 +234,7 @@ def trace_item(program: Program, index: int, outcome: str) -> str:
     return f"{program.steps[index].step_id}:{outcome}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
+class ReplayResult(NamedTuple):
     """The result of replaying a trace."""
 
     end: Literal["goal", "dead_end", "escalated", "undone", "open"]

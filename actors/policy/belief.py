@@ -29,6 +29,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from operator import add, mul
+from typing import NamedTuple
 
 from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, AuthorKind, BeliefTable
 from actors.search.graph import Graph
@@ -38,8 +39,7 @@ Signature = frozenset[tuple[str, str]]
 """The (code, where) pairs of a verdict's errors. Two failures with equal signatures count as the same failure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Came:
+class Came(NamedTuple):
     """Which redone steps made an artifact equal to their earlier one from the same inputs, and which did not."""
 
     same: tuple[str, ...] = ()
@@ -52,8 +52,7 @@ NOTHING = Came()
 """The result if no step was compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(NamedTuple):
     """An earlier failure of this round."""
 
     step: str
@@ -134,8 +133,7 @@ class Comparison:
         return again if seen else 1 - again
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedMove:
+class ComparedMove(NamedTuple):
     """A move whose new artifacts were compared with the earlier ones."""
 
     fresh: Sequence[bool]
@@ -231,8 +229,7 @@ class Belief:
         return tuple([tuple([sum(block) for block in blocks]) for blocks in self.masses])
 
 
-@dataclass(frozen=True, slots=True)
-class Odds:
+class Odds(NamedTuple):
     """The sums of a belief from which `BeliefModel.chance` computes a move's chance of success."""
 
     stays: tuple[tuple[float, ...], ...]

@@ -7,8 +7,8 @@ search goes on by itself, or ends.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, assert_never
+from dataclasses import dataclass
+from typing import Any, NamedTuple, assert_never
 
 from actors.policy.belief import NOTHING, BeliefModel, Came, Past, distance_up, signature
 from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
@@ -261,8 +261,7 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
             assert_never(situation.search)
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposal:
+class _Proposal(NamedTuple):
     """What the table proposes, before the budgets are checked."""
 
     level: BacktrackLevel
@@ -293,10 +292,10 @@ def _decide_by_table(failure: Failure, situation: Situation, cause: Cause | None
             return _question(failure, proposal)
         # No question may be asked any more: retry the step, or backtrack if the verdict is fatal.
         here = () if failure.verdict.fatal else (step,)
-        proposal = replace(proposal, level=BacktrackLevel.LOCAL_RETRY, targets=here)
+        proposal = proposal._replace(level=BacktrackLevel.LOCAL_RETRY, targets=here)
     move = choose(graph, progress, step, proposal.targets)
     if isinstance(move, Redo) and move.targets != (step,) and _is_used_up(failure, situation):
-        proposal = replace(proposal, rule="e_max")
+        proposal = proposal._replace(rule="e_max")
         if situation.questions_left > 0:
             return _question(failure, proposal)
         move = stay(graph, progress, step)
@@ -340,7 +339,7 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     rule = BELIEF if weighed or bounds.may_escalate else "e_max"
     proposal = _Proposal(BacktrackLevel.LOCAL_RETRY, targets, rule, finding, classified=cause, weighing=weighing)
     if weighed and weighed[0].value < situation.stop_below:
-        return _decision(failure, graph, replace(proposal, rule=NOT_WORTH_IT), stuck_move(graph, failure.step))
+        return _decision(failure, graph, proposal._replace(rule=NOT_WORTH_IT), stuck_move(graph, failure.step))
     asks = weighed[0].move is None if weighed else not bounds.may_escalate and situation.questions_left > 0
     if asks:
         return _question(failure, proposal)
@@ -434,7 +433,7 @@ def _propose_for_cause(failure: Failure, situation: Situation, cause: Cause | No
         return None
     finding = next(iter(failure.verdict.errors), None)
     proposal = _proposal(row, failure, situation, finding, _streak(failure, situation))
-    return replace(proposal, classified=cause)
+    return proposal._replace(classified=cause)
 
 
 def _propose(failure: Failure, situation: Situation) -> _Proposal:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from actors.run.ids import step_of
 from actors.run.tools import ToolRequested
@@ -55,8 +55,7 @@ class Forked(TimedEvent):
     """The absolute path of the folder that was made for the fork's tools; empty if none was made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(NamedTuple):
     """What a fork knows about the other run, from whose records it began."""
 
     origin: str

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from actors.run import records
 from actors.run.calls import Replied
@@ -174,8 +174,7 @@ class Setup:
         raise UsageProblem(cause, place=place, hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class ForkConfig:
+class ForkConfig(NamedTuple):
     """The configuration of a fork, if it differs from that of the other run."""
 
     pinned: str

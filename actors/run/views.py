@@ -29,8 +29,7 @@ Scalar = str | int | float | bool | tuple[str, ...]
 """A value of a field: an id, a number or a code, never a text of a model or a user."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckBegan:
+class CheckBegan(NamedTuple):
     """A guard was asked for a verdict."""
 
     request_id: str
@@ -38,8 +37,7 @@ class CheckBegan:
     guard: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckEnded:
+class CheckEnded(NamedTuple):
     """A guard has answered."""
 
     request_id: str
@@ -100,8 +98,7 @@ class Tree:
     """Returns the tree as plain data: the keys that `show --tree --json` prints besides `run_id`."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunDocument:
+class RunDocument(NamedTuple):
     """A document that a run has made, such as its plan."""
 
     lines: tuple[Line, ...] = ()
@@ -114,8 +111,7 @@ class RunDocument:
     """The document as bytes, for a binary format; None for any other document."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentPrompt:
+class SentPrompt(NamedTuple):
     """The messages that were sent in a call, rebuilt from the journal."""
 
     request_id: str

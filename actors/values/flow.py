@@ -1,7 +1,7 @@
 """The course of a run as a graph, and its steps as a checklist: data that interfaces draw. Pure."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class NodeState(StrEnum):
@@ -15,8 +15,7 @@ class NodeState(StrEnum):
     SKIPPED = "skipped"  # the run is over and was never here
 
 
-@dataclass(frozen=True, slots=True)
-class FlowNode:
+class FlowNode(NamedTuple):
     """A node of a graph."""
 
     id: str
@@ -29,8 +28,7 @@ class FlowNode:
     """A short addition to the title, such as the number of visits."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlowEdge:
+class FlowEdge(NamedTuple):
     """An edge of a graph from one node to another, by their ids."""
 
     begin: str
@@ -45,8 +43,7 @@ class FlowEdge:
     """The condition of the edge in few words, such as the outcome of a step; empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(NamedTuple):
     """A graph. Without the edges of `back` and `recovery`, it has no cycle."""
 
     nodes: tuple[FlowNode, ...]
@@ -54,8 +51,7 @@ class Flow:
     edges: tuple[FlowEdge, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChecklistItem:
+class ChecklistItem(NamedTuple):
     """A step or a goal of a checklist."""
 
     id: str
@@ -70,8 +66,7 @@ class ChecklistItem:
     """The reasons of its failure, one line each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checklist:
+class Checklist(NamedTuple):
     """The steps of a plan in order, with the goals that they reach."""
 
     title: str

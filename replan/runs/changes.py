@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import trio
@@ -59,7 +59,7 @@ async def post_changes(
         posted = await engine.change(run, body, key=key)
     first_body = json.loads(posted.body)
     if posted.result == "conflict" and first_body | {"deadline": 0} == {"kind": "change", **body} | {"deadline": 0}:
-        return replace(posted, result="duplicate")
+        return posted._replace(result="duplicate")
     return posted
 
 

@@ -6,7 +6,7 @@ A short command reads a row or one run. So the modules that fold a run are impor
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replan.runs.run_ids import ALL
 from replan.runs.status import row_after, status_of
@@ -153,8 +153,7 @@ None keeps the order of the journal, newest first.
 """
 
 
-@dataclass(frozen=True)
-class RowQuery:
+class RowQuery(NamedTuple):
     """A filter and an order for a list of runs."""
 
     text: str = ""

@@ -179,8 +179,7 @@ class Totals(NamedTuple):
     owned: int
 
 
-@dataclass(frozen=True, slots=True)
-class Posted:
+class Posted(NamedTuple):
     """The result of posting a message."""
 
     result: Literal["accepted", "duplicate", "conflict"]
@@ -191,8 +190,7 @@ class Posted:
     """The text of that message, which for a conflict is not the one posted now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """The present work of a host, and the time of its next look."""
 
     runs: tuple[str, ...] = ()
@@ -203,8 +201,7 @@ class Due:
     """When the next run is due (UTC seconds since 1970), by the journal's clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class InboxItem:
+class InboxItem(NamedTuple):
     """A message in a run's inbox, whether or not a record has consumed it."""
 
     inbox: int
@@ -217,8 +214,7 @@ class InboxItem:
     """When it was posted (UTC seconds since 1970)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
+class Deleted(NamedTuple):
     """What was deleted."""
 
     runs: int
@@ -228,8 +224,7 @@ class Deleted:
     """The length of these texts in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostRow:
+class HostRow(NamedTuple):
     """A host that serves the journal now."""
 
     host: str
