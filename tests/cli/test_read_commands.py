@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import time
-from dataclasses import replace
 
 import pytest
 import trio
@@ -359,7 +358,7 @@ def test_rebuilt_messages_that_differ_from_the_sent_ones_are_reported(replan, pl
     rebuilt = PLANNING.views.prompt
 
     def other(records, node):
-        return replace(rebuilt(records, node), verified=False)
+        return rebuilt(records, node)._replace(verified=False)
 
     object.__setattr__(PLANNING.views, "prompt", other)
     try:
