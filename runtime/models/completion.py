@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from runtime.core.ledger import Usage
 from runtime.models.answer_reader import AnswerReader, escape_surrogates
@@ -24,8 +24,16 @@ class _Lenient(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+def _plain(content: Any) -> Any:
+    """Return content in parts as one text, without parts that are no texts, such as thoughts; else the same value."""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return content
+    texts = [part.get("text") for part in content if part.get("type") == "text"]
+    return "".join(texts) if all(isinstance(text, str) for text in texts) else content
+
+
 class _Message(_Lenient):
-    content: str | None = None
+    content: Annotated[str | None, BeforeValidator(_plain)] = None
     refusal: str | None = None
     tool_calls: Any = None
     reasoning_content: Any = None
@@ -137,7 +145,7 @@ class CompletionReader(AnswerReader):
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
             for name, pieces in (("content", self._content), ("refusal", self._refusal)):
-                piece = delta.get(name)
+                piece = _plain(delta.get(name))
                 if isinstance(piece, str):
                     self._grow(pieces, piece)
                 elif piece is not None:
