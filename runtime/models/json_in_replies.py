@@ -32,15 +32,15 @@ THOUGHTS_KEPT = 2_000
 """How many characters of its reasoning a reply keeps that has nothing else."""
 
 # The parts of a broken JSON text. An unterminated comment or string is no part.
-_PART = re.compile(
-    r'(?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")'
-    r"|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)'"
-    r"|(?P<number>-?\d[\d.]*+(?:[eE][+-]?\d++)?)"
-    r"|(?P<word>[A-Za-z_$][\w$]*+)"
-    r"|(?P<bracket>[\[\]{}])"
-    r"|[\s,:]++|//[^\n]*+|/\*.*?\*/|#[^\n]*+",
-    re.DOTALL,
-)
+_PARTS = {
+    "double": r'"[^"\\]*+(?:\\.[^"\\]*+)*+"',
+    "single": r"'[^'\\]*+(?:\\.[^'\\]*+)*+'",
+    "number": r"-?\d[\d.]*+(?:[eE][+-]?\d++)?",
+    "word": r"[A-Za-z_$][\w$]*+",
+    "bracket": r"[\[\]{}]",
+    "gap": r"[\s,:]++|//[^\n]*+|/\*.*?\*/|#[^\n]*+",
+}
+_PART = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _PARTS.items()), re.DOTALL)
 _KEY_FOLLOWS = re.compile(r"\s*+:")
 _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 
@@ -105,15 +105,15 @@ def _words(text: str) -> list[tuple[str, Any]] | None:
         if part is None:
             return None
         at = part.end()
-        kind = part.lastgroup
+        kind = part.lastgroup or ""
         try:
             match kind:
-                case None:
+                case "gap":
                     pass
                 case "double":
                     words.append(("text", json.loads(part[kind], strict=False)))
                 case "single":
-                    words.append(("text", json.loads(f'"{respell(part[kind])}"', strict=False)))
+                    words.append(("text", json.loads(f'"{respell(part[kind][1:-1])}"', strict=False)))
                 case "number":
                     words.append(("number", json.loads(part[kind])))
                 case "word" if _KEY_FOLLOWS.match(text, at):

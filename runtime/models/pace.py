@@ -67,7 +67,7 @@ class Window(Value):
     """Whether an answer has told the end of this window; else it is the longest that is believed."""
 
 
-class Limits(Value):
+class ServerLimits(Value):
     """The limits of a server for one key."""
 
     windows: Mapping[str, Window] = {}
@@ -112,8 +112,14 @@ def read_reset(text: str, now: float) -> float | None:
 
 
 def after_answer(
-    limits: Limits, headers: Mapping[str, str], status: int, *, sent_at: float, costs: Mapping[str, int], now: float
-) -> Limits:
+    limits: ServerLimits,
+    headers: Mapping[str, str],
+    status: int,
+    *,
+    sent_at: float,
+    costs: Mapping[str, int],
+    now: float,
+) -> ServerLimits:
     """Return the limits after an answer.
 
     `sent_at` is when its call was sent, and `costs` is what was sent since then: the answer does not count that yet.
@@ -136,10 +142,10 @@ def after_answer(
         asked = retry_after(headers, now)
         resets = [window.resets_at for window in windows.values() if window.remaining <= 0]
         held = max(held, min(now + RESET_MAX, max(resets, default=now + MARGIN) if asked is None else now + asked))
-    return Limits(windows=windows, held_until=held, untold=() if windows else limits.untold)
+    return ServerLimits(windows=windows, held_until=held, untold=() if windows else limits.untold)
 
 
-def next_call_at(limits: Limits, costs: Mapping[str, int], now: float) -> float:
+def next_call_at(limits: ServerLimits, costs: Mapping[str, int], now: float) -> float:
     """Return when the next call may be sent, in UTC seconds since 1970; `now` or earlier for at once."""
     times = [limits.held_until] if limits.held_until <= now + RESET_MAX else []
     times += [
@@ -150,7 +156,7 @@ def next_call_at(limits: Limits, costs: Mapping[str, int], now: float) -> float:
     return max(times, default=now)
 
 
-def after_call(limits: Limits, costs: Mapping[str, int], now: float) -> Limits:
+def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> ServerLimits:
     """Return the limits after a call was sent."""
     if not limits.windows:
         untold = [at for at in limits.untold if now - RESET_MAX < at <= now]

@@ -19,7 +19,7 @@ from runtime.models.pace import (
     REQUESTS,
     RESET_MAX,
     TOKENS,
-    Limits,
+    ServerLimits,
     after_answer,
     after_call,
     next_call_at,
@@ -56,7 +56,7 @@ class Known(Value):
 
     learned: Mapping[str, Mapping[str, Learned]] = {}
     """What was learned about parameters, by the server's address and the model's name, separated by a blank."""
-    limits: Mapping[str, Limits] = {}
+    limits: Mapping[str, ServerLimits] = {}
     """The limits of servers, by host and a hash of the key, separated by a blank."""
 
 
@@ -122,19 +122,19 @@ class Servers:
         key = f"{urlsplit(base_url).netloc} {hashlib.sha256(secret.strip().encode()).hexdigest()[:KEY_HASH]}"
         return self._paces.setdefault(key, Pace(self, key))
 
-    def limits(self) -> Mapping[str, Limits]:
+    def limits(self) -> Mapping[str, ServerLimits]:
         """Return the limits of servers, by host and the hash of the key."""
         return self._read().limits
 
-    def change_limits(self, key: str, change: Callable[[Limits], Limits]) -> None:
+    def change_limits(self, key: str, change: Callable[[ServerLimits], ServerLimits]) -> None:
         """Change the limits of a server for a key. The file is written only if something changes."""
-        before = self._read().limits.get(key, Limits())
+        before = self._read().limits.get(key, ServerLimits())
         if change(before) == before:
             return
 
         def put(known: Known) -> Known:
             others = {other: limits for other, limits in known.limits.items() if other != key}
-            rows = [*others.items(), (key, change(known.limits.get(key, Limits())))][-LIMITS_MAX:]
+            rows = [*others.items(), (key, change(known.limits.get(key, ServerLimits())))][-LIMITS_MAX:]
             return known.model_copy(update={"limits": dict(rows)})
 
         self._change(put)
@@ -205,8 +205,8 @@ class Pace:
         self._wake()
 
     @property
-    def _limits(self) -> Limits:
-        return self._servers.limits().get(self._key, Limits())
+    def _limits(self) -> ServerLimits:
+        return self._servers.limits().get(self._key, ServerLimits())
 
     def _costs(self, calls: int) -> dict[str, int]:
         return {REQUESTS: calls, TOKENS: calls * self._tokens}

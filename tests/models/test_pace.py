@@ -15,7 +15,7 @@ from runtime.models.pace import (
     LIMIT_MAX,
     MARGIN,
     RESET_MAX,
-    Limits,
+    ServerLimits,
     Told,
     after_answer,
     after_call,
@@ -102,7 +102,7 @@ NAMES = [f"x-ratelimit-{part}{end}" for part in ("limit", "remaining", "reset") 
     st.dictionaries(st.sampled_from([*NAMES, "retry-after"]), st.text(max_size=20)), st.sampled_from([200, 429, 503])
 )
 def test_no_header_raises_or_holds_for_longer_than_is_believed(headers, status):
-    limits = after_answer(Limits(), headers, status, sent_at=NOW, costs={}, now=NOW)
+    limits = after_answer(ServerLimits(), headers, status, sent_at=NOW, costs={}, now=NOW)
     assert next_call_at(after_call(limits, ONE, NOW), ONE, NOW) <= NOW + RESET_MAX + MARGIN
 
 
@@ -113,7 +113,7 @@ def told(limit, remaining, reset, *, status=200, now=NOW, sent_at=NOW, limits=No
         "x-ratelimit-reset-requests": str(reset),
         **more,
     }
-    return after_answer(limits or Limits(), headers, status, sent_at=sent_at, costs={}, now=now)
+    return after_answer(limits or ServerLimits(), headers, status, sent_at=sent_at, costs={}, now=now)
 
 
 def test_what_is_left_may_be_sent_at_once_and_the_rest_after_the_reset():
@@ -150,7 +150,7 @@ def test_a_call_with_more_tokens_than_the_limit_is_sent_when_all_are_there():
         "x-ratelimit-remaining-tokens": "99",
         "x-ratelimit-reset-tokens": "1s",
     }
-    limits = after_answer(Limits(), headers, 200, sent_at=NOW, costs={}, now=NOW)
+    limits = after_answer(ServerLimits(), headers, 200, sent_at=NOW, costs={}, now=NOW)
     assert next_call_at(limits, {"tokens": 5000}, NOW) == NOW + 1 + MARGIN
     assert next_call_at(limits, {"tokens": 5000}, NOW + 3) <= NOW + 3
 

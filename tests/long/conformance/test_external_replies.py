@@ -1,7 +1,10 @@
 """Replies from outside of this project: recorded model outputs, and the test cases of other parsers."""
 
+import json
+
 import pytest
 
+from runtime.models.json_in_replies import repair
 from runtime.models.replies import Parsed, ReplyCode, Unreadable, read_reply
 from tests.support.external import cases
 
@@ -55,3 +58,10 @@ def test_what_needs_a_guess_is_never_guessed(case):
         assert not isinstance(value.value, dict | list)
     else:
         assert value.code is ReplyCode.NOT_JSON
+
+
+@pytest.mark.parametrize("case", parameters(c for c in LINES if source(c)))
+def test_a_repair_is_the_stated_value_or_none(case):
+    """It never differs from what the text says, and a text that needs a guess is not repaired."""
+    repaired = repair(case["text"])
+    assert repaired is None or json.loads(repaired) == case["expected"]
