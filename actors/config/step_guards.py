@@ -52,7 +52,7 @@ def _error_to_report(error: BaseException) -> Exception | None:
     return cause if isinstance(cause, Exception) else None
 
 
-def name_guard(name: str, guard: AnyGuard) -> AnyGuard:
+def _name_guard(name: str, guard: AnyGuard) -> AnyGuard:
     """Return a guard of a plug-in, sync or async, whose errors name it.
 
     It raises `PlugInFailed` if the guard raises, or if its answer is not a `Verdict`.
@@ -113,7 +113,7 @@ def _make_guard(workflow: Workflow, step: str, name: str, factories: Mapping[str
     settings, ours = _guard_settings(workflow, step, name, factories[name]), factories[name] is BUILT_IN.get(name)
     try:
         guard = factories[name](settings)
-        return total_guard(name, guard) if ours else name_guard(name, guard)
+        return total_guard(name, guard) if ours else _name_guard(name, guard)
     except UsageProblem as problem:
         own = workflow.action_pairs[step].guard_config
         member = next((alias for alias in _aliases(workflow, step, name) if alias in own), None)

@@ -189,7 +189,7 @@ _CLAUSE = lazy_pattern(r"\b(?:if|when|that|which|who|where|until|before|after)\b
 _SMALL_PART = lazy_pattern(r"[(,;]")
 
 
-def expand_contractions(small: str) -> str:
+def _expand_contractions(small: str) -> str:
     """Return a sentence with "is not" in place of "isn't", so that patterns need only one form."""
     return small.replace("'ve got", " have").replace("isn't", "is not").replace("aren't", "are not")
 
@@ -207,7 +207,7 @@ class Force(IntEnum):
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
 def force_of(small: str) -> Force:
     """Return how clearly the words of a sentence ask for something."""
-    small = expand_contractions(small)
+    small = _expand_contractions(small)
     if QUESTION.search(small):
         asked = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
         return Force.STRICT if not asked and _POLITE.search(small) and not _NOT_ASKED.search(small) else Force.NONE
@@ -400,7 +400,7 @@ _KEEPS = lazy_pattern(
 
 def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
     """Return the kind of a demand according to its words; `default` if they show no kind."""
-    small = _REASON.sub("", expand_contractions(small))
+    small = _REASON.sub("", _expand_contractions(small))
     if _NEEDLESS.search(small) or _ONLY.match(small):
         return RequirementKind.SCOPE
     if _KEEPS.search(small):
@@ -489,7 +489,13 @@ def specifies(small: str, written: str, evidence: int) -> bool:
     `written` is the statement in its original case. `evidence` is the number of signs of a request in the text around
     the statement.
     """
-    if not evidence or small.endswith((":", "!")) or QUESTION.search(small) or _GREETING.match(small) or reports(small):
+    if (
+        not evidence
+        or small.endswith((":", "!"))
+        or QUESTION.search(small)
+        or _GREETING.match(small)
+        or _reports(small)
+    ):
         return False
     of_a_rule = _RULE.search(small) or _VALUE.match(written)
     if not of_a_rule and len(small.split()) < _STATEMENT_WORDS_MIN:
@@ -498,7 +504,7 @@ def specifies(small: str, written: str, evidence: int) -> bool:
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
-def reports(small: str) -> bool:
+def _reports(small: str) -> bool:
     """Tell whether a statement reports how things are or were, or why they are so."""
     small = _ASIDE.sub("", small)
     main = _MAIN.sub("", small)
@@ -531,7 +537,7 @@ def announces_change(small: str) -> bool:
 
 def is_rule(small: str) -> bool:
     """Tell whether a statement has the form of a rule."""
-    return len(small.split()) >= _STATEMENT_WORDS_MIN and bool(_RULE.search(small)) and not reports(small)
+    return len(small.split()) >= _STATEMENT_WORDS_MIN and bool(_RULE.search(small)) and not _reports(small)
 
 
 def is_name_only(small: str) -> bool:

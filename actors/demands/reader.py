@@ -162,7 +162,7 @@ def _is_task(title: str) -> bool:
     return task is not None and instructs(title[task.start("verb") :])
 
 
-def is_foreign(written: str) -> bool | None:
+def _is_foreign(written: str) -> bool | None:
     """Tell whether a sentence is in another language than English; None if it is too short to decide."""
     letters = [sign for sign in written if sign.isalpha()]
     if len(letters) >= 4 and sum(ord(sign) > LATIN_END for sign in letters) > SCRIPT_SHARE * len(letters):
@@ -371,7 +371,7 @@ class _Reader:
         self.read += 1
         if self.read > SENTENCES_MAX:
             return
-        foreign = is_foreign(sentence.written)
+        foreign = _is_foreign(sentence.written)
         self.last_foreign = self.last_foreign if foreign is None else foreign
         if self.last_foreign:
             self.foreign += 1

@@ -40,10 +40,10 @@ async def open_actors(
     with open_workspace(config.workspace, resources.home, run) as workspace:
         await trio.to_thread.run_sync(clear_worktrees, workspace, at_work)
         tools = open_tools(config.tools, workspace, resources.environment)
-        yield [*actors_for(config, resources), *(tool_actor(tool, resources.clock.now) for tool in tools)]
+        yield [*_actors_for(config, resources), *(tool_actor(tool, resources.clock.now) for tool in tools)]
 
 
-def actors_for(config: ExecutionConfig, resources: Resources) -> list[Actor[Any, Any]]:
+def _actors_for(config: ExecutionConfig, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of an execution, except those of its tools."""
     clock = resources.clock
     proof = partial(judge, plan_guard(config), clock, resources.threads, GUARD_SECONDS)

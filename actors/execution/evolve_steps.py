@@ -67,7 +67,7 @@ def _end_if_barred(state: State, attempt: Attempt) -> Attempt:
     return replace(fail_phase(attempt, *findings), skipped=True)
 
 
-def with_attempt(state: State, attempt: Attempt) -> State:
+def _with_attempt(state: State, attempt: Attempt) -> State:
     """Return the state with an attempt, which replaces any other at the same step."""
     return changed(state, active={**state.active, attempt.name: attempt})
 
@@ -80,7 +80,7 @@ def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
     if plan.program.repeats:
         starts_of = {**starts_of, (state.now.tokens, plan.index[step]): starts}
     visits = {**state.visits, attempt.name: attempt.visit}
-    return with_attempt(changed(state, visits=visits, starts=starts, started=starts_of), attempt)
+    return _with_attempt(changed(state, visits=visits, starts=starts, started=starts_of), attempt)
 
 
 def _with_visit(state: State, node: str) -> State:
@@ -102,7 +102,7 @@ def record_request(state: State, node: str, request: ToolRequested | None = None
         return state
     used = state.used if attempt.begun else state.used + 1
     attempt = evolve_undo.record_call(state, open_phase(attempt, request), request)
-    return changed(with_attempt(state, attempt), used=used, calls=max(state.calls, attempt.call))
+    return changed(_with_attempt(state, attempt), used=used, calls=max(state.calls, attempt.call))
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
@@ -110,7 +110,7 @@ def record_question(state: State, event: ClarificationRequested) -> State:
     state = record_request(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:
-        return with_attempt(state, replace(attempt, open=True))
+        return _with_attempt(state, replace(attempt, open=True))
     return state
 
 
@@ -184,7 +184,7 @@ def end_rest(state: State, wait: WaitRequested) -> State:
     attempt = state.active.get(wait.node.partition("/")[0])
     if attempt is None or attempt.node != wait.node:
         return state
-    return with_attempt(state, replace(attempt, rest_seconds=0.0))
+    return _with_attempt(state, replace(attempt, rest_seconds=0.0))
 
 
 def _end_phase(state: State, attempt: Attempt) -> State:
@@ -193,7 +193,7 @@ def _end_phase(state: State, attempt: Attempt) -> State:
     If a model or an agent has failed, its next prompt gets the reason.
     """
     attempt = _end_if_barred(state, attempt)
-    state = with_attempt(state, attempt)
+    state = _with_attempt(state, attempt)
     if attempt.result != "failed":
         return state
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
@@ -208,9 +208,9 @@ def apply_decision(state: State, event: AttemptDecided) -> State:
     """Return the state after the policy has decided about a failed attempt."""
     attempt = state.active[event.node.partition("/")[0]]
     if not event.again:
-        return with_attempt(state, replace(attempt, skipped=True))
+        return _with_attempt(state, replace(attempt, skipped=True))
     phases = phases_of(state.config, state.plan, attempt.step)
-    return with_attempt(state, next_attempt(attempt, phases, event.delay_seconds))
+    return _with_attempt(state, next_attempt(attempt, phases, event.delay_seconds))
 
 
 def settle_step(state: State, event: StepSettled) -> State:

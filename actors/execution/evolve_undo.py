@@ -74,7 +74,7 @@ def with_effect_of(
         visit = f"{before.name}/r{before.revision}.v{before.visit}."
         doubtful = [item.node for item in effects.values() if not item.certain and item.node.startswith(visit)]
         effects = without(effects, doubtful) if doubtful else effects
-    effect = effect_of(state, before, {**state.values, **dict(values)}, certain=done)
+    effect = _effect_of(state, before, {**state.values, **dict(values)}, certain=done)
     return changed(state, effects=with_effect(effects, effect))
 
 
@@ -84,12 +84,12 @@ def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
         use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
         is_open = attempt.call and (attempt.open or attempt.unsure)
         if is_open and attempt.phase is not None and has_effect(use, attempt.phase):
-            effect = effect_of(state, attempt, state.values, certain=False)
+            effect = _effect_of(state, attempt, state.values, certain=False)
             state = changed(state, effects=with_effect(state.effects, effect))
     return state
 
 
-def effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, certain: bool) -> CallEffect:
+def _effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, certain: bool) -> CallEffect:
     """Return the effect of the call that an attempt has open."""
     step = state.plan.by_id[attempt.step]
     return CallEffect(

@@ -80,7 +80,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
         lines.append(f"{format_count(state.replans, 'attempt')} to plan anew so far.")
     if state.config.author_lacks:
         lines.append(f"No new plan can be made: {state.config.author_lacks}.")
-    listed = options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
+    listed = _options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
     return make_form(
         f"What follows, as {_describe_trouble(trouble)}?",
         about=about,
@@ -108,7 +108,7 @@ def _shown_findings(trouble: Trouble) -> list[Finding]:
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
 
-def options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: bool) -> list[str]:
+def _options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: bool) -> list[str]:
     """Return the answers that a person may give about a trouble."""
     listed: list[str] = []
     if trouble.cause is TroubleCause.UNKNOWN_OUTCOME:

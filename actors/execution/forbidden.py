@@ -37,7 +37,7 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
         verdict = proves(artifact, context)
         plan = read_draft(artifact.parsed)[0] if verdict.passed else None
         bound = None if plan is None or tools is None or tools.unbound_names(plan) else tools
-        violations = () if plan is None else tuple(check_plan(plan, bound))
+        violations = () if plan is None else tuple(_check_plan(plan, bound))
         if not violations:
             return verdict
         update = {"passed": False, "score": 0.99, "findings": tuple(limit_findings([*violations, *verdict.findings]))}
@@ -97,7 +97,7 @@ def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     return tuple(path for requirement in requirements if requirement.kind in FORBIDS for path in requirement.paths)
 
 
-def check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
+def _check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
     """Yield a finding for each step whose tools or effects break a requirement of the plan."""
     forbidding = [item for item in plan.requirements if item.kind in FORBIDS and (item.tools or item.tokens)]
     for step in plan.steps if forbidding else ():
@@ -129,7 +129,7 @@ def check_change_finding(check: str, changed: Sequence[str], step: str) -> Findi
     return Finding(code=Code.CHECK_CHANGES, message=message, where=step, tags=(ReasonTag.REQUIREMENT_VIOLATION,))
 
 
-def outside_scope(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
+def _outside_scope(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding if a step has changed a path outside all scopes that name paths. It has at most one item."""
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
     if not scopes:
@@ -145,8 +145,8 @@ def check_changes(
     """Return the findings about the paths that a step has changed. `all_changed` are those of all steps so far."""
     return (
         *changed_paths(requirements, changed, step),
-        *outside_scope(requirements, changed, step),
-        *too_many_files(requirements, all_changed, changed, step),
+        *_outside_scope(requirements, changed, step),
+        *_too_many_files(requirements, all_changed, changed, step),
     )
 
 
@@ -159,7 +159,7 @@ def files_limit(requirement: Requirement) -> int | None:
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else None
 
 
-def too_many_files(
+def _too_many_files(
     requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
     """Return a finding for each limit on changed files that all steps so far exceed; none if this step changed none."""
@@ -171,7 +171,7 @@ def too_many_files(
     return tuple(findings)
 
 
-def deadline_of(requirement: Requirement) -> float | None:
+def _deadline_of(requirement: Requirement) -> float | None:
     """Return the time of a deadline whose limit is an ISO 8601 date or time, in UTC seconds since 1970; else None.
 
     A time without a zone is in UTC. A date without a time means the end of that day.
@@ -189,7 +189,7 @@ def deadline_of(requirement: Requirement) -> float | None:
 
 def missed_deadlines(requirements: Iterable[Requirement], now: float, step: str) -> tuple[Finding, ...]:
     """Return a finding for each deadline that has passed."""
-    times = ((item, deadline_of(item)) for item in requirements)
+    times = ((item, _deadline_of(item)) for item in requirements)
     return tuple(
         _finding(item, "the deadline has passed", step) for item, time in times if time is not None and now > time
     )
@@ -210,7 +210,7 @@ def _is_compared(item: Requirement, *, snapshots: bool) -> bool:
         case RequirementKind.BUDGET:
             return snapshots and files_limit(item) is not None
         case RequirementKind.DEADLINE:
-            return deadline_of(item) is not None
+            return _deadline_of(item) is not None
         case _:
             return True
 

@@ -60,7 +60,7 @@ def statuses(
     left = [goal for goal in goals if result[goal.id] is GoalStatus.PENDING]
     if not left:
         return result
-    within_reach = tokens.union(program.names(reachable_tokens(program, now)))
+    within_reach = tokens.union(program.names(_reachable_tokens(program, now)))
     for goal in left:
         if not goal.tokens <= within_reach:
             result[goal.id] = GoalStatus.FAILED
@@ -118,7 +118,7 @@ def blocked_goals(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) ->
     )
 
 
-def reachable_tokens(program: Program, now: Configuration) -> int:
+def _reachable_tokens(program: Program, now: Configuration) -> int:
     """Return an upper bound, as a bit set, of the tokens that pending steps can add if nothing is deleted."""
     tokens, settled_steps = now.tokens, ~now.pending
     left = [index for index in range(len(program.steps)) if now.pending >> index & 1]

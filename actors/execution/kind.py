@@ -36,7 +36,7 @@ _LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ)
 """The built-in tools that change no files."""
 
 
-def fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorkspace | None:
+def _fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorkspace | None:
     """Return the workspace of an execution, from its events, each paired with the state after it."""
     folder, stretch, places = "", 0, list[int]()
     asked, shown = dict[str, int](), dict[int, str]()
@@ -79,7 +79,7 @@ def _snapshot_id(event: ToolFinished) -> str:
         return ""
 
 
-def replace_workspace(state: State, folder: str) -> str:
+def _replace_workspace(state: State, folder: str) -> str:
     """Return the JSON of an execution's configuration in which `folder` is the workspace."""
     return state.config.model_copy(update={"workspace": folder}).model_dump_json()
 
@@ -125,8 +125,8 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     name="execution",
     machine=ExecutionMachine(),
     codec=CODEC,
-    fork_workspace=fork_workspace,
-    in_workspace=replace_workspace,
+    fork_workspace=_fork_workspace,
+    in_workspace=_replace_workspace,
     actors=_actors,
     prepare=_prepare,
     model=_model,

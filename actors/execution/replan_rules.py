@@ -63,7 +63,7 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
         state.run.run_id,
         request.request_id,
         request.node,
-        problem=problem_text(state),
+        problem=_problem_text(state),
         pinned=planning.model_dump_json(),
         limits=limits_of_child(state.run.ledger, request.reserve, planning),
         given=given_facts(state, replan),
@@ -96,7 +96,7 @@ def given_facts(state: State, replan: Replan) -> Given:
     return facts.model_copy(update=state.config.tools.names_given)
 
 
-def problem_text(state: State) -> str:
+def _problem_text(state: State) -> str:
     """Return the problem for the planning run: the original text or else the goal, with the user's later messages."""
     plan = state.plan.plan
     goal = plan.goal or f"Reach the goal: {', '.join(sorted(plan.goal_state))}."

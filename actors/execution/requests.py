@@ -19,7 +19,7 @@ from runtime.core.ledger import Limit
 _MISSING = "(this file does not exist yet)"
 
 
-def file_context(state: State, attempt: Attempt) -> Context:
+def _file_context(state: State, attempt: Attempt) -> Context:
     """Return the context of the prompt for a file: the task, step and files, and why earlier files were rejected."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     assert isinstance(use, ModelUse), "only a model writes a file"
@@ -91,7 +91,7 @@ def file_prompt(state: State, attempt: Attempt) -> CallPrompt:
     config = state.config
     return CallPrompt(
         attempt.step,
-        render(config.writer, file_context(state, attempt)),
+        render(config.writer, _file_context(state, attempt)),
         config.output_tokens_max,
         config.timeout_seconds,
         settings=config.model_settings,

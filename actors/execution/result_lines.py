@@ -84,7 +84,7 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
     text = Line((StyledSpan("   "), StyledSpan(f"{mark} ", style), *line(step.step, "bold").spans), 5)
     if step.name != step.step:
         text += Line((StyledSpan("  "), *line(step.name).spans))
-    facts = list(step_facts(step))
+    facts = list(_step_facts(step))
     if facts:
         text += Line((StyledSpan("  "), *line(f"({', '.join(facts)})", "dim").spans))
     yield text
@@ -93,7 +93,7 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
             yield indent_line(f"{finding.code}: {finding.message.splitlines()[0]}", "red", columns=5)
 
 
-def step_facts(step: ShownStep) -> Iterator[str]:
+def _step_facts(step: ShownStep) -> Iterator[str]:
     """Yield short facts about a step in addition to its status: attempts, visits, time."""
     if step.status is StepStatus.NOT_NEEDED:
         yield "not needed"
@@ -168,7 +168,7 @@ def checklist_of(result: ExecutionResult) -> Checklist | None:
 
 def _step_item(step: ShownStep) -> ChecklistItem:
     status = str(step.status).replace("_", " ")
-    facts = tuple(fact for fact in step_facts(step) if fact != status)
+    facts = tuple(fact for fact in _step_facts(step) if fact != status)
     findings = () if step.status is StepStatus.SUCCEEDED else step.findings
     rows = [f"{finding.code}: {finding.message}" for finding in findings[:FINDINGS_MAX]]
     if len(findings) > FINDINGS_MAX:

@@ -358,7 +358,7 @@ def _last_start(state: State, step: int) -> int:
     return state.started.get((state.now.tokens, step), 0) if state.plan.program.repeats else 0
 
 
-def budget_left(state: State, besides: Iterable[int] = ()) -> int:
+def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
     """Return how many attempts of the plan's total remain after subtracting those that pending and active steps need.
 
     The attempts that the steps in `besides` need are not subtracted: these steps are about to become pending again.
@@ -386,7 +386,7 @@ def covers(state: State, index: int) -> bool:
     if program.repeats:
         return True
     again = list(bits(program.reset[index]))
-    return budget_left(state, [*again, index]) >= sum(program.steps[step].retry_budget for step in again)
+    return _budget_left(state, [*again, index]) >= sum(program.steps[step].retry_budget for step in again)
 
 
 def covers_another_visit(state: State, index: int) -> bool:
@@ -394,7 +394,7 @@ def covers_another_visit(state: State, index: int) -> bool:
     program = state.plan.program
     if program.repeats:
         return state.used < program.plan.total_retry_budget
-    return budget_left(state, [index]) >= program.steps[index].retry_budget
+    return _budget_left(state, [index]) >= program.steps[index].retry_budget
 
 
 def is_spent(state: State) -> bool:

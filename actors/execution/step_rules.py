@@ -56,7 +56,7 @@ def settle(state: State) -> AttemptDecided | StepSettled | None:
     return None
 
 
-def awaits_handover(state: State) -> bool:
+def _awaits_handover(state: State) -> bool:
     """Tell whether a failure that the plan does not handle waits until the running steps have ended."""
     for attempt in state.active.values():
         if attempt.result == "unknown":
@@ -183,7 +183,7 @@ def request(state: State) -> StepRequest | RunFinished | None:
     first = request_first_snapshot(state)
     if first is not None or (state.config.snapshots and state.snapshot is None):
         return first
-    next_request = None if state.draining or awaits_handover(state) else _begin_step(state)
+    next_request = None if state.draining or _awaits_handover(state) else _begin_step(state)
     if isinstance(next_request, Limit):
         short = next_request
     elif next_request is not None:

@@ -60,7 +60,7 @@ def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
     return frozenset((finding.code, finding.where) for finding in findings)
 
 
-def streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
+def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
     """Return how many failures of a step in a row have the codes and places of these findings, this one included."""
     current, count = signature_of(findings), 1
     for past in reversed(history):
@@ -138,7 +138,7 @@ def _find_dead_end(state: State) -> Trouble | None:
 def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
     """Return the decision of the policy; if the budgets do not allow it, the next one farther back that they allow."""
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
-    in_a_row = streak(state.history, trouble.step, trouble.findings)
+    in_a_row = _streak(state.history, trouble.step, trouble.findings)
     repeated = not by_requirement and in_a_row >= state.config.r_patience
     choice = choose(state.config.policy, trouble.findings, repeated=repeated)
     level, rule = choice.level, choice.row.id
@@ -147,9 +147,9 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
         level, rule = trouble.level, PLANS_AGAIN
     elif is_refused or trouble.cause in _ASKS_AT_ONCE:
         level, rule = BacktrackLevel.CLARIFY, ONLY_A_PERSON
-    if level is BacktrackLevel.LOCAL_RETRY and not may_try_again(state, trouble):
+    if level is BacktrackLevel.LOCAL_RETRY and not _may_try_again(state, trouble):
         level = BacktrackLevel.PARTIAL_REPLAN
-    if level in REPLANS and not may_replan(state, trouble):
+    if level in REPLANS and not _may_replan(state, trouble):
         level = BacktrackLevel.CLARIFY
     is_agreed = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED or trouble.cause in _GOES_ON
     asks_consent = level is BacktrackLevel.FULL_REPLAN and not is_agreed
@@ -199,12 +199,12 @@ def _decide_trouble(
     )
 
 
-def may_try_again(state: State, trouble: Trouble) -> bool:
+def _may_try_again(state: State, trouble: Trouble) -> bool:
     """Return whether a trouble's step may be visited again: its tokens hold, and the plan's total covers the visit."""
-    return is_ready_again(state, trouble) and covers_another_visit(state, state.plan.index[trouble.step])
+    return _is_ready_again(state, trouble) and covers_another_visit(state, state.plan.index[trouble.step])
 
 
-def is_ready_again(state: State, trouble: Trouble) -> bool:
+def _is_ready_again(state: State, trouble: Trouble) -> bool:
     """Return whether the step of a trouble would be ready if it were pending; False if the trouble has no step."""
     if not trouble.step or trouble.cause is TroubleCause.STEP_FORBIDDEN:
         return False
@@ -212,7 +212,7 @@ def is_ready_again(state: State, trouble: Trouble) -> bool:
     return is_ready(state.plan.program, Configuration(now.pending | 1 << index, now.tokens), index)
 
 
-def may_replan(state: State, trouble: Trouble) -> bool:
+def _may_replan(state: State, trouble: Trouble) -> bool:
     """Return whether a new plan can be made. After a changed requirement, all replans are available again."""
     left = state.config.replans_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.replans_left
     return state.config.planning is not None and not state.config.author_lacks and left > 0
@@ -228,7 +228,7 @@ def ask(state: State) -> ClarificationRequested | None:
     trouble = state.trouble
     if trouble is None or not trouble.number or trouble.question or state.run.parked:
         return None
-    form = question_of(state, trouble, again=is_ready_again(state, trouble), plan=may_replan(state, trouble))
+    form = question_of(state, trouble, again=_is_ready_again(state, trouble), plan=_may_replan(state, trouble))
     return ClarificationRequested(
         **form.form,
         question_id=new_id(state.run.questions),

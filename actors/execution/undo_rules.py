@@ -45,7 +45,7 @@ _DOES: Mapping[str, str] = {
 _TEXT_MAX = 2_000
 
 
-def undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -> AskedForm:
+def _undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -> AskedForm:
     """Return the question about how to undo an effect.
 
     `asks` is the reason for asking a person. `tried` says whether the undo tool was called before.
@@ -146,7 +146,7 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
     asks = undoing.asks or _reason_to_ask(state, effect, undoing)
     node = undo_node(effect.number)
     if asks:
-        form = undo_question(state, effect, asks, tried=bool(undoing.tries))
+        form = _undo_question(state, effect, asks, tried=bool(undoing.tries))
         return ClarificationRequested(
             **form.form,
             question_id=new_id(run.questions),

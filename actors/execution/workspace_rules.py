@@ -116,14 +116,14 @@ def _read_snapshot(event: ToolFinished) -> WorkspaceSnapshot:
 def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
     """Return the request fields of a call for the current phase: arguments, and the commit or the reserved cost."""
     if use.agent is not None and attempt.phase is AttemptPhase.ACT:
-        prompt = agent_prompt(state, attempt, use.agent)
+        prompt = _agent_prompt(state, attempt, use.agent)
         arguments = canonical({"prompt": prompt, "base": attempt.base, "name": attempt.node})
         return {"arguments": arguments, "micro_usd_max": use.agent.micro_usd_max}
     arguments = state.config.tools.arguments(use, state.values)
     return {"arguments": arguments, "commit": attempt.work if attempt.phase in CHECKS else ""}
 
 
-def agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
+def _agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
     """Return the prompt of a coding agent: instructions, step, problem, and why earlier work was rejected."""
     rendered = render(state.config.agent_prompt, step_context(state, attempt, (terms.instructions,)))
     return f"{rendered.system}\n\n{rendered.user}"

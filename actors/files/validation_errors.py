@@ -52,7 +52,7 @@ _WITH_NUMBERS = frozenset({int, float, str, NoneType})
 """The types that a field for numbers may have: a text may name a number, and None may be the default."""
 
 
-def boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple[KeyPath, bool, str] | None:
+def _boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple[KeyPath, bool, str] | None:
     """Return the first boolean in `data` in a field of the model that expects a number; None if there is none.
 
     The result is the path, the value, and the expected type in words, such as `a whole number`.
@@ -138,7 +138,7 @@ class Config(Value):
     @model_validator(mode="before")
     @classmethod
     def _no_booleans_for_numbers(cls, data: Any) -> Any:
-        if isinstance(data, dict) and (found := boolean_for_number(cls, data)) is not None:
+        if isinstance(data, dict) and (found := _boolean_for_number(cls, data)) is not None:
             path, value, expected = found
             raise config_error(f"should be {expected}, not {value!r}", path)
         return data

@@ -30,7 +30,7 @@ from runtime.models.replies import Unreadable
 CRITIQUE_VALID = "critique_valid"
 
 
-def judge_critique(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
+def _judge_critique(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
     """Judge whether a critique has an assessment and at least one remark."""
     fields = Fields(CRITIQUE_VALID, artifact)
     fields.check_choice("overall_assessment", ASSESSMENTS)
@@ -47,7 +47,7 @@ FOLLOWS_CRITIQUE = "follows_critique"
 _WORD = re.compile(r"[\w-]+")
 
 
-def judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
+def _judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether a final plan takes the critique of its draft into account.
 
     The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
@@ -137,7 +137,7 @@ def _words(critique: Mapping[str, Any], key: str) -> set[str]:
     return {word.strip("-") for item in items if isinstance(item, str) for word in _WORD.findall(item)}
 
 
-make_critique_valid = without_settings(CRITIQUE_VALID, judge_critique)
+make_critique_valid = without_settings(CRITIQUE_VALID, _judge_critique)
 
 
-make_follows_critique = without_settings(FOLLOWS_CRITIQUE, judge_revised_plan)
+make_follows_critique = without_settings(FOLLOWS_CRITIQUE, _judge_revised_plan)

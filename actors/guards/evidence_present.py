@@ -45,7 +45,7 @@ _NAME = re.compile(
 _PLACE = re.compile(r"(?::\d+){1,2}$")
 
 
-def judge_evidence(artifact: Artifact, context: Context) -> Verdict:
+def _judge_evidence(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether the result of recon (the required step of that role) has the names on which an artifact relies."""
     value, unreadable = object_of(artifact)
     if value is None:
@@ -61,7 +61,7 @@ def judge_evidence(artifact: Artifact, context: Context) -> Verdict:
     return verdict_of(NAME, findings, len(claimed))
 
 
-def names_in(text: str) -> Iterator[str]:
+def _names_in(text: str) -> Iterator[str]:
     """Yield the words of a text that have the form of a name in a program, without line numbers."""
     for word in _WORD.findall(text[:ITEMS_MAX]):
         name = _PLACE.sub("", word.strip(".:")).removeprefix("file:")
@@ -77,7 +77,7 @@ def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"{EVIDENCE}[{index}]", _PLACE.sub("", item.strip())
         return
     tokens = _texts(value.get("initial_state"))
-    names = [(f"initial_state[{index}]", name) for index, token in enumerate(tokens) for name in names_in(token)]
+    names = [(f"initial_state[{index}]", name) for index, token in enumerate(tokens) for name in _names_in(token)]
     if names:
         made = set(_made_names(value))
         yield from ((where, name) for where, name in names if comparable_name(name) not in made)
@@ -89,7 +89,7 @@ def _made_names(value: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(step, dict):
             for key in ("effects", "failure_effects"):
                 for token in _texts(step.get(key)):
-                    yield from map(comparable_name, names_in(token))
+                    yield from map(comparable_name, _names_in(token))
 
 
 def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, Any]) -> Iterator[Finding]:
@@ -142,4 +142,4 @@ def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-make = without_settings(NAME, judge_evidence)
+make = without_settings(NAME, _judge_evidence)

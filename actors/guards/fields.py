@@ -68,7 +68,7 @@ class Fields:
         if isinstance(value, Unreadable):
             self.check([Finding(code=value.code, message=value.message)])
         elif not isinstance(value.value, dict):
-            self.check([_finding(Code.NOT_OBJECT, "", f"must be a JSON object, not {type_name(value.value)}")])
+            self.check([_finding(Code.NOT_OBJECT, "", f"must be a JSON object, not {_type_name(value.value)}")])
         elif len(value.value) > KEYS_MAX:
             message = f"the artifact has {len(value.value):,} keys; at most {KEYS_MAX:,} are read"
             self.check([_finding(Code.TOO_LARGE, "", message)])
@@ -90,7 +90,7 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, str):
-            self._fail(Code.TYPE, key, f"{key} must be a text, not {type_name(value)}")
+            self._fail(Code.TYPE, key, f"{key} must be a text, not {_type_name(value)}")
             return None
         if not value.strip():
             self._fail(Code.EMPTY, key, f"{key} must not be empty")
@@ -104,7 +104,7 @@ class Fields:
         if value is None:
             return
         if not isinstance(value, str):
-            self._fail(Code.TYPE, key, f"{key} must be a text, not {type_name(value)}")
+            self._fail(Code.TYPE, key, f"{key} must be a text, not {_type_name(value)}")
         elif value not in allowed:
             self._fail(Code.CHOICE, key, f"{key} {quote_text(value)} must be one of: {', '.join(sorted(allowed))}")
         else:
@@ -119,7 +119,7 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, list):
-            self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
+            self._fail(Code.TYPE, key, f"{key} must be a list, not {_type_name(value)}")
         elif len(value) > ITEMS_MAX:
             self._fail(Code.TOO_LARGE, key, f"{key} has {len(value):,} items; at most {ITEMS_MAX:,} are read")
         elif not value and not empty:
@@ -143,7 +143,7 @@ class Fields:
         self.check(
             _finding(Code.EMPTY, f"{key}[{index}]", f"{key}[{index}] must not be empty")
             if isinstance(item, str)
-            else _finding(Code.TYPE, f"{key}[{index}]", f"{key}[{index}] must be a text, not {type_name(item)}")
+            else _finding(Code.TYPE, f"{key}[{index}]", f"{key}[{index}] must be a text, not {_type_name(item)}")
             for index, item in enumerate(value)
             if index not in valid_indices
         )
@@ -155,7 +155,7 @@ class Fields:
         if value is None:
             return []
         if not isinstance(value, list):
-            self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
+            self._fail(Code.TYPE, key, f"{key} must be a list, not {_type_name(value)}")
             return []
         self.check(())
         return value
@@ -210,7 +210,7 @@ class Fields:
         self.check([_finding(code, where, message)])
 
 
-def type_name(value: Any) -> str:
+def _type_name(value: Any) -> str:
     """Return the type of a JSON value in plain words."""
     match value:
         case None:

@@ -34,7 +34,7 @@ in all texts.
 _PLACE = re.compile(r"(\w+)\[(\d+)\]$")
 
 
-def judge_recon(artifact: Artifact, context: Context) -> Verdict:
+def _judge_recon(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether the items of recon stand in the texts of the user."""
     fields = Fields(NAME, artifact)
     search = ItemSearch(context)
@@ -161,4 +161,4 @@ def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
     return {**value, key: [names.get(name, name) if isinstance(name, str) else name for name in listed]}
 
 
-make = without_settings(NAME, judge_recon)
+make = without_settings(NAME, _judge_recon)

@@ -42,7 +42,7 @@ _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.A
 """The sources of requirements, earliest first. If two state the same limit, the later source is right."""
 
 
-def judge_agreement(artifact: Artifact, context: Context) -> Verdict:
+def _judge_agreement(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether the requirements that recon states can hold together."""
     value, findings = object_of(artifact)
     stated: list[Requirement] = []
@@ -59,7 +59,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
         *_contradicted_goals(stated),
         *_find_conflicting_limits(stated),
     ):
-        yield _conflict_finding(Code.CONFLICT, where, conflict_question(one, other, what), context)
+        yield _conflict_finding(Code.CONFLICT, where, _conflict_question(one, other, what), context)
     for where, asked in _find_ambiguities(stated, context):
         yield _conflict_finding(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
@@ -73,7 +73,7 @@ def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> lis
     return [item for item in stated if search.finds(item.quote) is not False]
 
 
-def conflict_question(one: Requirement, other: Requirement, what: str) -> Inquiry:
+def _conflict_question(one: Requirement, other: Requirement, what: str) -> Inquiry:
     """Return the question which of two requirements holds; `what` says why it is open."""
     quotes = list(dict.fromkeys(one_line(item.quote, CHOICE_LENGTH_MAX) for item in (one, other)))
     text = f"{HOLDS}, as {what}?"
@@ -84,7 +84,7 @@ def conflict_question(one: Requirement, other: Requirement, what: str) -> Inquir
     return inquiry(text, shown=shown, choices={**choices, NEITHER: "Neither is asked for any more."}, schema=TEXT)
 
 
-def reading_question(item: Requirement) -> Inquiry:
+def _reading_question(item: Requirement) -> Inquiry:
     """Return the question which reading of a requirement's quote is meant."""
     readings = list(dict.fromkeys(one_line(reading, CHOICE_LENGTH_MAX) for reading in item.readings))[:READINGS_MAX]
     return inquiry(
@@ -129,7 +129,7 @@ def _find_ambiguities(stated: Sequence[Requirement], context: Context) -> Iterat
     """Yield the place and the question of each ambiguous requirement, and of each sentence with an open value."""
     for item in stated:
         if item.ambiguous:
-            yield item.id, reading_question(item)
+            yield item.id, _reading_question(item)
     yield from _open_value_questions(context)
 
 
@@ -171,4 +171,4 @@ def _rank(item: Requirement) -> int:
     return _LATER.index(RequirementSource(item.source))
 
 
-make = without_settings(NAME, judge_agreement)
+make = without_settings(NAME, _judge_agreement)

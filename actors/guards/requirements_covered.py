@@ -44,7 +44,7 @@ and do not count.
 _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
-def judge_coverage(artifact: Artifact, context: Context) -> Verdict:
+def _judge_coverage(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether a plan meets its requirements. A plan passes if neither it nor recon states any."""
     value, unreadable = object_of(artifact)
     if value is None:
@@ -193,7 +193,7 @@ QUOTE_MAX = 300
 """The largest number of characters of a demand that a finding quotes."""
 
 
-def judge_demands(artifact: Artifact, context: Context) -> Verdict:
+def _judge_demands(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether each demand of the user's text is in a step of the plan."""
     value, unreadable = object_of(artifact)
     if value is None:
@@ -230,7 +230,7 @@ def _advice(row: TableRow) -> str:
     return f"{stated}, and have a step satisfy it" if row.kind == RequirementKind.GOAL else stated
 
 
-make_requirements_covered = without_settings(REQUIREMENTS_COVERED, judge_coverage)
+make_requirements_covered = without_settings(REQUIREMENTS_COVERED, _judge_coverage)
 
 
-make_demands_planned = without_settings(DEMANDS_PLANNED, judge_demands)
+make_demands_planned = without_settings(DEMANDS_PLANNED, _judge_demands)

@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
 """The schema of a review. The reason of a rejection is the feedback for the next attempt."""
 
 
-def reject_unreviewed(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
+def _reject_unreviewed(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
     """Reject every artifact: only a person's answer can pass."""
     return verdict_without_answer("there is nobody to ask")
 
@@ -73,4 +73,4 @@ def _reject_by_person(code: Code, message: str) -> Verdict:
     return Verdict(guard=NAME, passed=False, score=0.0, findings=(Finding(code=code, message=message),))
 
 
-make = without_settings(NAME, reject_unreviewed)
+make = without_settings(NAME, _reject_unreviewed)

@@ -110,7 +110,7 @@ def _check_key_steps(items: list[Any]) -> Iterator[Finding]:
 FITS_PROBLEM_TYPE = "fits_problem_type"
 
 
-def judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
+def _judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
     """Compare the strategy's `for_type` with the `problem_type` of the analysis that the step requires.
 
     A strategy without `for_type` passes.
@@ -140,7 +140,7 @@ def judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
 FOLLOWS_STRATEGY = "follows_strategy"
 
 
-def judge_plan_by_strategy(artifact: Artifact, context: Context) -> Verdict:
+def _judge_plan_by_strategy(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether the plan implements the key steps of the strategy that the required step of that role made.
 
     Key steps without an id are not compared.
@@ -181,7 +181,7 @@ def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> It
             yield Finding(code=Code.UNKNOWN_KEY_STEP, message=message, where=step.step_id, severity="warning")
 
 
-make_fits_problem_type = without_settings(FITS_PROBLEM_TYPE, judge_strategy_type)
+make_fits_problem_type = without_settings(FITS_PROBLEM_TYPE, _judge_strategy_type)
 
 
-make_follows_strategy = without_settings(FOLLOWS_STRATEGY, judge_plan_by_strategy)
+make_follows_strategy = without_settings(FOLLOWS_STRATEGY, _judge_plan_by_strategy)

@@ -84,7 +84,7 @@ def agent_kind(
         name=name,
         machine=machine,
         codec=Codec(AGENT_EVENTS),
-        actors=lambda _, resources: agent_actors(resources, tools(resources)),
+        actors=lambda _, resources: _agent_actors(resources, tools(resources)),
         prepare=partial(_prepare, name, settings),
         model=lambda state: state.config.model or None,
         views=Views(prompt=partial(rebuilt_prompt, machine)),
@@ -104,7 +104,7 @@ def _prepare(kind: str, settings: AgentSettings, task: object, setup: Setup) -> 
     return PreparedAgent(kind, task, settings.model_copy(update=update))
 
 
-def agent_actors(resources: Resources, tools: Sequence[Tool] = ()) -> list[Actor[Any, Any]]:
+def _agent_actors(resources: Resources, tools: Sequence[Tool] = ()) -> list[Actor[Any, Any]]:
     """Return the actors of a run of a small agent that may call these tools."""
     clock = resources.clock
     model: Actor[Any, Any] = Actor(

@@ -36,7 +36,7 @@ class ModelGenerator:
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
         """Return the model's reply."""
-        return await self._model.complete(model_request(brief))
+        return await self._model.complete(_model_request(brief))
 
 
 class FunctionGenerator:
@@ -59,7 +59,7 @@ class FunctionGenerator:
         return Reply(text=text, usage=Usage(), model=self._name)
 
 
-def model_request(brief: GenerationBrief) -> ModelRequest:
+def _model_request(brief: GenerationBrief) -> ModelRequest:
     """Return the request to a model for a brief."""
     request, role = brief.request, str(brief.context.settings.get("role", ""))
     return ModelRequest(

@@ -155,7 +155,7 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
             inherited=branch.inherited + branch.calls,
         )
         if event.anew:
-            fresh = restart_round(fresh)
+            fresh = _restart_round(fresh)
     revision = branch.to_revise
     if event.parent is not None and revision is not None and revision.node is not None and not branch.pruned:
         node = state.sent_back(branch, revision.node, cleared_steps(graph, revision.targets))
@@ -190,7 +190,7 @@ def prune_branch(state: State, branch: Branch, event: BranchPruned) -> State:
     )
 
 
-def restart_round(branch: Branch) -> Branch:
+def _restart_round(branch: Branch) -> Branch:
     """Return a branch at the start of a round, with its counts reset and an empty history."""
     return changed(branch, progress=new_round(branch.progress), history=())
 
@@ -201,7 +201,7 @@ def begin_round_everywhere(state: State, branch: Branch, event: Revised) -> tupl
     If a requirement has changed, the other branches go back to the same steps.
     """
     others = [other if event.branch is not None else _send_back(state, other, event) for other in state.branches]
-    return tuple([branch if other.number == branch.number else restart_round(other) for other in others])
+    return tuple([branch if other.number == branch.number else _restart_round(other) for other in others])
 
 
 def _send_back(state: State, branch: Branch, event: Revised) -> Branch:

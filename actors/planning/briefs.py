@@ -26,7 +26,7 @@ class ChildBrief:
     request_id: str
     """The id of the parent's request, which the child answers."""
     problem: str
-    """The child's problem; see `child_brief`."""
+    """The child's problem; see `_child_brief`."""
     pinned: RunConfig
     limits: Limits
     """The limits of the child: the reservation of the request, and the parent's deadline and patience."""
@@ -48,7 +48,7 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
         case GenerationRequested():
             branch, step = state.branch_of(request.node), request.step
             if state.config.child_of(step) is not None:
-                return child_brief(state, branch, request)
+                return _child_brief(state, branch, request)
             context = context_for(state, branch, step)
             prompt = render_prompt(state, branch, step, context)
             return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
@@ -68,7 +68,7 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
             assert_never(request)
 
 
-def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
+def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
     """Return the input of a child run.
 
     Its problem is the problem of this run. But if the step has dependencies, feedback, or messages or answers of the

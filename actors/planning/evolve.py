@@ -117,7 +117,7 @@ def record_reissue(state: State, run: Common, branch: Branch, event: RequestReis
     return _count_calls(state, run, branch, branch.calls + (0 if of_origin else event.again.calls))
 
 
-def record_artifact(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
+def _record_artifact(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
     """Return the state after a reply became an artifact, which is judged next."""
     node, used = state.nodes[event.node], event.used
     made = make_content(state, node.step, event.content, event.finish_reason)
@@ -156,7 +156,7 @@ def record_artifact(state: State, run: Common, branch: Branch, event: ArtifactPr
     )
 
 
-def record_cause(state: State, run: Common, event: FailureClassified) -> State:
+def _record_cause(state: State, run: Common, event: FailureClassified) -> State:
     """Return the state with a model's reply about why a node was rejected; the reply may name no known cause."""
     node = state.nodes[event.node]
     node = changed(node, classification=event, used=node.used + event.used)
@@ -169,7 +169,7 @@ def record_failure(state: State, run: Common, branch: Branch, event: CallFailed)
     return _count_calls(state, run, branch, branch.calls - reserved + calls_charged(state.run.calls, event))
 
 
-def planned_questions(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
+def _planned_questions(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
     """Return the questions of a decision to ask a person."""
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
@@ -185,7 +185,7 @@ def record_question(state: State, run: Common, branch: Branch, event: Clarificat
     return changed(state, run=run, branches=with_branch(state.branches, changed(branch, to_ask=branch.to_ask[1:])))
 
 
-def record_close(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
+def _record_close(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
     """Return the state after a question was closed. The step goes on when none of its questions is open."""
     before = state.run.questions[event.question_id]
     state = changed(state, run=run)
@@ -237,7 +237,7 @@ def _apply_to_branch(common: ApplyCommon, state: State, run: Common, branch: Bra
         case GenerationRequested():
             return record_request(state, run, branch, event)
         case ArtifactProduced():
-            return record_artifact(state, run, branch, event)
+            return _record_artifact(state, run, branch, event)
         case JudgementRequested():
             return changed(
                 state,
@@ -257,7 +257,7 @@ def _apply_to_branch(common: ApplyCommon, state: State, run: Common, branch: Bra
         case RequestReissued():
             return record_reissue(state, run, branch, event)
         case FailureClassified():
-            return record_cause(state, run, event)
+            return _record_cause(state, run, event)
         case CallFailed():
             return record_failure(state, run, branch, event)
         case BranchOpened():
@@ -267,7 +267,7 @@ def _apply_to_branch(common: ApplyCommon, state: State, run: Common, branch: Bra
         case ClarificationRequested():
             return record_question(state, run, branch, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            return record_close(state, run, branch, event)
+            return _record_close(state, run, branch, event)
         case NoteTold() | RequirementTold():
             return changed(state, run=run, to_replan=state.to_replan or isinstance(event, RequirementTold))
         case WaitEnded():
@@ -368,7 +368,7 @@ def _record_decision(state: State, branch: Branch, event: Decided) -> State:
             branch = changed(branch, history=history, to_revise=revision)
         case BacktrackLevel.CLARIFY:
             progress = mark(branch.progress, decision.step, Phase.ASKED)
-            questions = planned_questions(state, decision)
+            questions = _planned_questions(state, decision)
             branch = changed(branch, history=history, progress=progress, to_ask=(*branch.to_ask, *questions))
         case BacktrackLevel.GIVE_UP:
             progress = mark(branch.progress, decision.step, Phase.STUCK)

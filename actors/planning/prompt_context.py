@@ -51,7 +51,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             if causes
             else ()
         ),
-        clarifications=run.clarifications if facts is None else (*earlier_answers(facts), *run.clarifications),
+        clarifications=run.clarifications if facts is None else (*_earlier_answers(facts), *run.clarifications),
         notes=run.texts_of("note"),
         attachments=state.attachments,
         settings=settings,
@@ -60,7 +60,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     )
 
 
-def earlier_answers(facts: Given) -> tuple[Clarified, ...]:
+def _earlier_answers(facts: Given) -> tuple[Clarified, ...]:
     """Return the answers to questions of earlier runs, in the form that prompts show."""
     return tuple(Clarified(answer.question, answer.answer, unanswered=answer.unanswered) for answer in facts.answers)
 

@@ -174,14 +174,14 @@ def result_of(view: RunView) -> Result:
         path=tuple(_path_steps(path)),
         tree=tree_of(state),
         findings=_findings(state, path, won=won),
-        user=None if state.run.child else user_texts_of(state),
+        user=None if state.run.child else _user_texts_of(state),
         reads_text=reads_text(config.model) or config.workflow.plans_from_tools,
         needed=None if state.end is None else state.end.question,
         output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
     )
 
 
-def user_texts_of(state: State) -> UserTexts:
+def _user_texts_of(state: State) -> UserTexts:
     """Return the user's texts of a run: the problem, the later messages, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     # A goal that is named by its tokens says nothing in words.

@@ -52,7 +52,7 @@ _BY_FAMILY: Mapping[str, str] = {
 }
 
 
-def cut_advice(result: Result, program: str) -> str:
+def _cut_advice(result: Result, program: str) -> str:
     """Return the next step after a run was parked because its replies were repeatedly cut or filtered."""
     resume = f"`{program} resume {result.run_id}"
     if Code.CUT in result.why:  # Also where a child run says so, whose findings are its own.
@@ -133,7 +133,7 @@ def _guard_hint(result: Result, program: str) -> list[Line]:
 def _advice(result: Result, program: str) -> str:
     """Return the next step after a run without a plan."""
     if result.cause == "reply":
-        return cut_advice(result, program)
+        return _cut_advice(result, program)
     common = advice(result, program)
     if common and result.outcome != "budget_exhausted":
         return common

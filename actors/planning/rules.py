@@ -61,12 +61,12 @@ def judge(state: State) -> JudgementRequested | VerdictReached | None:
     return reject_cut(state, node.node) or JudgementRequested(node=node.node, guard=state.config.steps[node.step].guard)
 
 
-def begin_round(state: State, branch: Branch) -> Revised | None:
+def _begin_round(state: State, branch: Branch) -> Revised | None:
     """Begin a new round in all branches after an answer, even if the branch that asked was pruned."""
-    return revise(state, branch) if branch.to_revise is not None and branch.to_revise.new_round else None
+    return _revise(state, branch) if branch.to_revise is not None and branch.to_revise.new_round else None
 
 
-def revise(state: State, branch: Branch) -> Revised | None:
+def _revise(state: State, branch: Branch) -> Revised | None:
     """Record the replan that was decided: its targets and all steps that require them lose their artifacts and work."""
     revision = branch.to_revise
     if revision is None:
@@ -82,7 +82,7 @@ def revise(state: State, branch: Branch) -> Revised | None:
     )
 
 
-def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | ending.RunFinished | None:
+def _settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | ending.RunFinished | None:
     """Decide about a rejected artifact. Before that, ask a classifier for the cause if needed; or end the run."""
     if branch.pruned or _FAILED not in branch.progress.phases:
         return None
@@ -109,7 +109,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         came=compare_redone_steps(state, branch, node, config.policy),
     )
     classification = node.classification
-    situation = situation_of(state, branch, node.step)
+    situation = _situation_of(state, branch, node.step)
     decision = retry_in_resumed_visit(
         state, branch, node, decide(failure, situation, None if classification is None else classification.cause)
     )
@@ -131,7 +131,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     return Decided.of(decision)
 
 
-def situation_of(state: State, branch: Branch, step: str) -> Situation:
+def _situation_of(state: State, branch: Branch, step: str) -> Situation:
     """Return everything that a decision about a failed step depends on, besides the failure itself."""
     config = state.config
     return Situation(
@@ -338,7 +338,7 @@ def replan(state: State) -> Revised | None:
     )
 
 
-def review_artifact(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
+def _review_artifact(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
     """Ask a person to review an artifact that no other guard rejects; later, record the person's verdict."""
     if not state.reviews:
         return None
@@ -384,15 +384,15 @@ def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
     """Return all rules in their order."""
     return (
         Rule("judge", Scope.RUN, judge),
-        Rule("begin a round", Scope.BRANCH, begin_round),
+        Rule("begin a round", Scope.BRANCH, _begin_round),
         Rule("open or prune", Scope.SEARCH, change_of),
-        Rule("go back", Scope.BRANCH, revise),
+        Rule("go back", Scope.BRANCH, _revise),
         Rule("change the requirements", Scope.RUN, replan),
         Rule("withdraw a question", Scope.BRANCH, withdraw),
         Rule("ask", Scope.BRANCH, ask),
         EXPIRE,
-        Rule("have it reviewed", Scope.RUN, review_artifact),
-        Rule("decide about a failure", Scope.BRANCH, settle_failure),
+        Rule("have it reviewed", Scope.RUN, _review_artifact),
+        Rule("decide about a failure", Scope.BRANCH, _settle_failure),
         Rule("end", Scope.SEARCH, end),
         AFTER_FAULT,
         KEEP_DEADLINE,

@@ -47,19 +47,19 @@ if TYPE_CHECKING:
     from actors.run.result import RunView
 
 
-def news_text(event: PlanningEvent, state: State) -> str:
+def _news_text(event: PlanningEvent, state: State) -> str:
     """Return the line that progress shows for an event, from the state after it; empty if it shows none."""
     match event:
         case ArtifactProduced() | JudgementRequested():
             return ""  # What follows from them is shown.
         case FailureClassified():
-            return record_text(event, state)
+            return _record_text(event, state)
         case Decided() if event.decision.level not in REPLANS:
             return ""  # The next lines show it.
-    return records.news_text(event, state, record_text)
+    return records.news_text(event, state, _record_text)
 
 
-def record_text(event: PlanningEvent, state: State) -> str:
+def _record_text(event: PlanningEvent, state: State) -> str:
     """Return what an event reports, in one line that is not yet sanitised. `state` is the state after it."""
     match event:
         case RunStarted():
@@ -91,7 +91,7 @@ def record_text(event: PlanningEvent, state: State) -> str:
             return records.record_text(event, state)
 
 
-def record_fields(event: PlanningEvent) -> Mapping[str, Any]:
+def _record_fields(event: PlanningEvent) -> Mapping[str, Any]:
     """Return an event as plain data without its time."""
     fields = records.record_fields(event)
     return {**fields, "targets": list(event.decision.targets)} if isinstance(event, Decided) else fields
@@ -208,9 +208,9 @@ VIEWS: Views[State, PlanningEvent] = Views(
     tree_title="Search",
     flow=lambda _, result: _lines().flow(result),
     flow_title="Plan",
-    record_text=record_text,
-    news_text=news_text,
-    record_fields=record_fields,
+    record_text=_record_text,
+    news_text=_news_text,
+    record_fields=_record_fields,
     progress=_progress,
     prompt=partial(rebuilt_prompt, PlanningMachine()),
     findings=_findings,

@@ -38,7 +38,7 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
     """Return the requirements of a plan with their standing, in the order of the plan."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: plan.goal_state.intersection(item.tokens) for item in stated[:GOALS_MAX]}
-    contributing = contributions(plan, goals)
+    contributing = _contributions(plan, goals)
     satisfying: dict[str, list[Step]] = defaultdict(list)
     for step in plan.steps:
         for name in step.satisfies:
@@ -54,7 +54,7 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
     ]
 
 
-def contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
+def _contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
     """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
 
     A step contributes to a goal if it makes a token of the goal, or a token that a contributing step needs. It also
@@ -128,7 +128,7 @@ def _check_goal(
 
 def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> CheckedRequirement:
     """Return the standing of a requirement that is not a goal."""
-    violating = {*uses_forbidden(item, plan), *changes_forbidden(item, plan, changes)}
+    violating = {*_uses_forbidden(item, plan), *_changes_forbidden(item, plan, changes)}
     if violating:
         return CheckedRequirement(item, RequirementStanding.VIOLATED, tuple(sorted(violating)))
     forbids = item.kind == RequirementKind.MUST_AVOID and bool(item.tools)
@@ -146,7 +146,7 @@ def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> boo
     return kind == RequirementKind.MUST_KEEP and (token in plan.goal_state or token in plan.initial_state)
 
 
-def uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
+def _uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
     """Return the ids of the steps with a forbidden generator or guard. White space and case are ignored."""
     if item.kind != RequirementKind.MUST_AVOID or not item.tools:
         return []
@@ -154,7 +154,7 @@ def uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
     return [step.step_id for step in plan.steps if fold_name(step.generator) in names or fold_name(step.guard) in names]
 
 
-def changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
+def _changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
     """Return the ids of the steps that add a forbidden token, or delete one that must be kept.
 
     Tokens of the goal may be deleted.

@@ -33,18 +33,18 @@ from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
 
-def belief_row(verdict: Verdict, policy: Policy) -> str:
+def _belief_row(verdict: Verdict, policy: Policy) -> str:
     """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
 
     Rows about repeated failures are ignored, because the belief counts repeats itself.
     """
     if policy.belief is None:
         return ""
-    row = match_row(verdict, policy).id
+    row = _match_row(verdict, policy).id
     return "" if row in policy.belief.rules else row
 
 
-def match_row(verdict: Verdict, policy: Policy) -> Row:
+def _match_row(verdict: Verdict, policy: Policy) -> Row:
     """Return the first row that matches a rejection, ignoring rows about repeated failures."""
     errors = verdict.errors
     for row in policy.rows:
@@ -55,7 +55,7 @@ def match_row(verdict: Verdict, policy: Policy) -> Row:
     raise AssertionError("a policy's last row matches everything")
 
 
-def has_mends_left(step: str, row: str, belief: BeliefTable | None, history: Sequence[Past]) -> bool:
+def _has_mends_left(step: str, row: str, belief: BeliefTable | None, history: Sequence[Past]) -> bool:
     """Tell whether a failure of a step leads to a retry without asking the belief (`BeliefTable.mends`).
 
     The retries by this row are counted since a failure of the step last led to redoing steps above it.
@@ -307,13 +307,13 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     model, graph, policy = situation.belief, situation.graph, situation.policy
     if model is None:
         return None
-    matched = match_row(failure.verdict, policy)
+    matched = _match_row(failure.verdict, policy)
     retry = can_retry(graph, situation.progress, failure.step)
-    if retry and has_mends_left(failure.step, matched.id, policy.belief, situation.history):
+    if retry and _has_mends_left(failure.step, matched.id, policy.belief, situation.history):
         errors = failure.verdict.errors
         finding = next((error for error in errors if matched.matches(error)), next(iter(errors), None))
         return _decision(failure, graph, _proposal(matched, failure, situation, finding, 1), Retry())
-    row = belief_row(failure.verdict, policy)
+    row = _belief_row(failure.verdict, policy)
     if not row and matched.id not in model.table.mends:
         return None
     history = tuple(situation.history)
@@ -356,7 +356,7 @@ def remember_failure(verdict: Verdict, decision: Decision, graph: Graph, policy:
     targets = decision.targets if decision.level in REPLANS else (decision.step,)
     redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared_steps(graph, targets)
     mended = decision.rule if decision.rule in policy.belief.mends else ""
-    return Past(decision.step, signature(verdict), up, belief_row(verdict, policy), redone, came, mended)
+    return Past(decision.step, signature(verdict), up, _belief_row(verdict, policy), redone, came, mended)
 
 
 def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
@@ -504,12 +504,12 @@ def is_worth_classifying(failure: Failure, situation: Situation, decided: Decisi
     itself.
     """
     tagged = any(finding.tags for finding in failure.verdict.errors)
-    if tagged or decided.code.startswith(_REQUIREMENTS) or not costly(decided, situation.graph):
+    if tagged or decided.code.startswith(_REQUIREMENTS) or not _costly(decided, situation.graph):
         return False
     return any(_move(decide(failure, situation, cause)) != _move(decided) for cause in Cause)
 
 
-def costly(decided: Decision, graph: Graph) -> bool:
+def _costly(decided: Decision, graph: Graph) -> bool:
     """Tell whether a decision goes back more than one level, or to a root."""
     if decided.level is BacktrackLevel.FULL_REPLAN:
         return True

@@ -73,19 +73,19 @@ def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
     begun = tool.started is not None and not tool.request.repeatable
-    held = begun or was_made_before_fork(tool.request, made)
+    held = begun or _was_made_before_fork(tool.request, made)
     at_rest = replace(tool, epoch=OF_ORIGIN, started=None, phase="settled" if held else "running", certain=True)
     return replace(at_rest, forked=True, started=tool.started if begun else None)
 
 
-def was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
+def _was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
     """Tell whether a person must be asked before a call: it is not repeatable, and the other run has made it."""
     return not request.repeatable and any(item.is_like(MadeCall.of(request)) for item in made)
 
 
 def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> Tools:
     """Return the open calls. The requested one waits for a person's answer if the other run has made it already."""
-    if fork is None or not was_made_before_fork(request, fork.made):
+    if fork is None or not _was_made_before_fork(request, fork.made):
         return tools
     return {**tools, request.request_id: replace(tools[request.request_id], phase="settled", forked=True)}
 

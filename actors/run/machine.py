@@ -114,7 +114,7 @@ def _resume_run(message: Resumed) -> RunResumed:
     return RunResumed(at=message.at, mono=message.mono, epoch=message.epoch, at_once=message.at_once)
 
 
-def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
+def _accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
     """Return the event that follows from a fault of a call, a provider or a child run; None for a duplicate."""
     if message.request_id == waits.PROVIDER or message.until is not None:
         return outage.continue_outage(run, message) if run.finished is None else None
@@ -352,7 +352,7 @@ class RunMachine(ABC, Generic[S, E]):
         elif isinstance(message, Judged):
             event = self.verdict_event(state, message) if state.run.finished is None else None
         elif isinstance(message, Faulted):
-            event = accept_fault(state.run, message)
+            event = _accept_fault(state.run, message)
         elif isinstance(message, tools.ToolMessage):
             event = tools.accept(state.run.tools, message)
         else:

@@ -100,7 +100,7 @@ def time_limit(run: RunState[Any], call: str, configured: float) -> float | None
     return None if limit == configured else limit
 
 
-def patience_of(run: RunState[Any]) -> float:
+def _patience_of(run: RunState[Any]) -> float:
     """Return for how many seconds of pauses a process waits for the run's provider."""
     own = run.ledger.limits.patience_seconds
     return PATIENCE_SECONDS if own is None else own
@@ -121,7 +121,7 @@ def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> Wa
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
     """Return the wait for the provider that begins at `at`. A process waits only until the patience is used up."""
-    left, pause = patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
+    left, pause = _patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))
     elif left >= 1.0:
@@ -144,7 +144,7 @@ def _is_hopeless(tries: Tries[C]) -> bool:
 
 def _is_over(run: RunState[C], tries: Tries[C]) -> bool:
     """Tell whether no further try follows: it could not help, or the tries in a row or the patience are used up."""
-    over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > patience_of(run)
+    over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > _patience_of(run)
     return over or tries.failed.fault.kind in _DOWN or tries.failed.used is not None
 
 

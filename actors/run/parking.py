@@ -58,8 +58,8 @@ def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
     if undone:
         open_calls, ledger = calls.reopen_calls(open_calls, ledger)
     if event.at_once:
-        open_calls = restart_calls(open_calls, ask_first=PROVIDER in waits)
-        provider_wait = {PROVIDER: replace_wait_end(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
+        open_calls = _restart_calls(open_calls, ask_first=PROVIDER in waits)
+        provider_wait = {PROVIDER: _replace_wait_end(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
         delayed = [name for name, wait in waits.items() if wait.for_provider or wait.call in open_calls.tries]
         waits = {**{name: wait for name, wait in waits.items() if name not in delayed}, **provider_wait}
     return changed(
@@ -78,7 +78,7 @@ def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
     )
 
 
-def replace_wait_end(wait: WaitRequested, until: float) -> WaitRequested:
+def _replace_wait_end(wait: WaitRequested, until: float) -> WaitRequested:
     """Return the wait with another end time."""
     return wait.model_copy(update={"until": until})
 
@@ -160,7 +160,7 @@ def release_tries(calls: Calls[C]) -> Calls[C]:
     return changed(calls, tries=tries) if tries else calls
 
 
-def restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
+def _restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
     """Return the calls after a person resumed the run: they have their full patience again, and do not park.
 
     With `ask_first` they wait until the provider has been checked, which happens at once; else they may be requested

@@ -72,7 +72,7 @@ def record_text(event: Any, state: Any) -> str:
         case RequirementTold():
             return f"you require: {event.text}"
         case SettingsChanged():
-            return f"you changed {changes_text(event)}"
+            return f"you changed {_changes_text(event)}"
         case MailRefused():
             return f"a message was refused: {event.reason}"
         case RunFinished():
@@ -167,7 +167,7 @@ def log_fields(event: Any, state: Any) -> Mapping[str, str | int]:
     return {"step": step_of(node), "node": node} if node else {}
 
 
-def changes_text(event: SettingsChanged) -> str:
+def _changes_text(event: SettingsChanged) -> str:
     """Return a person's changes of settings as a clause."""
     parts = []
     if event.limits is not None:

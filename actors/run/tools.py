@@ -242,7 +242,7 @@ Tools = Mapping[str, OpenTool]
 """The open calls by request id."""
 
 
-def add_call(tools: Tools, event: ToolRequested, epoch: int) -> Tools:
+def _add_call(tools: Tools, event: ToolRequested, epoch: int) -> Tools:
     """Return the calls with one more."""
     return {**tools, event.request_id: OpenTool(event, epoch)}
 
@@ -251,7 +251,7 @@ def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
     """Return the open calls after an event about them."""
     match event:
         case ToolRequested():
-            return add_call(tools, event, epoch)
+            return _add_call(tools, event, epoch)
         case ToolStarted():
             return _replace_call(tools, event.request_id, started=event)
         case ToolFinished():
@@ -262,7 +262,7 @@ def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
             certain = tools[event.call].certain and event.certain
             return _replace_call(tools, event.call, phase="settled", certain=certain)
         case ToolReissued():
-            return add_call(without(tools, (event.replaces,)), event.again, epoch)
+            return _add_call(without(tools, (event.replaces,)), event.again, epoch)
 
 
 def record_question(tools: Tools, event: ClarificationRequested) -> Tools:

@@ -120,7 +120,7 @@ class BestFirst(SearchStrategy):
                 return Open(branch.branch, "the way that the policy wants; the end that it leaves stays open")
         kept_open = [branch for branch in front if branch.branch in parents and not branch.busy]
         if len(kept_open) > self.width:
-            worst = max(kept_open, key=estimate_calls)
+            worst = max(kept_open, key=_estimate_calls)
             return Prune(worst.branch, PruneCause.RANK, f"{self.width} other ends promise more")
         return prune_stuck(tree)
 
@@ -130,10 +130,10 @@ class BestFirst(SearchStrategy):
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
         candidates = tree.front or tree.live  # A branch that waits for a person may have other steps to continue with.
-        return branch.branch == min(candidates, key=lambda other: (estimate_calls(other), -other.branch)).branch
+        return branch.branch == min(candidates, key=lambda other: (_estimate_calls(other), -other.branch)).branch
 
 
-def estimate_calls(branch: BranchView) -> float:
+def _estimate_calls(branch: BranchView) -> float:
     """Return an estimate of a branch's calls.
 
     It is the calls of its path, plus the fewest calls to the goal times (1 - the lowest score).

@@ -149,7 +149,7 @@ def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
     }
 
 
-def unclear_cause(_: TemplateRequest, __: PlanTemplate) -> dict[str, Any]:
+def _unclear_cause(_: TemplateRequest, __: PlanTemplate) -> dict[str, Any]:
     """Return the cause `unclear`, because a template cannot judge a failure."""
     return {"cause": str(Cause.UNCLEAR)}
 
@@ -167,6 +167,6 @@ AUTHORS: Mapping[str, Callable[[TemplateRequest, PlanTemplate], dict[str, Any]]]
     "strategy": strategy,
     "plan": plan,
     "critique": critique,
-    CLASSIFIER: unclear_cause,
+    CLASSIFIER: _unclear_cause,
 }
 """The functions that make the artifacts, by role."""

@@ -182,7 +182,7 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
 
     A step that no tool of the run implements is left out, unless every plan of the template needs it.
     """
-    steps = [step for step in template.steps if step.needed or not any(unbound_names(step, request.given))]
+    steps = [step for step in template.steps if step.needed or not any(_unbound_names(step, request.given))]
     items = {step.id: _items(step, request) for step in steps}
     steps = [step for step in steps if items[step.id]]
     written = list(_steps(template, steps, items, request))
@@ -207,7 +207,7 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     return plan_from_given_state(plan, request.given)
 
 
-def unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
+def _unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
     """Yield the generator and the guard of a step, each only if no tool implements it.
 
     Yields nothing if the run states no tools.
@@ -222,7 +222,7 @@ def unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]
 
 def lacking_names(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the sorted names of generators and guards that every plan of the template needs and no tool implements."""
-    return tuple(sorted({name for step in template.steps if step.needed for name in unbound_names(step, given)}))
+    return tuple(sorted({name for step in template.steps if step.needed for name in _unbound_names(step, given)}))
 
 
 def tokens_of(template: PlanTemplate) -> frozenset[str]:

@@ -27,7 +27,7 @@ from actors.tools.worktrees import DiffRecorder, prepare_at_commit
 from runtime.logs.redact import Redactor, secrets_in
 
 
-def take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+def _take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
 
     If git fails, a listing is made instead of a commit, and the notice says why. A listing is compared only with a
@@ -103,7 +103,7 @@ class _WorkCall(PreparedCall):
         return ToolResult(ToolOutcome.SUCCEEDED, output)
 
 
-def read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:read`: the texts of some files. Raises `CallRefused`.
 
     The text of a missing file is None, unless `missing` is `failure` and the file is not optional.
@@ -132,7 +132,7 @@ def read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     return output_of(files)
 
 
-def write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+def _write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Replace a file, and return the output of `workspace:write`: the file's size in bytes. Raises `CallRefused`."""
     path, most = arguments["file"], int(arguments["bytes_max"])
     try:
@@ -156,9 +156,9 @@ def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str,
     """Return all tools of a run: the user's and the built-in ones. `environment` is the driver's own environment."""
     tools = [_with_checkouts(spec, workspace, environment) for spec in toolset.tools.values()]
     built_in: Mapping[str, Work] = {
-        WORKSPACE_READ: read_files,
-        WORKSPACE_WRITE: write_file,
-        WORKSPACE_SNAPSHOT: take_snapshot,
+        WORKSPACE_READ: _read_files,
+        WORKSPACE_WRITE: _write_file,
+        WORKSPACE_SNAPSHOT: _take_snapshot,
         WORKTREE_DIFF: DiffRecorder(Redactor(secrets_in(environment))),
         WORKSPACE_MERGE: merge_work,
     }

@@ -141,13 +141,13 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
                 await claim_workspace(workspace)
                 check_arguments(spec.parameters, arguments, workspace)
                 gated = start_gated(
-                    words_of(spec, arguments, outside),
+                    _words_of(spec, arguments, outside),
                     folder=workspace.folder,
                     environment=environment_of(spec.environment, outside),
                     inherited=workspace.lock.inherited,
                     output_bytes_max=spec.output_bytes,
                 )
-                call = ProgramCall(await stack.enter_async_context(gated), partial(result_of, spec))
+                call = ProgramCall(await stack.enter_async_context(gated), partial(_result_of, spec))
             except (CallRefused, OSError) as error:
                 call = refuse_call(error, "it cannot be started")
             yield call
@@ -155,7 +155,7 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
     return Tool(spec.name, prepare)
 
 
-def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[str, str]) -> list[str]:
+def _words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[str, str]) -> list[str]:
     """Return the words of a call: programs as paths, and parameters replaced by arguments. Raises `CallRefused`."""
     try:
         programs = find_programs(spec, outside)
@@ -165,7 +165,7 @@ def words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[s
     return [*wrap, programs["command"], *(fill_argument(word, arguments) for word in spec.argv[1:])]
 
 
-def result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolResult:
+def _result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolResult:
     """Return the result of a program that has ended or that could not be executed."""
     if isinstance(done, CommandNotStarted):
         return system_refusal(done, "it cannot be started").result

@@ -74,7 +74,7 @@ async def call_server(
     return result
 
 
-async def find_tool(client: Client, name: str) -> ListedTool | None:
+async def _find_tool(client: Client, name: str) -> ListedTool | None:
     """Return a tool as a server lists it; None if the server lists no tool of this name."""
     cursor: str | None = None
     for _ in range(PAGES_MAX):
@@ -122,7 +122,7 @@ def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> s
 
 
 async def _call(spec: McpSpec, arguments: Mapping[str, Any], client: Client, send: Callable[[], None]) -> ToolResult:
-    tool = await find_tool(client, spec.remote)
+    tool = await _find_tool(client, spec.remote)
     problem = f"the server {spec.server!r} lists no tool {spec.remote!r}"
     if tool is not None:
         problem = await trio.to_thread.run_sync(schema_problem, tool.input_schema, arguments)

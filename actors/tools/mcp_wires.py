@@ -88,7 +88,7 @@ class Talk:
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValidationError:
-                    if may_be_reply(line):
+                    if _may_be_reply(line):
                         raise ReplyUnreadable(f"a reply cannot be read: {line[:100]!r}") from None
                     continue  # Programs print other lines too, although they should not.
                 if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id not in self._asked:
@@ -112,7 +112,7 @@ class Talk:
             del self._errors[:-ERRORS_MAX]
 
 
-def may_be_reply(line: str) -> bool:
+def _may_be_reply(line: str) -> bool:
     """Tell whether a line that cannot be read looks like a reply, or like one line of a reply that has several."""
     if '"id"' in line and ('"result"' in line or '"error"' in line):
         return True

@@ -32,16 +32,16 @@ def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, st
     """
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
     words = {"wrap": spec.wrap, "command": spec.argv}
-    return {key: find_program(key, word[0], path, Path(spec.folder)) for key, word in words.items() if word}
+    return {key: _find_program(key, word[0], path, Path(spec.folder)) for key, word in words.items() if word}
 
 
 def find_server(spec: McpSpec | AgentSpec, outside: Mapping[str, str]) -> str:
     """Return the path of the program of an MCP server or an agent. Raises `ProgramMissing`."""
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
-    return find_program("command", spec.argv[0], path, Path(spec.folder))
+    return _find_program("command", spec.argv[0], path, Path(spec.folder))
 
 
-def find_program(key: str, name: str, path: str, folder: Path) -> str:
+def _find_program(key: str, name: str, path: str, folder: Path) -> str:
     """Return the absolute path of a program. A name with a slash is relative to `folder`. Raises `ProgramMissing`."""
     if "/" in name:
         program = folder / name
@@ -89,8 +89,8 @@ def _find_sandbox(path: str) -> tuple[str, ...]:
     causes = []
     for name, arguments in SANDBOXES.items():
         try:
-            words = (find_program("wrap", name, path, _FOLDER), *arguments)
-            _try(words, find_program("wrap", "true", path, _FOLDER))
+            words = (_find_program("wrap", name, path, _FOLDER), *arguments)
+            _try(words, _find_program("wrap", "true", path, _FOLDER))
         except ProgramMissing:
             continue
         except (OSError, subprocess.SubprocessError) as error:

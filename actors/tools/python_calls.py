@@ -36,7 +36,7 @@ class CodeUnusable(Exception):
     """A function cannot be loaded. The text is the cause, in one line."""
 
 
-def read_code(file: Path) -> bytes:
+def _read_code(file: Path) -> bytes:
     """Return the content of a Python file. Raises `CodeUnusable`."""
     try:
         with file.open("rb") as opened:
@@ -54,7 +54,7 @@ def check_code(file: Path, function: str) -> str:
 
     Raises `CodeUnusable`.
     """
-    data = read_code(file)
+    data = _read_code(file)
     try:
         tree = ast.parse(data, str(file))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -80,7 +80,7 @@ def check_module(module: str) -> Path | None:
     return Path(spec.origin).resolve() if spec.has_location and spec.origin else None
 
 
-def load_function(spec: PythonSpec) -> Callable[..., Any]:
+def _load_function(spec: PythonSpec) -> Callable[..., Any]:
     """Return a tool's function. Raises `CodeUnusable`.
 
     The function's file is run, unless it has changed since it was pinned.
@@ -107,7 +107,7 @@ def _run_cached(file: Path, sha256: str) -> dict[str, Any]:
 
 
 def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
-    data = read_code(file)
+    data = _read_code(file)
     if hashlib.sha256(data).hexdigest() != sha256:
         raise CodeUnusable(f"the file {str(file)!r} is not the one that the run was started with")
     made = importlib.util.spec_from_loader(name, loader=None, origin=str(file))
@@ -123,7 +123,7 @@ def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
     return vars(module)
 
 
-def load_plugin(spec: PluginToolSpec) -> Callable[..., Any]:
+def _load_plugin(spec: PluginToolSpec) -> Callable[..., Any]:
     """Return the function of a tool of an installed sort, with its settings. Raises `CodeUnusable`."""
     try:
         plugin = TOOL_PLUGINS.get(spec.plugin)
@@ -177,7 +177,7 @@ class _PythonCall(PreparedCall):
 
 
 def _load(spec: PythonSpec | PluginToolSpec) -> Callable[..., Any]:
-    return load_plugin(spec) if isinstance(spec, PluginToolSpec) else load_function(spec)
+    return _load_plugin(spec) if isinstance(spec, PluginToolSpec) else _load_function(spec)
 
 
 def _result_of(spec: PythonSpec | PluginToolSpec, value: Any) -> ToolResult:

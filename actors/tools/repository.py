@@ -113,7 +113,7 @@ class Git:
         return set(self.run(*arguments).split(b"\0")) - {b""}
 
 
-def join_with_nul(paths: Sequence[bytes]) -> bytes:
+def _join_with_nul(paths: Sequence[bytes]) -> bytes:
     """Return paths as git reads them: each has a NUL after it."""
     return b"".join(path + b"\0" for path in paths)
 
@@ -279,8 +279,8 @@ class Repository:
             raise GitFailed(f"the files have more than {TOTAL_BYTES_MAX:,} bytes")
         gone = sorted(known - set(held))
         if gone:
-            self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=join_with_nul(gone))
-        self.ours.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=join_with_nul(held))
+            self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=_join_with_nul(gone))
+        self.ours.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_join_with_nul(held))
         return left_out
 
 
@@ -299,13 +299,13 @@ def find_repository(
     the home. Later another repository is refused, so a tool that writes `.git` cannot make Replan write elsewhere.
     Raises `GitFailed`, `OSError`.
     """
-    found = open_repository(workspace, home, inherited, limit)
+    found = _open_repository(workspace, home, inherited, limit)
     if found is not None:
         _check_same(found.note, f"{run}\n{_written_folders(found)}", first=first)
     return found
 
 
-def open_repository(
+def _open_repository(
     workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
 ) -> Repository | None:
     """Return the repository whose top folder is the workspace; None if there is none.
@@ -354,7 +354,7 @@ def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repo
 
     Raises `GitFailed` if it is another one, and `OSError`.
     """
-    found = open_repository(workspace, home, limit=limit)
+    found = _open_repository(workspace, home, limit=limit)
     if found is None:
         raise GitFailed("the workspace is no git repository any more")
     noted = found.note.read_text(encoding="utf-8", errors="surrogateescape") if found.note.is_file() else ""

@@ -27,16 +27,16 @@ USE_A_SCRIPT = "put it into a script beside this file, and name the script"
 """The hint about a command that needs a shell."""
 
 
-def as_list(line: str) -> str:
+def _as_list(line: str) -> str:
     """Return a command that was written as one line, as a YAML list; empty if it is not certain how it is split."""
     try:
         words = shlex.split(line)
     except ValueError:
         return ""
-    return f"[{', '.join(words)}]" if words and not any(word_problem(word) for word in words) else ""
+    return f"[{', '.join(words)}]" if words and not any(_word_problem(word) for word in words) else ""
 
 
-def word_problem(word: str) -> str:
+def _word_problem(word: str) -> str:
     """Return why a program would not get an argument as it is written, as a clause; empty if it would."""
     if not word.isprintable() and any(character in word for character in "\0\n\r"):
         return "holds a line end or a NUL character"
@@ -51,7 +51,7 @@ def word_problem(word: str) -> str:
     return ""
 
 
-def program_problem(program: str) -> str:
+def _program_problem(program: str) -> str:
     """Return why a text cannot name a program, as a clause; empty if it can."""
     if not program:
         return "names no program"
@@ -60,7 +60,7 @@ def program_problem(program: str) -> str:
     return "a program's name is fixed: no parameter may stand in it" if PLACEHOLDER.search(program) else ""
 
 
-def shell_code(words: Sequence[str]) -> int | None:
+def _shell_code(words: Sequence[str]) -> int | None:
     """Return the position of an option by which a shell runs the next word as code, as in `sh -c CODE`; else None."""
     for position, (word, option) in enumerate(itertools.pairwise(words)):
         name = word.rpartition("/")[2].removesuffix(".exe")
@@ -69,28 +69,28 @@ def shell_code(words: Sequence[str]) -> int | None:
     return None
 
 
-def check_fixed_words(words: Sequence[str], key: str) -> None:
+def _check_fixed_words(words: Sequence[str], key: str) -> None:
     """Raise an error if the words under a key are not a program and its arguments, or contain parameters."""
     for position, word in enumerate(words):
-        cause = program_problem(word) if position == 0 else ""
+        cause = _program_problem(word) if position == 0 else ""
         if not cause:
-            cause = word_problem(word)
+            cause = _word_problem(word)
         if not cause and parameters_in(word):
             cause = "takes no parameters"
         if cause:
             raise config_error(cause, (key, position))
 
 
-def refuse_command_line(value: Any) -> Any:
+def _refuse_command_line(value: Any) -> Any:
     """Return a command unchanged. Raises an error if it is one line, which only a shell could split into words."""
     if isinstance(value, str):
-        words = as_list(value)
+        words = _as_list(value)
         hint = f"write {words}" if words else USE_A_SCRIPT
         raise config_error("should be a list of a program and its arguments, which no shell reads", hint=hint)
     return value
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(refuse_command_line)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_refuse_command_line)]
 """A program and its arguments, as a list."""
 TIMEOUT_SECONDS = 300.0
 """The default time limit of a call, in seconds."""
@@ -164,12 +164,12 @@ class CommandTool(_Run):
     def _check_words(self) -> "CommandTool":
         for key, words in (("command", self.command), ("wrap", self.wrap)):
             for position, word in enumerate(words):
-                if not position and (cause := program_problem(word)):
+                if not position and (cause := _program_problem(word)):
                     raise config_error(cause, (key, 0), USE_A_SCRIPT if set(word) & set("|&;<>$`") else "")
-                if cause := word_problem(word):
+                if cause := _word_problem(word):
                     raise config_error(cause, (key, position), USE_A_SCRIPT if "shell" in cause else "")
         words = (*self.wrap, *self.command)
-        code = shell_code(words)
+        code = _shell_code(words)
         if code is not None:
             inside = code - len(self.wrap)
             path = ("command", inside) if inside >= 0 else ("wrap", code)
@@ -247,7 +247,7 @@ class McpServer(Config):
             raise config_error("should have either `command` or `url`")
         if self.command and self.token is not None:
             raise config_error("is for an address", ("token",), "list the variable under `environment`")
-        check_fixed_words(self.command, "command")
+        _check_fixed_words(self.command, "command")
         if self.url:
             try:
                 check_base_url(self.url, place="url")
@@ -356,8 +356,8 @@ class AgentCommand(Config):
     def _check_words(self) -> "AgentCommand":
         if bool(self.command) == (self.mcp is not None):
             raise config_error("should have either `command` or `mcp`")
-        check_fixed_words(self.command, "command")
-        if (code := shell_code(self.command)) is not None:
+        _check_fixed_words(self.command, "command")
+        if (code := _shell_code(self.command)) is not None:
             raise config_error("a shell would run the next argument as code", ("command", code), USE_A_SCRIPT)
         if self.writable and not self.confined:
             raise config_error("is for an agent that is confined", ("writable",), "leave it out, or `confined: false`")

@@ -30,7 +30,7 @@ def abi() -> int:
     return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, _VERSION)))
 
 
-def confine(paths: "list[str]") -> None:
+def _confine(paths: "list[str]") -> None:
     """Confine this process to writing below some paths; this cannot be undone. Raises `OSError`."""
     system, version = ctypes.CDLL(None, use_errno=True), abi()
     in_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
@@ -61,7 +61,7 @@ def main() -> None:
     count = int(sys.argv[1])
     paths, program = sys.argv[2 : 2 + count], sys.argv[2 + count :]
     try:
-        confine([*paths, *DEVICES])
+        _confine([*paths, *DEVICES])
         os.execv(program[0], program)  # noqa: S606 - no shell is meant to read the arguments
     except OSError as error:
         sys.stderr.write(f"the program cannot be confined and executed: {error.strerror}\n")

@@ -90,12 +90,12 @@ class AskedForm(Inquiry):
     @property
     def inquiry(self) -> Inquiry:
         """The question without its consequences."""
-        return Inquiry(**fields_of(Inquiry, self))
+        return Inquiry(**_fields_of(Inquiry, self))
 
     @property
     def form(self) -> dict[str, Any]:
         """The fields of the form by name, for an event or another value with the same question."""
-        return fields_of(AskedForm, self)
+        return _fields_of(AskedForm, self)
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class AskedForm(Inquiry):
         return self.model_dump(mode="json", include={*AskedForm.model_fields})
 
 
-def fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
+def _fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
     """Return the fields of a form by name, taken from a question that has them."""
     return {name: getattr(question, name) for name in form.model_fields}
 
@@ -153,7 +153,7 @@ def inquiry(
 def add_consequences(question: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
     """Return a question with its consequences; the arguments are those of `make_form`."""
     return AskedForm(
-        **fields_of(Inquiry, question),
+        **_fields_of(Inquiry, question),
         about=one_line(about, 4 * SENTENCE_MAX),
         otherwise=f"{WITHOUT}{one_line(otherwise)}",
         priority=priority,

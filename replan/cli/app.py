@@ -62,7 +62,7 @@ WORDS = (
 """Patterns for click's messages, and our words for each. Matching takes linear time."""
 
 
-def explain_misuse(error: click.UsageError) -> str:
+def _explain_misuse(error: click.UsageError) -> str:
     """Return the cause of a usage error in one line, after the argument or option that is wrong."""
     place = _place(error)
     text = error.message if place else error.format_message()
@@ -258,7 +258,7 @@ def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    explanation = shorten(explain_misuse(error))
+    explanation = shorten(_explain_misuse(error))
     if gone := _retired_notice(error, path.strip()):
         explanation = gone
     elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:

@@ -108,7 +108,7 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without importing them."""
-        write_commands(formatter, "Commands", self.rows())
+        _write_commands(formatter, "Commands", self.rows())
 
 
 class HomeGroup(CommandGroup):
@@ -119,7 +119,7 @@ class HomeGroup(CommandGroup):
         return rows_below("home")
 
 
-def write_commands(formatter: click.HelpFormatter, heading: str, rows: Mapping[str, CommandRow]) -> None:
+def _write_commands(formatter: click.HelpFormatter, heading: str, rows: Mapping[str, CommandRow]) -> None:
     """Write a section of a help: a line for each command."""
     width = max(len(name) for name in COMMANDS if " " not in name)
     with formatter.section(heading):
@@ -132,7 +132,7 @@ def write_sections(formatter: click.HelpFormatter, rows: Iterable[CommandRow]) -
     for row in rows:
         sections.setdefault(row.section, {})[row.name] = row
     for heading, found in sections.items():
-        write_commands(formatter, heading, found)
+        _write_commands(formatter, heading, found)
 
 
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")

@@ -60,7 +60,7 @@ REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""
 
 
-def describe_model(environment: Mapping[str, str], model: str | None) -> str:
+def _describe_model(environment: Mapping[str, str], model: str | None) -> str:
     """Return the model of new runs, and the setting that names it. Raises `UsageProblem` if it cannot be opened."""
     config = locate_home(environment).config
     try:
@@ -75,7 +75,7 @@ def describe_model(environment: Mapping[str, str], model: str | None) -> str:
     return f"{choice.text} ({config})"
 
 
-def describe_key(environment: Mapping[str, str], model: str | None) -> str:
+def _describe_key(environment: Mapping[str, str], model: str | None) -> str:
     """Return whether the environment has the key of the model's provider, and the length of the key."""
     variable = PROVIDERS[_needed_model(environment, model).provider].key
     key = environment.get(variable, "")
@@ -84,7 +84,7 @@ def describe_key(environment: Mapping[str, str], model: str | None) -> str:
     return f"{variable} is set (********, {len(key)} characters)"
 
 
-def describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
+def _describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
     """Return the address of the model's server; with `online` also what the server answers.
 
     Raises `UsageProblem` for a wrong address, and `OSError` for the reasons of `_probe`.
@@ -111,7 +111,7 @@ def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
     """Return the model that the server must have. Its name is empty if the chosen model needs no server."""
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
-    except ReplanError:  # `describe_model` raises it too, so it is shown there.
+    except ReplanError:  # `_describe_model` raises it too, so it is shown there.
         return Named("")
     return spec if isinstance(spec, Named) else Named("")
 
@@ -222,9 +222,9 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("tenants", lambda: trio.run(_describe_tenants, environment)),
         ("hosts", lambda: trio.run(_describe_hosts, environment)),
         *_checks_of_services(environment),
-        ("model", lambda: describe_model(environment, model)),
-        ("key", lambda: describe_key(environment, model)),
-        ("server", lambda: describe_server(environment, model, online=online)),
+        ("model", lambda: _describe_model(environment, model)),
+        ("key", lambda: _describe_key(environment, model)),
+        ("server", lambda: _describe_server(environment, model, online=online)),
         ("refused", lambda: _describe_refused(environment)),
         ("pace", lambda: _describe_pace(environment)),
         ("terminal", lambda: _describe_terminal(environment)),

@@ -72,7 +72,7 @@ ANSWER_SHOWN_MAX = 200
 """The largest number of characters that are shown of an answer from elsewhere."""
 
 
-async def converse(
+async def _converse(
     engine: Engine, session: RunSession, result: RunResult, signals: Signals, progress: Progress
 ) -> RunResult:
     """Ask the user the run's questions and resume it, until it waits no more or the user does not answer."""
@@ -176,7 +176,7 @@ async def drive_to_rest(
             else:
                 result = await session.drive(signals.stop, compare=compare)
             if may_ask() and not invocation.no_input:
-                result = await converse(engine, session, result, signals, display)
+                result = await _converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
     return result, signals
 

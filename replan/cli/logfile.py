@@ -24,7 +24,7 @@ _LOGGER = "replan.actor"
 
 
 @contextmanager
-def show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
+def _show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
     """With `--debug`, print the tracebacks of actors within the block on stderr, each once."""
     if not invocation.debug or invocation.verbose or invocation.log_json:  # The log on stderr has them.
         yield
@@ -80,7 +80,7 @@ def open_log(invocation: Invocation) -> Iterator[None]:
     with LogFile(log_path()) as stream:
         log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor)
         try:
-            with show_tracebacks(invocation, redactor):
+            with _show_tracebacks(invocation, redactor):
                 yield
         finally:
             log.reset()

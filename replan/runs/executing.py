@@ -182,7 +182,7 @@ def prepare_to_execute(
     now = clock.now()
     setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
     _check_writer(source, tools, choice)
-    planning = planning_for(source, options.workflow, limit_values, setup, tools)
+    planning = _planning_for(source, options.workflow, limit_values, setup, tools)
     request = ExecutionInput(
         plan=source.plan,
         tools=tools,
@@ -224,7 +224,7 @@ def tools_of(
     return loaded.toolset, loaded.notices
 
 
-def planning_for(
+def _planning_for(
     source: PlanToExecute, workflow: str | None, limits: RunLimits, setup: Setup, tools: ToolSet
 ) -> RunConfig:
     """Return the configuration of the planning runs that make new plans, with the execution's model.
@@ -258,7 +258,7 @@ def planning_for(
     if least is not None and config.stop_below is None and "stop_below" in limits:
         cause = f"policy {config.policy.name!r} weighs no moves, so it cannot stop below a value"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
-    return with_guards(config if least is None else config.with_stop_below(least), tools)
+    return _with_guards(config if least is None else config.with_stop_below(least), tools)
 
 
 def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
@@ -270,7 +270,7 @@ def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     lack = _missing_names_text(request.pinned.model, facts)
     if lack:
         raise UsageProblem(lack, place="tools", hint=_BIND)
-    return replace(request, pinned=with_guards(request.pinned, tools), given_facts=facts)
+    return replace(request, pinned=_with_guards(request.pinned, tools), given_facts=facts)
 
 
 Loads = Callable[[], tuple[ToolSet, tuple[str, ...]]]
@@ -293,7 +293,7 @@ def _request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | N
     if goal is None:
         return _planning_for_tools(request, tools)
     request = planning_for_goal(request, tools, goal)
-    return replace(request, pinned=with_guards(request.pinned, tools))
+    return replace(request, pinned=_with_guards(request.pinned, tools))
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
@@ -338,12 +338,12 @@ def _missing_names_text(model: str, facts: Given) -> str:
     return f"your tools file lacks: {', '.join(missing)}" if missing else ""
 
 
-def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
+def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
     """Return a planning configuration whose plans may also name the guards of the tools."""
     catalog = config.workflow.guard_catalog
     more = [name for name in tools.guards if name not in catalog]
     workflow = config.workflow.changed(guard_catalog=[*catalog, *more]) if more else config.workflow
-    children = {name: with_guards(child, tools) for name, child in config.children.items()}
+    children = {name: _with_guards(child, tools) for name, child in config.children.items()}
     return config.changed(workflow=workflow, children=children)
 
 

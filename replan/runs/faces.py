@@ -147,11 +147,11 @@ def installed_faces() -> Sequence[Faces]:
 
 
 def _faces(kinds: Kinds) -> Iterator[Faces]:
-    return (load_faces(kind.faces) for kind in kinds.usable() if kind.faces)
+    return (_load_faces(kind.faces) for kind in kinds.usable() if kind.faces)
 
 
 @cache
-def load_faces(name: str) -> Faces:
+def _load_faces(name: str) -> Faces:
     """Return the faces with an import path `MODULE:OBJECT`."""
     faces = resolve_name(name)
     assert isinstance(faces, Faces)

@@ -50,7 +50,7 @@ async def _children(reader: "RunReader", run: str) -> Sequence[str]:
     return loaded.kind.children(loaded.state) if loaded.started else ()
 
 
-async def top_of(engine: "RunReader", run: str) -> str:
+async def _top_of(engine: "RunReader", run: str) -> str:
     """Return the top run, of which a run is a step at any depth. It is the run itself if a person has started it.
 
     The records of the parent runs decide, not the id, since a program may choose any id. Raises `JournalDamaged` if the
@@ -72,9 +72,9 @@ async def check_own(engine: "RunReader", run: str, way: str) -> None:
     """Check that a run is no step of another run, because only the other run can continue its step.
 
     `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
-    errors of `top_of`.
+    errors of `_top_of`.
     """
-    top = await top_of(engine, run)
+    top = await _top_of(engine, run)
     if top != run:
         hint = f"`{program()} {way.replace('RUN', top)}`"
         raise UsageProblem(f"the run is a step of run {top}, and only that run goes on with it", place=run, hint=hint)
@@ -160,7 +160,7 @@ class ShownRun:
 async def read_shown(reader: "RunReader", run: str) -> ShownRun:
     """Return one run with all that is shown of it. Raises the errors of `RunReader.read`."""
     loaded, row = await reader.read_with_row(run)
-    with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
+    with_inbox, top = await reader.with_inbox(run, loaded), await _top_of(reader, run)
     hosted = await reader.has_host(row.kind, row.format)
     status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
     result = reader.view(run, loaded.kind, loaded.state, status, with_inbox)

@@ -81,7 +81,7 @@ async def post_answer(
     return await _post_once(journal, run, body, common, {"via": via, "person": person})
 
 
-async def post_decline(
+async def _post_decline(
     journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "", person: str = ""
 ) -> AnswerReceipt:
     """Post a decline of a question. Raises `UsageProblem` if it cannot be declined."""
@@ -95,7 +95,7 @@ async def post_decline(
     return await _post_once(journal, run, {"kind": "decline", "question": name}, common, {"via": via, "person": person})
 
 
-async def post_message(
+async def _post_message(
     journal: Journal[Any], common: Common, run: str, text: str, kind: str, *, key: str = ""
 ) -> Posted:
     """Post a note or a requirement. Raises `UsageProblem` if it cannot be accepted.
@@ -116,12 +116,12 @@ async def post_message(
     return await _post(journal, run, inbox_key, {"kind": kind, "text": clean_text})
 
 
-async def post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
+async def _post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
     """Post a correction that its kind has checked (`Kind.correction`). With a `key`, it is posted only once."""
     return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", body)
 
 
-async def post_change(
+async def _post_change(
     journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any], *, key: str = ""
 ) -> Posted:
     """Post a change of settings. Raises `UsageProblem`, whose place is the key, if it is not valid.
@@ -140,7 +140,7 @@ async def post_cancel(journal: Journal[Any], run: str) -> Posted:
     return await _post(journal, run, CANCEL, {"kind": "cancel"})
 
 
-async def post_undo(journal: Journal[Any], run: str) -> Posted:
+async def _post_undo(journal: Journal[Any], run: str) -> Posted:
     """Post the message that makes an execution undo everything it did."""
     return await _post(journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"})
 
@@ -298,7 +298,7 @@ class RunPoster(RunReader):
 
         Raises the errors of `answer`.
         """
-        return await self._post(question, partial(post_decline, via=via, person=person))
+        return await self._post(question, partial(_post_decline, via=via, person=person))
 
     async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:
         run, name = split_question_id(question)
@@ -320,9 +320,9 @@ class RunPoster(RunReader):
         state = await self.with_inbox(run, loaded)
         correction = loaded.kind.correction(state, text) if kind == "note" else None
         if correction is not None:
-            return await self._and_wake(post_correction(self.journal, run, correction, key=key))
+            return await self._and_wake(_post_correction(self.journal, run, correction, key=key))
         common = loaded.kind.run_state(state)
-        return await self._and_wake(post_message(self.journal, common, run, text, kind, key=key))
+        return await self._and_wake(_post_message(self.journal, common, run, text, kind, key=key))
 
     async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
         """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
@@ -334,7 +334,7 @@ class RunPoster(RunReader):
         """
         await check_own(self, run, "resume RUN")
         common = await self.common_with_inbox(run)
-        return await self._and_wake(post_change(self.journal, common, run, changes, key=key))
+        return await self._and_wake(_post_change(self.journal, common, run, changes, key=key))
 
     async def cancel(self, run: str) -> Posted:
         """Post the message that cancels a run. If nobody drives the run, it is cancelled when it is driven next.
@@ -359,7 +359,7 @@ class RunPoster(RunReader):
         problem = loaded.kind.undo_problem(await self.with_inbox(run, loaded))
         if problem:
             raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows what it did")
-        return await self._and_wake(post_undo(self.journal, run))
+        return await self._and_wake(_post_undo(self.journal, run))
 
     async def post_cancel(self, run: str) -> Posted:
         """Post the message that cancels a run, which may be a step of another run."""

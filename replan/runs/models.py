@@ -83,7 +83,7 @@ async def open_model(
             from runtime.models.recording import RecordingMode, RecordingModel  # noqa: PLC0415
 
             mode = RecordingMode.LENIENT if lenient else RecordingMode.STRICT
-            yield RecordingModel(await recorded_answers(journal, run, kinds or Kinds()), mode, name=text)
+            yield RecordingModel(await _recorded_answers(journal, run, kinds or Kinds()), mode, name=text)
         case RecordingSpec():
             opening = partial(
                 open_model,
@@ -269,7 +269,7 @@ async def _open_recording(
         yield RecordingModel(answers, record, name=text, redacted=redacted, missing=missing, add=file.add)
 
 
-async def recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
+async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
     """Return the answers of a recorded run's model, in their order, with the hashes of the prompts.
 
     A try that got no answer, because its driver was killed, has the answer of the next try. A replay needs it: it is

@@ -61,7 +61,7 @@ async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[Non
     environment has a variable of `SERVICE_VARIABLES`, or the config file has a key of a distribution.
     """
     engine, services = process.engine, list[ServicePlugin]()
-    if in_hosts or asks_for_services(engine.environment) or type(engine.config) is not UserConfig:
+    if in_hosts or _asks_for_services(engine.environment) or type(engine.config) is not UserConfig:
         for name in SERVICES.names:
             try:
                 service: ServicePlugin = SERVICES.load(SERVICES.installed[name])
@@ -75,6 +75,6 @@ async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[Non
         yield
 
 
-def asks_for_services(environment: Mapping[str, str]) -> bool:
+def _asks_for_services(environment: Mapping[str, str]) -> bool:
     """Tell whether the environment has settings of a service."""
     return any(name.startswith(SERVICE_VARIABLES) for name in environment)

@@ -56,14 +56,14 @@ def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
         records = decode(kind.codec, head.run, copy.records, texts.get)
     except (KindUnknown, UsageProblem, JournalDamaged):
         return spent_last(copy)
-    _, appends = replay(kind, records, copy.ends)
-    booked = find_booking(head.account, appends)
+    _, appends = _replay(kind, records, copy.ends)
+    booked = _find_booking(head.account, appends)
     if booked is None:
         return spent_last(copy)
     return {day: amount for day, amount in booked.days.items() if amount != ZERO}
 
 
-def replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[Append]]:
+def _replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[Append]]:
     """Return the state after the records, and the appends. `ends` has the number of each append's last record."""
     state, appends = kind.machine.initial(), list[Append]()
     for record in records:
@@ -73,7 +73,7 @@ def replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) 
     return state, appends
 
 
-def find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
+def _find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
     """Return the bookings that lead to a run's account; None if no bookings do.
 
     A journal of the first version booked nothing, so that the first appends may be left out.
@@ -179,13 +179,13 @@ class _Verification:
             self._unknown += 1
             return
         texts = {digest.hex(): text for digest, text in copied.texts.items()}
-        state, appends = replay(kind, decode(kind.codec, run, chained, texts.get), copied.ends)
+        state, appends = _replay(kind, decode(kind.codec, run, chained, texts.get), copied.ends)
         if appends:
             yield from _row_differences(head, journal.agenda(head)[0], appends[-1])
             title = kind.title(state)
             if title is not None and title != head.title:
                 yield _difference("title", head.title, title)
-        booked = find_booking(head.account, appends)
+        booked = _find_booking(head.account, appends)
         if booked is None:
             self._unread += 1
             yield "what its row says that it has committed, and on which day, does not follow from its records"

@@ -44,7 +44,7 @@ def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[s
 def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, attached: int = 0) -> dict[str, Any]:
     """Return the fewest and the most calls of a run with the configuration, and the most money."""
     workflow = pinned.workflow
-    worst = worst_calls(pinned)
+    worst = _worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
     largest = _largest_call_usd(pinned, problem_bytes, attached)
     own = {step: pin.model for step, pin in pinned.step_models.items()}
@@ -81,7 +81,7 @@ def _attached_bytes(request: RunRequest) -> int:
     return sum(len(each.shown.encode(errors="replace")) + ATTACHMENT_FRAME_BYTES for each in request.attachments)
 
 
-def worst_calls(pinned: RunConfig) -> int:
+def _worst_calls(pinned: RunConfig) -> int:
     """Return the most calls of one round, before any limit. With several branches it is only an upper bound.
 
     A linear search makes no second visit. Only a search that decides by findings has rejections classified.

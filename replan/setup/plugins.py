@@ -25,7 +25,7 @@ from runtime.core.entry_points import Installed, PluginGroup, accepts_arguments,
 from runtime.core.errors import UsageProblem
 
 
-def make_guard(
+def _make_guard(
     factory: Callable[[Mapping[str, Any]], Any],
     config: Mapping[str, Any],
     *,
@@ -66,7 +66,7 @@ class PlugInFiles:
     """The file that each plug-in comes from, by kind and name, such as `guard 'small'`."""
 
 
-def load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
+def _load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
     """Run the files, each once in a process, and return the plug-ins that they mark.
 
     Raises `UsageProblem`, with file and line, for a file that cannot be read or run or has no plug-in. It is also
@@ -159,7 +159,7 @@ def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory
     def with_settings(config: Mapping[str, Any]) -> AnyGuard:
         failure, wrong = f"{key} cannot be made", f"{key} makes a value"
         hint = "return a function: guard(artifact, context) -> Verdict"
-        return make_guard(function, config, place=place, failure=failure, wrong=wrong, hint=hint)
+        return _make_guard(function, config, place=place, failure=failure, wrong=wrong, hint=hint)
 
     return with_settings
 
@@ -194,9 +194,9 @@ def registry(
 
     Raises:
         UsageProblem: a plug-in that is passed or in a file has a built-in name. Without it, a resume would silently use
-            the built-in one. Also the errors of `load_plugin_files`.
+            the built-in one. Also the errors of `_load_plugin_files`.
     """
-    own = load_plugin_files(files)
+    own = _load_plugin_files(files)
     for group, plugins in (
         (GUARD_PLUGINS, {**own.guards, **(guards or {})}),
         (GENERATOR_PLUGINS, {**own.generators, **(generators or {})}),
@@ -224,7 +224,7 @@ class _Factory:
     def __call__(self, config: Mapping[str, Any]) -> AnyGuard:
         """Return the guard with these settings. Raises `UsageProblem`."""
         place, failure, wrong = self.installed.place, "makes no guard", "makes a value"
-        return make_guard(
+        return _make_guard(
             GUARD_PLUGINS.load(self.installed), config, place=place, failure=failure, wrong=wrong, hint=_FACTORY
         )
 

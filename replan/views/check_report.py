@@ -98,7 +98,7 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
+def _line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
     """Return the line number of a finding in the file, from 1: its own, that of its step or its key, or else 1."""
     if "line" in report or "line" in finding:
         return int(report.get("line", finding.get("line")))
@@ -112,7 +112,7 @@ def line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
 def github_lines(report: Report, text: str) -> list[str]:
     """Return a workflow command for each finding, with which GitHub shows it at its line of the pull request."""
     return [
-        f"::{finding['severity']} file={_property(report['file'])},line={line_of(report, finding, text)},"
+        f"::{finding['severity']} file={_property(report['file'])},line={_line_of(report, finding, text)},"
         f"title={_property(finding['code'])}::{_data(finding['message'])}"
         for finding in report["findings"]
     ]
@@ -137,7 +137,7 @@ def sarif_results(report: Report, text: str) -> list[dict[str, Any]]:
                 {
                     "physicalLocation": {
                         "artifactLocation": {"uri": report["file"]},
-                        "region": {"startLine": line_of(report, finding, text)},
+                        "region": {"startLine": _line_of(report, finding, text)},
                     }
                 }
             ],
@@ -164,7 +164,7 @@ def junit_case(report: Report, text: str) -> str:
     if report["valid"]:
         return f"{head}/>\n"
     errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
-    lines = (f"{line_of(report, error, text)}: {error['code']}: {error['message']}" for error in errors)
+    lines = (f"{_line_of(report, error, text)}: {error['code']}: {error['message']}" for error in errors)
     message = _attribute(errors[0]["code"] if errors else "rejected")
     told = escape(_NO_XML.sub("?", "\n".join(lines)))
     return f"{head}>\n    <failure message={message}>{told}</failure>\n  </testcase>\n"

@@ -183,8 +183,8 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     lines of an artifact under review that a kind knows), `reminders` and `version`.
     """
     schema = question["answer_schema"]
-    any_text = question_form(question) == "text" and "description" not in schema
-    options = form_choices(question)
+    any_text = _question_form(question) == "text" and "description" not in schema
+    options = _form_choices(question)
     hint = "" if any_text or options else describe_expected(schema)
     does = [question_in_words(choice["does"]) for choice in question["choices"]]
     worded = {name: question_in_words(str(question[name])) for name in ("text", "about", "otherwise")}
@@ -193,7 +193,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
         worded["reviewed"] = in_words(question["node"])
     picks = list(zip(options, does, strict=True))
     outline = _outline(str(question.get("artifact", "")))
-    form = {"form": question_form(question), "picks": picks, "hint": hint, "outline": outline}
+    form = {"form": _question_form(question), "picks": picks, "hint": hint, "outline": outline}
     return {**question, **worded, **form, "reminders": reminder_lines(question), "version": version_of(question)}
 
 
@@ -214,15 +214,15 @@ def version_of(question: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def question_form(question: Mapping[str, Any]) -> Form:
+def _question_form(question: Mapping[str, Any]) -> Form:
     """Return the form in which a question is answered on a page."""
     schema = question["answer_schema"]
     return "review" if schema == REVIEW else answer_form(schema)
 
 
-def form_choices(question: Mapping[str, Any]) -> list[str]:
+def _form_choices(question: Mapping[str, Any]) -> list[str]:
     """Return the answers that a form offers as choices; empty if the answer can only be typed."""
-    match question_form(question):
+    match _question_form(question):
         case "choice":
             return options_of(question["answer_schema"])
         case "yes_no":
@@ -238,8 +238,8 @@ def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
 
     For a rejection, the text is the reason. If the choices are only suggestions, a typed text wins over a picked one.
     """
-    if question_form(question) == "review" and picked != APPROVE:
+    if _question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"
-    if question_form(question) in ("choice", "yes_no"):
+    if _question_form(question) in ("choice", "yes_no"):
         return picked
     return typed if typed.strip() or not picked else picked

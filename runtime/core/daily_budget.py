@@ -62,7 +62,7 @@ class HomeBudget:
 
     def retry_at(self, now: float) -> float | None:
         """Return the time at which a refused run may ask again; None if refused runs end."""
-        return next_day(now) if self.waits else None
+        return _next_day(now) if self.waits else None
 
 
 NO_LIMIT = HomeBudget()
@@ -111,7 +111,7 @@ def day_of(now: float) -> int:
     return int(now // DAY_SECONDS)
 
 
-def next_day(now: float) -> float:
+def _next_day(now: float) -> float:
     """Return when the next UTC day begins."""
     return float((day_of(now) + 1) * DAY_SECONDS)
 

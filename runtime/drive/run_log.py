@@ -47,7 +47,7 @@ class Prefix(Generic[S, E]):
     """What the next event of the batch reserves; zero where there is none."""
 
 
-def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
+def _prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
     """Return the prefixes of a batch that end before a reservation, the longest first.
 
     Every prefix has the first `facts` events. When the next message arrives, the machine decides again about the events
@@ -164,7 +164,7 @@ class RunLog(Generic[S, E]):
         try:
             await self.append(state, events, inbox, waits=True)
         except HomeBudgetSpent as spent:
-            shorter = prefixes(self._machine, self.state, events, len(accepted))
+            shorter = _prefixes(self._machine, self.state, events, len(accepted))
             await self._write_prefix(shorter, spent, inbox, goes_on)
 
     async def write_start(self, first: Any) -> None:

@@ -82,7 +82,7 @@ def copyable(source: RawStore) -> list[str]:
         return reader.names(recorded=True)
 
 
-def mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[JournalError | None]:
+def _mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[JournalError | None]:
     """Mark runs as moved to a place, in one transaction. For each run, return None or the error.
 
     The errors are `Held`, `RunNotFound`, `JournalDamaged`, and `RunMoved` for a run that was moved elsewhere.
@@ -104,7 +104,7 @@ class _Copying(NamedTuple):
         """Copy some runs, and yield the result for each, in their order."""
         done, place = dict[str, Copied](), self.places[1]
         try:
-            marked = zip(runs, mark(self.source, runs, place, dead), strict=True)
+            marked = zip(runs, _mark(self.source, runs, place, dead), strict=True)
             done |= {run: _failure(run, error) for run, error in marked if error is not None}
             mark_point("copy.marked")
             while left := [run for run in runs if run not in done]:

@@ -104,7 +104,7 @@ def claim(locked: Locked, owner: str, ttl: float, dead: Dead, kinds: Formats | N
     """Take the lease under a new epoch. Raises `KindUnknown`, `Held`, `RunMoved`."""
     head, now = locked.head, locked.now
     check_drivable(kinds, head.run, head.kind, head.format)
-    check_free(head, now, dead)
+    _check_free(head, now, dead)
     taken = head._replace(owner=owner, end=now + ttl, epoch=head.epoch + 1)
     return Change(taken, taken)
 
@@ -152,7 +152,7 @@ def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
     head = locked.head
     if place_moved_to(head.owner) == place:
         return Change(None)
-    check_free(head, locked.now, dead)
+    _check_free(head, locked.now, dead)
     return Change(None, head._replace(owner=moved_owner(place), end=MOVED_UNTIL, epoch=head.epoch + 1))
 
 
@@ -200,7 +200,7 @@ def may_hold(holder: str | None, until: float, owner: str, now: float, dead: Dea
     return holder in (None, owner) or until <= now or dead(str(holder))
 
 
-def check_free(head: RunHead, now: float, dead: Dead) -> None:
+def _check_free(head: RunHead, now: float, dead: Dead) -> None:
     """Raise `RunMoved`, or `Held` if the lease is alive and its owner not proved to be gone."""
     check_here(head.run, head.owner)
     if head.owner is not None and head.end > now and not dead(head.owner):
@@ -215,7 +215,7 @@ def check_driver(head: RunHead, epoch: int) -> None:
 
 def check_deletable(head: RunHead, last_seq: int, now: float, dead: Dead) -> None:
     """Raise `RunMoved`, `Held`, or `SequenceConflict` for a run that does not end at the record `last_seq`."""
-    check_free(head, now, dead)
+    _check_free(head, now, dead)
     if head.tip.seq != last_seq:
         raise SequenceConflict(head.run, last_seq, head.tip.seq)
 

@@ -36,7 +36,7 @@ class Entry(NamedTuple, Generic[E]):
     """The id of the posted message that it consumes, if any."""
 
 
-def check_run(run: str) -> str:
+def _check_run(run: str) -> str:
     """Return the id of a new run. Raises `UsageProblem` if the id is not valid."""
     if RUN_ID.fullmatch(run) is None:
         hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
@@ -46,10 +46,10 @@ def check_run(run: str) -> str:
 
 def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None, placement: Placement) -> None:
     """Raise `UsageProblem` unless a new run can be admitted with these."""
-    check_run(run)
+    _check_run(run)
     check_placement(placement)
     check_text(title, "title")
-    check_kind(kind, format)
+    _check_kind(kind, format)
     check_text(owner or "", "owner")
 
 
@@ -62,7 +62,7 @@ def check_placement(placement: Placement) -> None:
         raise UsageProblem(f"{placement.priority} is not a priority", hint=f"-{PRIORITY_MAX} to {PRIORITY_MAX}")
 
 
-def check_kind(kind: str, format: int) -> None:
+def _check_kind(kind: str, format: int) -> None:
     """Raise `UsageProblem` unless a run may be of this kind and format version."""
     if KIND.fullmatch(kind) is None:
         hint = "1 to 64 of a-z, 0-9 and underscore, starting with a letter"

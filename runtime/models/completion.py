@@ -51,7 +51,7 @@ class _Completion(_Lenient):
     usage: Any = None
 
 
-def only_arguments(calls: Any) -> str | None:
+def _only_arguments(calls: Any) -> str | None:
     """Return the arguments of the only tool call of a message, as text; None for none and for several."""
     if not isinstance(calls, list) or len(calls) != 1 or not isinstance(calls[0], dict):
         return None
@@ -124,7 +124,7 @@ class CompletionReader(AnswerReader):
         message = choice.message
         self._think(_thought(message.model_dump()))
         return self._build_reply(
-            (message.content, only_arguments(message.tool_calls), message.refusal),
+            (message.content, _only_arguments(message.tool_calls), message.refusal),
             reason=choice.finish_reason or "",
             usage=read_usage(completion.usage),
             model=completion.model or "",
@@ -162,6 +162,6 @@ class CompletionReader(AnswerReader):
             if not isinstance(index, int) or index < 0:
                 continue
             self._calls = max(self._calls, index + 1)
-            piece = only_arguments([call])
+            piece = _only_arguments([call])
             if piece and index == 0:
                 self._grow(self._arguments, piece)

@@ -60,7 +60,7 @@ class AcquisitionOrder(BaseModel):
     )
 
 
-def profiles_of(offer: Offer) -> Mapping[str, str]:
+def _profiles_of(offer: Offer) -> Mapping[str, str]:
     """Return the path of each profile by the name that clients use: shipped, of the settings, or kept on the page."""
     return kept_profiles(offer.folder) | _fixed_profiles(offer)
 
@@ -143,7 +143,7 @@ FACES = Faces(
     calls=_calls,
     names={
         "profile": Names(
-            "profiles", "profile", "acquisitions.profiles", profiles_of, {PROPOSES: "one that a model proposes"}
+            "profiles", "profile", "acquisitions.profiles", _profiles_of, {PROPOSES: "one that a model proposes"}
         ),
         "documents": Names("documents", "folder of documents", "acquisitions.documents", _documents_of),
     },

@@ -75,12 +75,12 @@ def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
     text = _remove_orders(text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
-    about = any(names(text, place) for place in sought.places)
+    about = any(_names(text, place) for place in sought.places)
     for sentence, share in _sentences(text):
         found = _find_number(sought, sentence, table)
         if found is None:
             continue
-        here = any(names(sentence, place) for place in sought.places)
+        here = any(_names(sentence, place) for place in sought.places)
         factor = share * (1.0 if here or not sought.places else 0.9 if about else 0.6)
         found = StatedNumber(found.value, found.quote, found.confidence * factor)
         if best is None or found.confidence > best.confidence:
@@ -162,7 +162,7 @@ def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
     return (found.start(), found.end()) if found else None
 
 
-def names(text: str, words: str) -> bool:
+def _names(text: str, words: str) -> bool:
     """Tell whether a text contains some words; their endings are ignored."""
     return _position_of(text, words) is not None
 
@@ -175,7 +175,7 @@ CAVEATS_MAX = 5
 """The largest number of caveats in one review."""
 
 
-def decision(material: Mapping[str, Any]) -> dict[str, Any]:
+def _decision(material: Mapping[str, Any]) -> dict[str, Any]:
     """Return a search for the first required field without a value; else a question about it; else the end."""
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
     required = [field for field in open_fields if field.get("required")]
@@ -193,7 +193,7 @@ def _make_decision(action: str, field: Mapping[str, Any], query: str = "") -> di
     return {"action": action, "target_field": field["path"], "query": query, "question": "", "reasoning": reason}
 
 
-def observation(material: Mapping[str, Any]) -> dict[str, Any]:
+def _observation(material: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that passages state in the words of a field, with their sentences as quotes.
 
     If some passages name the place of the question, only the values of these passages are returned.
@@ -233,15 +233,15 @@ def _make_observation(
         "confidence": round(found.confidence, 2),
     }
     named = " ".join(str(passage.get(key, "")) for key in ("title", "source", "text"))
-    return value, any(names(named, place) for place in places)
+    return value, any(_names(named, place) for place in places)
 
 
-def decomposition(_: Mapping[str, Any]) -> dict[str, Any]:
+def _decomposition(_: Mapping[str, Any]) -> dict[str, Any]:
     """Return an empty decomposition: it does not know the parts of a quantity."""
     return {"formula": "", "fields": []}
 
 
-def review(material: Mapping[str, Any]) -> dict[str, Any]:
+def _review(material: Mapping[str, Any]) -> dict[str, Any]:
     """Return the proposal to finish, with the errors of the calculation as caveats."""
     calculation = material.get("calculation", {})
     errors = calculation.get("errors", ()) if isinstance(calculation, Mapping) else ()
@@ -257,10 +257,10 @@ def _fields(material: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 AUTHORS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "acquisition_plan": decision,
-    "acquisition_observe": observation,
-    "acquisition_decompose": decomposition,
-    "acquisition_reflect": review,
+    "acquisition_plan": _decision,
+    "acquisition_observe": _observation,
+    "acquisition_decompose": _decomposition,
+    "acquisition_reflect": _review,
 }
 
 

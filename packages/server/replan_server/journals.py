@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _address(url: str, place: str = "the journal's URL") -> "DatabaseAddress":
-    check_extra()
+    _check_extra()
     from replan_server.postgres.address import parse_address  # noqa: PLC0415
 
     return parse_address(url, place)
@@ -85,7 +85,7 @@ def _upgrade(url: str, roles: Mapping[str, str]) -> int:
     return raw.upgrade(address, roles, tables.make)
 
 
-def check_extra() -> None:
+def _check_extra() -> None:
     """Raise `UsageProblem` if the extra that a database needs is missing."""
     try:
         import psycopg  # noqa: F401, PLC0415 -- an optional extra, and slow to load

@@ -37,7 +37,7 @@ class ReceiverEntry(Config):
     @model_validator(mode="after")
     def _has_a_page(self) -> Self:
         if self.page is not None:
-            check_url(self.page, "page", query=False)
+            _check_url(self.page, "page", query=False)
         return self
 
 
@@ -58,19 +58,19 @@ class WebhookEntry(ReceiverEntry):
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
-        check_url(self.url, "url", query=True)
-        check_secrets(self.secrets)
+        _check_url(self.url, "url", query=True)
+        _check_secrets(self.secrets)
         return self
 
 
-def check_secrets(secrets: tuple[SecretStr, ...]) -> None:
+def _check_secrets(secrets: tuple[SecretStr, ...]) -> None:
     """Raise a config error if a secret does not have the form of Standard Webhooks."""
     for secret in secrets:
-        if key_of(secret) is None:
+        if _key_of(secret) is None:
             raise config_error("a secret is not of the form of Standard Webhooks", ("secrets",), _HINT)
 
 
-def key_of(secret: SecretStr) -> bytes | None:
+def _key_of(secret: SecretStr) -> bytes | None:
     """Return the bytes of a secret; None if the text does not have the form of a secret."""
     text = secret.get_secret_value()
     if not text.startswith(PREFIX):
@@ -82,7 +82,7 @@ def key_of(secret: SecretStr) -> bytes | None:
     return key if len(key) in SECRET_BYTES else None
 
 
-def check_url(text: str, key: str, *, query: bool) -> None:
+def _check_url(text: str, key: str, *, query: bool) -> None:
     """Raise a config error for a URL that cannot be used. The error does not show the URL: it may hold a token.
 
     `query` says whether the URL may have a query.
@@ -125,7 +125,7 @@ class AnswerLinks(Config):
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
-        check_secrets(self.secrets)
+        _check_secrets(self.secrets)
         return self
 
 
@@ -141,7 +141,7 @@ class Answering:
     @property
     def keys(self) -> tuple[bytes, ...]:
         """The bytes of the secrets; the first one signs."""
-        return tuple([key for secret in self.links.secrets if (key := key_of(secret)) is not None])
+        return tuple([key for secret in self.links.secrets if (key := _key_of(secret)) is not None])
 
 
 AFTER_MAX = 366 * 86_400

@@ -134,7 +134,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
     follows = f". {question_in_words(receipt.otherwise)}" if receipt.otherwise else ""
-    report_posted(f"{full} {posted}{follows}", row, hosted=hosted, open_count=open_count)
+    _report_posted(f"{full} {posted}{follows}", row, hosted=hosted, open_count=open_count)
     if as_json:
         print_json({**receipt.to_json(full), "open_questions": open_count})
     return Exit.OK
@@ -154,7 +154,7 @@ async def _only_question(engine: Engine, run: str) -> str:
     return names[0]
 
 
-def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:
+def _report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:
     """Print what was posted, how many questions are open, and how the run goes on if nobody drives it."""
     from actors.run.ending import FINAL
     from replan.cli.hints import say_how_to_resume, say_more_questions
@@ -229,7 +229,7 @@ async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, 
             say_how_to_resume(run)
     else:
         effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"
-        report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
+        _report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
     if as_json:
         print_json({"run_id": run, "kind": kind, "result": posted.result})
     return Exit.OK

@@ -125,7 +125,7 @@ BLOCKED = "The calculation is blocked:"
 _CURRENCY = re.compile(r"[A-Za-z]{3}")
 
 
-def answer_schema(schema: Schema, path: str) -> dict[str, Any]:
+def _answer_schema(schema: Schema, path: str) -> dict[str, Any]:
     """Return the JSON Schema of an answer about a field, with a description of a valid answer."""
     spec = schema.fields[path]
     match spec.type:
@@ -218,7 +218,7 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """
     path = decision.target_field
     blocked, asked = _split_question(decision.question)
-    own, wanted = field_question(schema, path), answer_schema(schema, path)
+    own, wanted = field_question(schema, path), _answer_schema(schema, path)
     subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
     options = options_of(wanted) if answer_form(wanted) == "choice" else ()
     meanings = {value: f"The value is {value}." for value in options}
@@ -286,11 +286,11 @@ def make_correction(state: State, text: str) -> Mapping[str, Any] | None:
     match = _CORRECTION.fullmatch(text.strip())
     if match is None:
         return None
-    read_told_value(state, match["field"], match["text"])
+    _read_told_value(state, match["field"], match["text"])
     return {"kind": VALUE, "field": match["field"], "text": match["text"]}
 
 
-def read_told_value(state: State, path: str, text: str) -> FieldValue:
+def _read_told_value(state: State, path: str, text: str) -> FieldValue:
     """Return the value that a correction gives a field. Raises `UsageProblem` if the run cannot accept it."""
     end = state.run.finished
     if end is not None and end.outcome in (Outcome.CANCELLED, Outcome.FAILED):
@@ -334,7 +334,7 @@ def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefuse
         return None
     path, text = str(body.get("field", "")), str(body.get("text", ""))
     try:
-        value = read_told_value(state, path, text)
+        value = _read_told_value(state, path, text)
     except UsageProblem as problem:
         return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=problem.cause)
     return ValueTold(at=message.at, mono=message.mono, path=path, value=value)

@@ -47,7 +47,7 @@ FIRST = "enter_iteration"
 """The first node of every run and every round."""
 
 
-def apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
+def _apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
     """Return the state after an event.
 
     `run` is the common part of the state after the event. `common` applies events of all kinds.
@@ -90,7 +90,7 @@ def _correct_value(state: State, event: ValueTold) -> State:
     return _enter_node(told, FIRST) if state.node == END and state.run.finished is None else told
 
 
-def make_start_state(event: AcquisitionStarted) -> State:
+def _make_start_state(event: AcquisitionStarted) -> State:
     """Return the state after the first event."""
     state = State(
         run=RunState.begin(event),
@@ -164,11 +164,11 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def begin(self, event: AcquisitionStarted) -> State:
         """Return the state after the first event."""
-        return make_start_state(event)
+        return _make_start_state(event)
 
     def apply(self, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
         """Return the state after an event."""
-        return apply_event(self.common, state, run, event)
+        return _apply_event(self.common, state, run, event)
 
     def next_try(self, state: State, request: AcquisitionCall) -> AcquisitionCall:
         """Return the request for the next try of a call."""

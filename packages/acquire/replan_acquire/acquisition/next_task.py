@@ -18,7 +18,7 @@ def questions_left(state: State, path: str) -> bool:
     return path not in state.planner.refused and asked < state.config.profile.caps.attempts_per_field
 
 
-def decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
+def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
     """Return the next decision about a field: a search, or a question if no search is left. None if neither is left.
 
     No question is asked about an optional field, or about a field with a default that documents may state.
@@ -53,11 +53,11 @@ def query_for(state: State, schema: Schema, path: str) -> str:
 
 def was_query_made(state: State, path: str, query: str) -> bool:
     """Tell whether a query was made for a field in this round. Case and white space are ignored."""
-    words = fold_query(query)
-    return any(search.path == path and fold_query(search.query) == words for search in state.planner.searches)
+    words = _fold_query(query)
+    return any(search.path == path and _fold_query(search.query) == words for search in state.planner.searches)
 
 
-def fold_query(query: str) -> str:
+def _fold_query(query: str) -> str:
     """Return a query with case and white space folded, for comparison."""
     return " ".join(query.casefold().split())
 
@@ -114,7 +114,7 @@ def chance_finds(state: State, schema: Schema) -> Iterator[str]:
 def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDecision | None:
     """Return the decision for the first of the fields that has an attempt left; None if none has."""
     for path in paths:
-        decision = decision_for(state, schema, path)
+        decision = _decision_for(state, schema, path)
         if decision is not None:
             return decision
     return None

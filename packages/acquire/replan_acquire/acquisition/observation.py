@@ -26,7 +26,7 @@ PLACES_MAX = 20
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 
-def fold_quote(text: str) -> str:
+def _fold_quote(text: str) -> str:
     """Return a text for comparison with quotes: with white space, case and similar characters folded."""
     return _fold_with_places(compose_characters(text))[0]
 
@@ -37,7 +37,7 @@ def compose_characters(text: str) -> str:
 
 
 def _fold_with_places(text: str) -> tuple[str, list[int]]:
-    """Return a composed text as `fold_quote` does, and the offset in the composed text of each returned character."""
+    """Return a composed text as `_fold_quote` does, and the offset in the composed text of each returned character."""
     characters: list[str] = []
     places: list[int] = []
     for position, character in enumerate(text):
@@ -57,7 +57,7 @@ def _fold_with_places(text: str) -> tuple[str, list[int]]:
 
 def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
     """Return the offsets (begin, end) of each occurrence of a quote in a composed text; at most `PLACES_MAX`."""
-    words = fold_quote(quote)
+    words = _fold_quote(quote)
     if not words:
         return ()
     whole, places = _fold_with_places(text)
@@ -74,10 +74,10 @@ def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> F
 
     If any passage is from the named source, only passages from that source count.
     """
-    words = fold_quote(quote)
+    words = _fold_quote(quote)
     if not words or len(quote) > QUOTE_MAX:
         return None
-    holding = [passage for passage in passages if words in fold_quote(passage.text)]
+    holding = [passage for passage in passages if words in _fold_quote(passage.text)]
     named = [passage for passage in holding if passage.source == source]
     return next(iter(named or ([] if source in {item.source for item in passages} else holding)), None)
 
@@ -98,7 +98,7 @@ def read_stated_quantity(
     return find_quoted_value(source, spans, value, unit, wanted=wanted, table=table, declared=units)
 
 
-def widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
+def _widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
     """Return the quote on one line, widened so that it contains the whole quantity.
 
     If the quote does not overlap the quantity, the result is the whole line of the quantity.
@@ -111,16 +111,16 @@ def widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
     return " ".join(text[text.rfind("\n", 0, found.start) + 1 : len(text) if end < 0 else end].split())
 
 
-def states_text(quote: str, value: str) -> bool:
+def _states_text(quote: str, value: str) -> bool:
     """Tell whether a quote contains the words of a value."""
-    return bool(value.strip()) and fold_quote(value) in fold_quote(quote)
+    return bool(value.strip()) and _fold_quote(value) in _fold_quote(quote)
 
 
 ROWS_MAX = 60
 """The largest number of rows of a table that are read."""
 
 
-def read_other_rows(
+def _read_other_rows(
     passage: FoundPassage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> tuple[Found, ...]:
     """Return quantities of other rows in the table.
@@ -286,14 +286,14 @@ def _numbers(
     outside = check_bounds(spec, read.quantity)
     if outside:
         return Rejection(path=path, code="out_of_bounds", message=outside)
-    others = read_other_rows(passage, read, unit, wanted=wanted, units=units, table=table)
+    others = _read_other_rows(passage, read, unit, wanted=wanted, units=units, table=table)
     within = [other for other in others if not check_bounds(spec, other.quantity)]
     return tuple(_value(passage, item, quote if item is read else "") for item in (read, *within))
 
 
 def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
     """Return a quantity of a passage as a value. Its quote contains the whole quantity."""
-    words = widen_quote(passage, found, quote)
+    words = _widen_quote(passage, found, quote)
     period = period_of(compose_characters(passage.text), found.start, found.end, passage.title)
     value = make_number_value(found.quantity, via="search", source="", quote=words)
     return value.model_copy(update={"period": period, "place": passage.place_at(found.start)})
@@ -308,9 +308,9 @@ def _text(spec: FieldSpec, value: str, quote: str, passage: FoundPassage) -> Fie
     unfit = (spec.type == "choice" and text not in spec.choices) or (spec.type == "currency" and text not in CODES)
     if unfit or not text:
         return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is no value of the field")
-    if not states_text(quote, text):
+    if not _states_text(quote, text):
         return Rejection(path="", code="missing_evidence", message=f"the quote does not state {text[:80]!r}")
     begin, end = find_quote(compose_characters(passage.text), quote)[0]
-    at = fold_quote(compose_characters(passage.text)[begin:end]).find(fold_quote(text))
+    at = _fold_quote(compose_characters(passage.text)[begin:end]).find(_fold_quote(text))
     place = passage.place_at(begin + max(at, 0))
     return FieldValue(value=text, via="search", quote=" ".join(quote.split()), place=place)

@@ -114,13 +114,13 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     )
     check_settings(setup.model, pinned.model_settings.body)
     limits = ledger_limits(wanted, CALLS, setup.now)
-    given = read_given_values(loaded.profile, request.given)
+    given = _read_given_values(loaded.profile, request.given)
     if unused := unused_fields(loaded.profile):
         notices += (f"in no formula of {loaded.profile.name}: {', '.join(unused)}; filled, and changes no result",)
     return PreparedAcquisition(request.goal, pinned, limits, given, loaded.source, notices)
 
 
-def read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
+def _read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
     """Return the values that the user gives at the start, by path. Raises `UsageProblem` that names the path."""
     values: dict[str, FieldValue] = {}
     first = [path for path in texts if path in profile.bootstrap]  # Units of others may name them.

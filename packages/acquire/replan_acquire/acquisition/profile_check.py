@@ -34,7 +34,7 @@ Problem = tuple[KeyPath, str, str]
 """An error in a profile: its place, its cause, and the next step."""
 
 
-def check_profile(profile: Profile, document: ParsedFile) -> None:
+def _check_profile(profile: Profile, document: ParsedFile) -> None:
     """Raise `UsageProblem` for the first error of a profile, if it has one. The hint counts the other errors."""
     found = list(problems(profile))
     if not found:
@@ -279,7 +279,7 @@ def read_profile(document: ParsedFile) -> Profile:
         profile = Profile.model_validate(document.value)
     except ValidationError as error:
         raise usage_problem(error, document) from None
-    check_profile(profile, document)
+    _check_profile(profile, document)
     return profile
 
 
@@ -318,14 +318,14 @@ def make(config: Mapping[str, Any]) -> Guard:
         value, findings = object_of(artifact)
         if value is None:
             return verdict_of(NAME, findings)
-        found = list(profile_findings(value))
+        found = list(_profile_findings(value))
         fields = value.get("fields")
         return verdict_of(NAME, found, checks=len(found) + (len(fields) if isinstance(fields, dict) else 0) + 1)
 
     return guard
 
 
-def profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
+def _profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the findings about a proposed profile."""
     try:
         profile = Profile.model_validate(value)

@@ -74,7 +74,7 @@ _FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 
 def make_rows(result: AcquisitionResult) -> list[dict[str, Cell]]:
     """Return the rows of the table of values: chosen values, other values, and results of the calculation."""
-    notes = footnotes(result)
+    notes = _footnotes(result)
     rows: list[dict[str, Cell]] = []
     for field in result.fields:
         if field.value is None:
@@ -136,14 +136,14 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
     rows += _calculation(result)
     if result.calculation.errors:
         rows += ["", *(f"- not calculated: {_escape(error.message)}" for error in result.calculation.errors)]
-    notes = footnotes(result)
+    notes = _footnotes(result)
     rows += ["", "## Values", "", "| Field | Value | Source | Confidence |", "| --- | --- | --- | --- |"]
     rows += [_row(field, notes) for field in result.fields]
     rows += [*_differences(result), *_changes(changes), *_list("Caveats", result.caveats), *_sources(notes)]
     return "\n".join(rows) + "\n"
 
 
-def footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
+def _footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
     """Return the number of each footnote, by the path of a field and its value from a document."""
     found = [
         (field.path, value)

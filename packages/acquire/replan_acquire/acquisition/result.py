@@ -162,7 +162,7 @@ class AcquisitionResult(RunResult):
 
     def so_far(self) -> Sequence[Line]:
         """Return lines about the fields and their values so far."""
-        return [row for field in self.fields for row in field_lines(field)]
+        return [row for field in self.fields for row in _field_lines(field)]
 
     def details(self) -> Mapping[str, Any]:
         """Return the keys of `AcquisitionJson`."""
@@ -190,14 +190,14 @@ def result_of(view: RunView) -> AcquisitionResult:
         goal=state.goal,
         acquisition_status=planner.status,
         iterations=planner.iterations,
-        fields=filled_fields(state),
+        fields=_filled_fields(state),
         calculation=planner.calculation,
         caveats=tuple(dict.fromkeys(text for review in planner.reflections for text in review.caveats)),
         path=state.path,
     )
 
 
-def filled_fields(state: State) -> tuple[FilledField, ...]:
+def _filled_fields(state: State) -> tuple[FilledField, ...]:
     """Return all fields of a run's schema with their values."""
     planner, found = state.planner, []
     for path, spec in schema_of(state).fields.items():
@@ -252,8 +252,8 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
     rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
     rows += [*question_lines(result, program), *message_lines(result)]
     if result.fields:
-        rows += [BLANK, line("Fields", "bold"), *(row for field in result.fields for row in field_lines(field))]
-    rows += [*calculation_lines(result.calculation)]
+        rows += [BLANK, line("Fields", "bold"), *(row for field in result.fields for row in _field_lines(field))]
+    rows += [*_calculation_lines(result.calculation)]
     if result.caveats:
         rows += [BLANK, line("Caveats", "bold"), *(indent_line(text, "yellow") for text in result.caveats)]
     rows += [BLANK, usage_line(result)]
@@ -273,7 +273,7 @@ def _next_steps(result: AcquisitionResult, program: str) -> Iterator[str]:
         yield f"{retry} tries again with fresh attempts; `{program} show {run} --tree` shows the path"
 
 
-def field_lines(field: FilledField) -> Iterator[Line]:
+def _field_lines(field: FilledField) -> Iterator[Line]:
     """Yield lines about a field: its value, source and quote, and the differences between sources."""
     if field.value is None:
         yield indent_line(f"{field.path}: no value ({_attempts_text(field)})", "red" if field.spec.required else "dim")
@@ -314,7 +314,7 @@ def _attempts_text(field: FilledField) -> str:
     return f"{field.searches} searches, {field.questions} questions{not_taken}"
 
 
-def calculation_lines(calculation: LatestCalculation) -> Iterator[Line]:
+def _calculation_lines(calculation: LatestCalculation) -> Iterator[Line]:
     """Yield lines about the results of a calculation and its errors."""
     if calculation.status == "none":
         return

@@ -60,7 +60,7 @@ REJECTIONS_SHOWN = 10
 """The largest number of rejected values in a prompt."""
 
 
-def render_prompt(state: State, purpose: str, path: str) -> Rendered:
+def _render_prompt(state: State, purpose: str, path: str) -> Rendered:
     """Return the prompt of a call; `path` is the field that it is about, or empty."""
     return render(state.config.templates[purpose], _context(state, purpose, path))
 
@@ -189,7 +189,7 @@ SEARCH = "search"
 _PURPOSES: Mapping[str, str] = {"plan": PLAN, "observe": OBSERVE, "reflect": REFLECT}
 
 
-def next_call(state: State) -> AcquisitionCall | None:
+def _next_call(state: State) -> AcquisitionCall | None:
     """Return the next call that the run's node needs; None if it needs none."""
     path = ""
     if state.node in NODES:
@@ -205,12 +205,12 @@ def next_call(state: State) -> AcquisitionCall | None:
     number = state.calls.get(purpose, 0) + (attempt == 1)
     if purpose == OBSERVE and state.planner.decision is not None:
         path = state.planner.decision.target_field
-    return make_call(state, f"{purpose}/v{number}.a{attempt}", path, 1)
+    return _make_call(state, f"{purpose}/v{number}.a{attempt}", path, 1)
 
 
 def next_try(state: State, request: AcquisitionCall) -> AcquisitionCall:
     """Return the request for the next try of a call."""
-    return make_call(state, request.node, subject_of(request), request.try_number + 1)
+    return _make_call(state, request.node, subject_of(request), request.try_number + 1)
 
 
 def subject_of(request: AcquisitionCall) -> str:
@@ -222,7 +222,7 @@ def make_call_prompt(state: State, purpose: str, path: str) -> CallPrompt:
     """Return the prompt of a call about a field, with its limits and settings."""
     return CallPrompt(
         purpose=purpose,
-        text=render_prompt(state, purpose, path),
+        text=_render_prompt(state, purpose, path),
         output_tokens_max=state.config.output_tokens_max,
         timeout_seconds=state.config.timeout_seconds,
         settings=state.config.model_settings,
@@ -232,7 +232,7 @@ def make_call_prompt(state: State, purpose: str, path: str) -> CallPrompt:
     )
 
 
-def make_call(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
+def _make_call(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
     """Return the request for a try of a call, with the current prompt, limits and reservation."""
     purpose = step_of(node)
     fields = try_fields(state, make_call_prompt(state, purpose, path), node, try_number)
@@ -247,7 +247,7 @@ def make_call(state: State, node: str, path: str, try_number: int) -> Acquisitio
             return ReflectionRequested(**fields)
 
 
-def make_search(state: State) -> ToolRequested | None:
+def _make_search(state: State) -> ToolRequested | None:
     """Return the call of the search tool that the run's node needs; None if it needs none."""
     decision = state.planner.decision
     if state.node != SEARCH or state.tool is not None or state.run.tools or decision is None:
@@ -262,7 +262,7 @@ def make_search(state: State) -> ToolRequested | None:
     )
 
 
-def make_question(state: State) -> ClarificationRequested | None:
+def _make_question(state: State) -> ClarificationRequested | None:
     """Return the question that the run's node needs to ask; None if it needs none."""
     decision = state.planner.decision
     if state.node != "ask_user" or state.question or decision is None:
@@ -287,7 +287,7 @@ def rules_over(table: Table, reissue: Callable[[State], Any]) -> tuple[Rule, ...
         EXPIRE,
         Rule("end", Scope.RUN, end),
         Rule("leave the node", Scope.RUN, partial(leave, table)),
-        Rule("ask", Scope.RUN, make_question),
+        Rule("ask", Scope.RUN, _make_question),
         AFTER_FAULT,
         KEEP_DEADLINE,
         REMIND,
@@ -320,14 +320,14 @@ def end(state: State) -> RunFinished | None:
     """End the run after the last node, with `success` if nothing is missing, and with `incomplete` otherwise."""
     if state.node != END:
         return None
-    lacking = describe_missing(state)
+    lacking = _describe_missing(state)
     if not lacking:
         return RunFinished(outcome=Outcome.SUCCESS, why="every required value is there")
     last = state.path[-1].reason
     return RunFinished(outcome=INCOMPLETE, why=make_storable(f"{lacking}; {last}" if last not in lacking else lacking))
 
 
-def describe_missing(state: State) -> str:
+def _describe_missing(state: State) -> str:
     """Return one line that names what the profile requires and the run lacks; empty if nothing is missing."""
     schema, calculation = schema_of(state), state.planner.calculation
     missing = [path for path, spec in schema.profile.fields.items() if spec.required and schema.value(path) is None]
@@ -353,10 +353,10 @@ def request(state: State) -> AcquisitionCall | ToolRequested | RunFinished | Non
         if tries.phase != "rested":
             return None
         return _affordable(state, next_try(state, tries.request))
-    search = make_search(state)
+    search = _make_search(state)
     if search is not None:
         return search
-    call = next_call(state)
+    call = _next_call(state)
     return None if call is None else _affordable(state, call)
 
 

@@ -26,7 +26,7 @@ from replan_acquire.acquisition.table import graph_for
 from runtime.core.events import Record
 
 
-def path_tree(
+def _path_tree(
     title: str, state: State, written: Sequence[Record[AcquisitionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
     """Return the visited nodes as a tree with a branch for each pass.
@@ -130,7 +130,7 @@ def record_text(event: AcquisitionEvent, state: State) -> str:
             return records.record_text(event, state)
 
 
-def news_text(event: AcquisitionEvent, state: State) -> str:
+def _news_text(event: AcquisitionEvent, state: State) -> str:
     """Return the line of the progress view for an event, or an empty text; `state` is the state after it."""
     match event:
         case Routed():
@@ -195,12 +195,12 @@ VIEWS: Views[State, AcquisitionEvent] = Views(
     asked=_describe_request,
     result=result_of,
     result_lines=outcome_lines,
-    tree=path_tree,
+    tree=_path_tree,
     tree_title="Passes",
     flow=path_flow,
     flow_title="Path",
     record_text=record_text,
-    news_text=news_text,
+    news_text=_news_text,
     sources=_sources,
     passage=_passage,
     prompt=partial(rebuilt_prompt, AcquisitionMachine()),

@@ -69,7 +69,7 @@ def read_parts(wanted: str, content: bytes) -> list[Part]:
 
 
 def _parts(wanted: str, content: bytes, name: str, depth: int) -> Iterator[Part]:
-    check_beginning(wanted, content)
+    _check_beginning(wanted, content)
     if wanted == "zip":
         yield from _members(content, name, depth)
     elif wanted == "eml":
@@ -81,7 +81,7 @@ def _parts(wanted: str, content: bytes, name: str, depth: int) -> Iterator[Part]
         yield {"name": name, **read(content)}
 
 
-def check_beginning(wanted: str, content: bytes) -> None:
+def _check_beginning(wanted: str, content: bytes) -> None:
     """Check the first bytes of a document against its format. Raises `DocumentRefused`."""
     is_zip = content.startswith(b"PK")
     if not content:

@@ -98,7 +98,7 @@ class Extracted:
     notices: tuple[str, ...]
 
 
-def read_extracted(name: str, output: bytes) -> Extracted:
+def _read_extracted(name: str, output: bytes) -> Extracted:
     """Return the documents in the output of the process that has read the file `name`."""
     try:
         read = _Output.model_validate_json(output)
@@ -278,7 +278,7 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
         output, problem = _run_process(arguments, descriptor)
     finally:
         os.close(descriptor)
-    return Extracted((), (f"{name}: left out: {problem}",)) if problem else read_extracted(name, output)
+    return Extracted((), (f"{name}: left out: {problem}",)) if problem else _read_extracted(name, output)
 
 
 def _run_process(arguments: list[str], document: int) -> tuple[bytes, str]:

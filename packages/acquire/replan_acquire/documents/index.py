@@ -223,7 +223,7 @@ def _pairs(run: str) -> list[str]:
     return [run[place : place + 2] for place in range(max(1, len(run) - 1))]
 
 
-def index_text(text: str) -> str:
+def _index_text(text: str) -> str:
     """Return the form of a text that is indexed.
 
     Text without spaces between words becomes overlapping pairs of characters.
@@ -268,4 +268,4 @@ def _build_index(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str,
 
 def _rows(passages: list[Passage]) -> Iterator[tuple[int, str, str]]:
     for number, passage in enumerate(passages, 1):
-        yield number, index_text(f"{passage.source} {passage.title}"), index_text(passage.text)
+        yield number, _index_text(f"{passage.source} {passage.title}"), _index_text(passage.text)

@@ -64,12 +64,12 @@ def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) 
     heads = _count_headers(rows[begins:])
     names = _names([cells for _, cells in rows[begins : begins + heads]])
     lines += [_place_without_names(line, cells) for line, cells in rows[begins : begins + heads]]
-    before = f"({caption[:CAPTION_MAX].replace('|', '/')}) | " if says_a_unit(caption) else ""
+    before = f"({caption[:CAPTION_MAX].replace('|', '/')}) | " if _says_a_unit(caption) else ""
     lines += [_name_cells(line, before, names, cells) for line, cells in rows[begins + heads :] if any(cells)]
     return lines
 
 
-def says_a_unit(caption: str) -> bool:
+def _says_a_unit(caption: str) -> bool:
     """Tell whether a caption may state a scale or a unit of the numbers below it."""
     return re.search(r"\b(?:in|en)\s|[(\[%€$£]", caption, re.IGNORECASE) is not None
 

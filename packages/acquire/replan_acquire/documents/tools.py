@@ -47,7 +47,7 @@ _PLACES = ("place", "location", "page", "line")
 
 
 @asynccontextmanager
-async def mcp_search_call(
+async def _mcp_search_call(
     search: McpSearch, query: str, limit: int, outside: Mapping[str, str], home: Path
 ) -> AsyncIterator[PreparedCall]:
     """Yield a prepared search with an MCP server.
@@ -181,7 +181,7 @@ def search_tool(
         most = min(limit, PASSAGES_MAX) if isinstance(limit, int) else PASSAGES_MAX
         asked = query if isinstance(query, str) else ""
         if places.mcp is not None and not places.folder:
-            async with mcp_search_call(places.mcp, asked, most, outside or {}, home) as call:
+            async with _mcp_search_call(places.mcp, asked, most, outside or {}, home) as call:
                 yield call
         else:
             yield _SearchCall(places, asked, most, threads)

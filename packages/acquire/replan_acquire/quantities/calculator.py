@@ -125,7 +125,7 @@ def calculate(
             return Calculation(steps=tuple(steps), blocked=blocked)
         inputs = {name: known[name] for name in formula.names}
         try:
-            measured = evaluate(formula.root, {name: measure_of(value, table) for name, value in inputs.items()})
+            measured = evaluate(formula.root, {name: _measure_of(value, table) for name, value in inputs.items()})
             result = _result(measured, units.get(path, ""), table)
         except Blockage as blockage:
             blocked = Blocked(path=path, code=blockage.code, message=_explain_error(str(blockage), inputs))
@@ -135,7 +135,7 @@ def calculate(
     return Calculation(steps=tuple(steps))
 
 
-def measure_of(value: Quantity, table: UnitTable) -> Measure:
+def _measure_of(value: Quantity, table: UnitTable) -> Measure:
     """Return a quantity in base units. Raises `Blockage` if its unit is not known."""
     try:
         unit = table.unit(value.unit)
@@ -224,7 +224,7 @@ def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> 
         message = f"{', '.join(missing[:5])}: no value yet"
         return Blocked(path=text, code=BlockCode.MISSING_INPUT, message=message, missing=missing)
     try:
-        measures = {name: measure_of(values[name], table) for name in check.names}
+        measures = {name: _measure_of(values[name], table) for name in check.names}
         left, right = evaluate(check.left.root, measures), evaluate(check.right.root, measures)
         check_same(left.dimensions, right.dimensions, "compares")
     except Blockage as blockage:

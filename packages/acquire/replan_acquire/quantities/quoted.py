@@ -31,20 +31,20 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
         return Refusal(code=RefusalCode.TOO_LONG, message=f"over {VALUE_CHARACTERS_MAX} characters")
     numbers = find_numbers(text, mark)
     if not numbers:
-        return Refusal(code=RefusalCode.NO_NUMBER, message=f"no number in {shorten_text(text)!r}")
+        return Refusal(code=RefusalCode.NO_NUMBER, message=f"no number in {_shorten_text(text)!r}")
     if len(numbers) > 1:
         shown = tuple(" or ".join(number.shown) for number in numbers[:5])
-        message = f"several numbers in {shorten_text(text)!r}: {', '.join(shown)}; give one, or a range such as 3-5"
+        message = f"several numbers in {_shorten_text(text)!r}: {', '.join(shown)}; give one, or a range such as 3-5"
         return Refusal(code=RefusalCode.SEVERAL_NUMBERS, message=message)
     number = numbers[0]
     if len(number.readings) > 1:
-        return refuse_ambiguous(text, number)
+        return _refuse_ambiguous(text, number)
     low, high = number.readings[0]
     if max(abs(low), abs(high)) > MAGNITUDE_MAX:
-        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{shorten_text(text)!r} is over {MAGNITUDE_MAX:g}")
+        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{_shorten_text(text)!r} is over {MAGNITUDE_MAX:g}")
     whole = whole_quantity(text, number, table, mark=mark)
     if whole.doubt:
-        message = f"{shorten_text(text)!r}: {whole.doubt}; give the value in {unit or 'plain numbers'}"
+        message = f"{_shorten_text(text)!r}: {whole.doubt}; give the value in {unit or 'plain numbers'}"
         return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=message)
     if not whole.units:
         return _without_unit(text, whole, low, high, unit=unit, table=table)
@@ -63,7 +63,7 @@ def _without_unit(
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
         message = (
-            f"{shorten_text(rest)!r} is not a unit that is known here; give the value in {unit or 'plain numbers'}"
+            f"{_shorten_text(rest)!r} is not a unit that is known here; give the value in {unit or 'plain numbers'}"
         )
         return Refusal(code=RefusalCode.UNKNOWN_UNIT, message=message)
     problem = table.problem(unit)
@@ -72,7 +72,7 @@ def _without_unit(
     return whole.quantity(low, high, unit)
 
 
-def refuse_ambiguous(text: str, number: WrittenNumber) -> Refusal:
+def _refuse_ambiguous(text: str, number: WrittenNumber) -> Refusal:
     """Return the refusal of an ambiguous number."""
     written = text[number.start : number.end]
     return Refusal(
@@ -82,7 +82,7 @@ def refuse_ambiguous(text: str, number: WrittenNumber) -> Refusal:
     )
 
 
-def shorten_text(text: str) -> str:
+def _shorten_text(text: str) -> str:
     """Return a text on one line, cut to 60 characters, for a message."""
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
@@ -148,13 +148,13 @@ def find_quoted_value(
         cut = next((item for item in within if not _is_in_text(text, item.start, item.end, spans)), None)
         if cut is not None:
             return _refuse_cut_number(text, cut.start, cut.end)
-        message = f"the quote does not state {shorten_text(value)!r}"
+        message = f"the quote does not state {_shorten_text(value)!r}"
         return Refusal(code=RefusalCode.VALUE_NOT_IN_QUOTE, message=message)
     reader = _Reader(source, spans, unit, wanted, table, declared or {}, mark)
     read = [reader.read(text, number) for number in meant]
     found = [item for item in read if isinstance(item, Found)]
     if len({(item.quantity.low, item.quantity.high) for item in found}) > 1:
-        message = f"the quote states {shorten_text(value)!r} more than once, in different quantities"
+        message = f"the quote states {_shorten_text(value)!r} more than once, in different quantities"
         return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=message)
     return found[0] if found else read[0]
 
@@ -179,7 +179,7 @@ class _Reader:
         if whole.doubt:
             return Refusal(code=RefusalCode.NOT_UNDERSTOOD, message=f"{_words(text, whole)!r}: {whole.doubt}")
         if len(number.readings) > 1:
-            return refuse_ambiguous(text, number)
+            return _refuse_ambiguous(text, number)
         low, high = number.readings[0]
         if max(abs(low), abs(high)) > MAGNITUDE_MAX:
             return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
@@ -213,7 +213,7 @@ class _Reader:
 
 
 def _words(text: str, whole: Whole) -> str:
-    return shorten_text(text[whole.start : whole.end])
+    return _shorten_text(text[whole.start : whole.end])
 
 
 def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
@@ -223,7 +223,9 @@ def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]
 
 
 def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
-    message = f"the quote cuts {shorten_text(text[start:end])!r} apart; it must hold the number with its scale and unit"
+    message = (
+        f"the quote cuts {_shorten_text(text[start:end])!r} apart; it must hold the number with its scale and unit"
+    )
     return Refusal(code=RefusalCode.QUOTE_CUT, message=message)
 
 

@@ -26,7 +26,7 @@ def drop_counted_units(unit: str, declared: Mapping[str, str]) -> str:
     return _write_unit({name: power for name, power in _names(unit).items() if not _is_counted(name, declared)})
 
 
-def short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
+def _short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
     """Return the shorter forms of a unit: without its counted rates, then without all counted units.
 
     For `request/second/instance`, the first form is `request/second`. An empty form is omitted.
@@ -73,7 +73,7 @@ def find_form(
     """
     names = _names(wanted)
     short = drop_counted_units(wanted, declared)
-    forms = [wanted, *short_forms(wanted, declared)]
+    forms = [wanted, *_short_forms(wanted, declared)]
     if short != wanted and not short:
         forms.append("")
     said = bool(given) and any(table.same_kind(given, item) for item in (wanted, short))

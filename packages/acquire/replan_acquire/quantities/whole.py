@@ -206,7 +206,7 @@ def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str
     return ""
 
 
-def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
+def _sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the offsets of the sentence, or the line, that contains a part of a text."""
     begins = max((match.end() for match in _SENTENCE_END.finditer(text, 0, start)), default=0)
     ending = _SENTENCE_END.search(text, end)
@@ -218,7 +218,7 @@ def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], 
 
     If a quantity leaves its rate out, its sentence must not name another one.
     """
-    begins, ends = sentence_around(text, whole.start, whole.end)
+    begins, ends = _sentence_around(text, whole.start, whole.end)
     units: list[str] = []
     unknown: list[str] = []
     for match in _PER_WORD.finditer(text, begins, ends):

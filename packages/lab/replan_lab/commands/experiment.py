@@ -64,7 +64,7 @@ def experiment(
         cause = "no experiment is named" if file is None else "both an experiment and --calibrate are given"
         raise UsageProblem(cause, place="FILE", hint="`replan lab experiment FILE`, or only --calibrate FOLDER")
     if calibrate is not None:
-        return print_calibration(Path(calibrate), as_json=as_json)
+        return _print_calibration(Path(calibrate), as_json=as_json)
     assert file is not None
     folder, path = None if results is None else Path(results), Path(file)
     config = read_user_config(locate_home().config)
@@ -166,7 +166,7 @@ def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int 
         raise
 
 
-def print_calibration(folder: Path, *, as_json: bool) -> int:
+def _print_calibration(folder: Path, *, as_json: bool) -> int:
     """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text

@@ -73,7 +73,7 @@ problems.
 """
 
 
-def outcome_probabilities(logs: Vector, calls: int) -> tuple[Vector, Vector]:
+def _outcome_probabilities(logs: Vector, calls: int) -> tuple[Vector, Vector]:
     """Return the probabilities of a success at call 1, 2, … `calls`, and of none up to each of them."""
     alpha, beta = np.exp(logs[:2])
     weights = np.exp(alpha * _LOG_P + beta * _LOG_Q - betaln(alpha, beta)) * _STEP
@@ -90,12 +90,12 @@ def outcome_probabilities(logs: Vector, calls: int) -> tuple[Vector, Vector]:
 
 def log_likelihood(logs: Vector, records: Sequence[InstanceResult]) -> float:
     """Return the natural logarithm of the probability of the records."""
-    solved, unsolved = outcome_probabilities(logs, max(record.calls for record in records))
+    solved, unsolved = _outcome_probabilities(logs, max(record.calls for record in records))
     shares = [(solved if record.solved else unsolved)[record.calls - 1] for record in records]
     return float(np.log(np.maximum(shares, 1e-300)).sum())
 
 
-def log_prior(logs: Vector) -> float:
+def _log_prior(logs: Vector) -> float:
     """Return the logarithm of the prior, up to a constant."""
     return float(-0.5 * (((logs - PRIOR_MEAN) / PRIOR_SD) ** 2).sum())
 
@@ -103,7 +103,7 @@ def log_prior(logs: Vector) -> float:
 def posterior_mode(records: Sequence[InstanceResult]) -> Vector:
     """Return the logarithms of the parameters that are most probable after the records."""
     return _best(
-        lambda logs: log_likelihood(logs, records) + log_prior(logs), (PRIOR_MEAN, np.array([-0.7, 1.5, 2.0, 0.2]))
+        lambda logs: log_likelihood(logs, records) + _log_prior(logs), (PRIOR_MEAN, np.array([-0.7, 1.5, 2.0, 0.2]))
     )
 
 
@@ -116,10 +116,10 @@ def odds_of(logs: Vector) -> AuthorOdds:
 def posterior_draws(records: Sequence[InstanceResult], count: int, seed: int, thin: int = THIN) -> Vector:
     """Return draws of the posterior, one per row: every `thin`-th step of a Metropolis chain with its own seed."""
     dice, at = np.random.default_rng(seed), posterior_mode(records)
-    value, draws = log_likelihood(at, records) + log_prior(at), []
+    value, draws = log_likelihood(at, records) + _log_prior(at), []
     for step in range(BURN_IN + thin * count):
         proposal = at + dice.normal(0.0, 0.35, 4) * PRIOR_SD
-        proposed = log_likelihood(proposal, records) + log_prior(proposal)
+        proposed = log_likelihood(proposal, records) + _log_prior(proposal)
         if np.log(dice.random()) < proposed - value:
             at, value = proposal, proposed
         if step >= BURN_IN and (step - BURN_IN) % thin == thin - 1:
@@ -135,7 +135,7 @@ def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> f
     """
     calls = max(record.calls for record in records)
     solved, unsolved = (
-        np.array(probability) for probability in zip(*(outcome_probabilities(d, calls) for d in draws), strict=True)
+        np.array(probability) for probability in zip(*(_outcome_probabilities(d, calls) for d in draws), strict=True)
     )
     outcomes = np.concatenate([solved, unsolved[:, -1:]], axis=1).clip(0.0)
     mean = np.maximum(np.concatenate([solved.mean(axis=0), unsolved[:, -1:].mean(axis=0)]), 1e-300)
@@ -164,11 +164,11 @@ def excluded_p(records: Sequence[InstanceResult], hypothesis: Hypothesis) -> flo
 def power(records: Sequence[InstanceResult], hypothesis: Hypothesis, level: float = 0.05) -> float:
     """Return the probability that such a curve excludes the hypothesis, were the most probable parameters true."""
     calls = max(record.calls for record in records)
-    truth = outcome_probabilities(posterior_mode(records), calls)
+    truth = _outcome_probabilities(posterior_mode(records), calls)
     shares = np.append(truth[0], truth[1][-1]).clip(1e-300)
 
     def expected(free: Vector) -> float:
-        solved, unsolved = outcome_probabilities(hypothesis.logs(free), calls)
+        solved, unsolved = _outcome_probabilities(hypothesis.logs(free), calls)
         return float(shares @ np.log(np.append(solved, unsolved[-1]).clip(1e-300)))
 
     nearest = expected(_best(expected, _starts(hypothesis)))

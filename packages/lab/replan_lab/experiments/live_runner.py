@@ -46,7 +46,7 @@ async def run_live(
     return results
 
 
-def run_of(arm: PreparedArm, problem: ExperimentProblem, seed: int) -> str:
+def _run_of(arm: PreparedArm, problem: ExperimentProblem, seed: int) -> str:
     """Return the id of the run that a trial is."""
     return f"t{text_hash(f'{arm.name} {problem.name} {seed}')[:12]}"
 
@@ -58,7 +58,7 @@ async def read_runs(prepared: PreparedExperiment, store: ResultsFolder) -> list[
     async with open_home(registry=prepared.arms[0].registry, environment=home, make=False) as engine:
         for trial in prepared.trials:
             with suppress(RunNotFound):
-                _, records = await engine.load(run_of(*trial))
+                _, records = await engine.load(_run_of(*trial))
                 runs.append([record.event for record in records])
     return runs
 
@@ -101,7 +101,7 @@ async def _run_trial(engine: Engine, open_trials: _OpenTrials, position: int, sl
     if arm.profile is not None:
         trial = arm.lab_trial(problem, seed)
     else:
-        run = run_of(arm, problem, seed)
+        run = _run_of(arm, problem, seed)
         request = progress.limit_request(arm.request_for(problem))
         try:
             result = await engine.begin(request, run=run)

@@ -49,7 +49,7 @@ def _run_in_worker(position: int) -> Any:
     return _experiment.run_trial(position)
 
 
-def simulated_trials(experiment: SimulatedExperiment[T], first: int = 0, jobs: int | None = None) -> Iterator[T]:
+def _simulated_trials(experiment: SimulatedExperiment[T], first: int = 0, jobs: int | None = None) -> Iterator[T]:
     """Run the trials from a position on in `jobs` processes (default: one per core); yield them in their order."""
     positions, jobs = range(first, len(experiment.trials)), jobs or len(os.sched_getaffinity(0))
     if jobs == 1 or len(positions) <= CHUNK:
@@ -68,7 +68,7 @@ def run_all(experiment: SimulatedExperiment[T], on_trial: OnTrial, jobs: int | N
     """Run all trials of an experiment that keeps no results; return them in their order."""
     trials: list[T] = []
     on_trial(0, len(experiment.trials))
-    for trial in simulated_trials(experiment, jobs=jobs):
+    for trial in _simulated_trials(experiment, jobs=jobs):
         trials.append(trial)
         on_trial(len(trials), len(experiment.trials))
     return trials
@@ -79,7 +79,7 @@ def run_simulated(
 ) -> list[Trial]:
     """Run the trials without a result, in `jobs` processes (default: one per core); return all, in their order."""
     progress = ExperimentProgress(prepared, store, on_trial)
-    for trial in simulated_trials(prepared, len(progress.trials), jobs):
+    for trial in _simulated_trials(prepared, len(progress.trials), jobs):
         if not progress.allows(len(progress.trials)):
             break
         progress.add(trial)

@@ -122,7 +122,7 @@ class FormulaScope:
 
     def _is_cost(self, form: Form) -> bool:
         """Return whether a form only counts a cost, which does not change whether a plan is valid."""
-        return len(form.items) == 3 and function_name(form) in self.domain.functions
+        return len(form.items) == 3 and _function_name(form) in self.domain.functions
 
     def _term(self, item: Expression, wanted: str) -> str:
         if isinstance(item, Form):
@@ -155,7 +155,7 @@ class FormulaScope:
         )
 
 
-def function_name(form: Form) -> str:
+def _function_name(form: Form) -> str:
     """Return the function's name in `(= F VALUE)` or `(increase F VALUE)`; empty if there is none."""
     function = form.items[1] if len(form.items) > 1 else None
     return function.head if isinstance(function, Form) else function.text if function else ""
@@ -428,7 +428,7 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
 def _initial_atoms(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
     """Yield the atoms that hold at the beginning; negated atoms are skipped, since atoms not listed do not hold."""
     for item in items:
-        if isinstance(item, Form) and item.head == "=" and function_name(item) in scope.domain.functions:
+        if isinstance(item, Form) and item.head == "=" and _function_name(item) in scope.domain.functions:
             continue
         for literal in _single(item, scope):
             if literal.positive:

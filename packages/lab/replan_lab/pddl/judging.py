@@ -29,7 +29,7 @@ ROLE = "actions"
 """The role of the step whose artifact has the actions."""
 
 
-def judge_answer(artifact: Artifact, context: Context) -> Verdict:
+def _judge_answer(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether the actions of an answer solve the PDDL problem of the run."""
     value = artifact.value
     if isinstance(value, Unreadable):
@@ -209,7 +209,7 @@ def _reword_finding(finding: Finding) -> Finding:
     return finding.model_copy(update={"message": f"{who} needs {quote_names(finding.tokens)}: {why}."})
 
 
-make_guard = without_settings(PDDL_ACTIONS, judge_answer)
+make_guard = without_settings(PDDL_ACTIONS, _judge_answer)
 """Makes the guard `pddl_actions`."""
 
 

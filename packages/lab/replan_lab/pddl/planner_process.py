@@ -25,7 +25,7 @@ COMPILED = (
 """Features that many planners lack, with the library's compilers that remove them."""
 
 
-def find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
+def _find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
     """Return the actions that a planner finds, or the reason for none."""
     get_environment().credits_stream = None
     try:
@@ -65,7 +65,7 @@ def main() -> None:
     task = json.load(sys.stdin)
     with warnings.catch_warnings(), redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
-        answer = find_actions(sys.argv[1], task["domain"], task["problem"])
+        answer = _find_actions(sys.argv[1], task["domain"], task["problem"])
     sys.stdout.write(json.dumps(answer))
 
 

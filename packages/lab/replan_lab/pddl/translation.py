@@ -55,7 +55,7 @@ class Translation:
     @property
     def invalid_step(self) -> str:
         """The id that the step of the invalid action would have."""
-        return step_name(self.invalid_index, self.actions)
+        return _step_name(self.invalid_index, self.actions)
 
     @property
     def invalid_index(self) -> int:
@@ -64,7 +64,7 @@ class Translation:
         return len(actions_with_steps)
 
 
-def step_name(index: int, actions: Sequence[PlanAction]) -> str:
+def _step_name(index: int, actions: Sequence[PlanAction]) -> str:
     """Return the id of the step of an action: its number, with leading zeros, and the action as PDDL."""
     return f"{index + 1:0{len(str(len(actions)))}d} {actions[index]}"
 
@@ -82,7 +82,7 @@ def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAc
     goal = () if invalid_action else problem.goal
     progression = _Progression(domain, problem, steps, goal)
     progression.run()
-    ids = [step_name(index, actions) for index in range(len(steps))]
+    ids = [_step_name(index, actions) for index in range(len(steps))]
     plan, numbers = _make_plan(problem, progression, ids) if steps else (None, {})
     return Translation(plan, actions, numbers, invalid_action, progression.first_inapplicable, progression.missing)
 

@@ -18,19 +18,19 @@ DIFFICULTIES = 512
 """The number of equally likely difficulties over which curves are averaged."""
 
 
-def digest(*words: object) -> bytes:
+def _digest(*words: object) -> bytes:
     """Return the SHA-256 of the words."""
     return hashlib.sha256("\x1f".join(map(str, words)).encode(errors="replace")).digest()
 
 
 def tag(*words: object) -> str:
     """Return the first six hexadecimal digits of the words' hash."""
-    return digest(*words).hex()[:6]
+    return _digest(*words).hex()[:6]
 
 
 def draw(*words: object) -> float:
     """Return a number of the uniform distribution on [0, 1)."""
-    return (int.from_bytes(digest(*words)[:8], "big") >> 11) * _LEAST
+    return (int.from_bytes(_digest(*words)[:8], "big") >> 11) * _LEAST
 
 
 def pick(shares: Mapping[K, float], *words: object) -> K:
@@ -80,7 +80,7 @@ def beta_quantile(alpha: float, beta: float, index: int) -> float:
     low, high, at = -30.0, 30.0, 0.0
     for _ in range(80):
         x = 1 / (1 + math.exp(-at))
-        below = beta_cdf(alpha, beta, x) - share
+        below = _beta_cdf(alpha, beta, x) - share
         low, high = (low, at) if below > 0 else (at, high)
         slope = math.exp(alpha * math.log(x) + beta * math.log1p(-x) - _log_beta(alpha, beta))
         step = at - below / slope if slope > 1e-300 else at
@@ -91,12 +91,12 @@ def beta_quantile(alpha: float, beta: float, index: int) -> float:
     return min(max(round(1 / (1 + math.exp(-at)), 12), 1e-12), 1 - 1e-12)
 
 
-def beta_cdf(alpha: float, beta: float, x: float) -> float:
+def _beta_cdf(alpha: float, beta: float, x: float) -> float:
     """Return the distribution function of a beta distribution at x, by Lentz's continued fraction."""
     if not 0 < x < 1:
         return float(x >= 1)
     if x > (alpha + 1) / (alpha + beta + 2):
-        return 1 - beta_cdf(beta, alpha, 1 - x)
+        return 1 - _beta_cdf(beta, alpha, 1 - x)
     front = math.exp(alpha * math.log(x) + beta * math.log1p(-x) - _log_beta(alpha, beta)) / alpha
     fraction, above, below = 1.0, 1.0, 0.0
     for term in range(400):

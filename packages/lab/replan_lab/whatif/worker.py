@@ -30,7 +30,7 @@ def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunCompari
         return RunComparison(stored.run, FoldOutcome.UNREADABLE, stored.status, reason=str(error))
 
 
-def read_edit(line: bytes) -> EditedRules:
+def _read_edit(line: bytes) -> EditedRules:
     """Return the edit in the first line of the input. Raises `UsageProblem`."""
     fields: dict[str, Any] = orjson.loads(line)
     daily_budget = fields.pop("daily_budget")
@@ -51,7 +51,7 @@ def main() -> None:
         answers.flush()
 
     try:
-        edit = read_edit(sys.stdin.buffer.readline())
+        edit = _read_edit(sys.stdin.buffer.readline())
     except UsageProblem as problem:
         answer({"cause": problem.cause, "place": problem.place, "hint": problem.hint})
         return

@@ -61,13 +61,13 @@ def serve(
     from replan.setup.installation import tune
 
     if sign_in:
-        return print_sign_in(as_json=as_json)
+        return _print_sign_in(as_json=as_json)
     tune()
     where = partial(_serve_page, port=port, listen=listen, hosts=not no_host, allow_execute=allow_execute)
     return trio.run(partial(where, invocation, proxy, health_port, as_json=as_json))
 
 
-def print_sign_in(*, as_json: bool) -> int:
+def _print_sign_in(*, as_json: bool) -> int:
     """Print a new one-time address of each server of the home. Return the exit code."""
     from replan.setup.home_folder import prepare_home
     from replan_server.service.store import Store

@@ -37,7 +37,7 @@ def is_shown(question: Mapping[str, Any]) -> bool:
     return not question.get("people_only") and answer_form(question["answer_schema"]) != "json"
 
 
-def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
+def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
     """Return the text of a form above its field. `trouble` says why the answer before was refused; empty for none."""
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
@@ -45,7 +45,7 @@ def message_of(question: Mapping[str, Any], trouble: str = "") -> str:
     return "\n\n".join(filter(None, (f"That answer does not fit: {trouble}" if trouble else "", shown, about)))
 
 
-def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
+def _schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of the form that asks a question."""
     schema = question["answer_schema"]
     form = answer_form(schema)
@@ -66,7 +66,7 @@ def schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
 
 def form_of(question: Mapping[str, Any], trouble: str = "") -> ElicitRequest:
     """Return the request that makes the client show a form to its user."""
-    params = ElicitRequestFormParams(message=message_of(question, trouble), requested_schema=schema_of(question))
+    params = ElicitRequestFormParams(message=_message_of(question, trouble), requested_schema=_schema_of(question))
     return ElicitRequest(params=params)
 
 
@@ -188,7 +188,7 @@ async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) 
             nursery.start_soon(_until_closed, call, question, nursery.cancel_scope)
             with suppress(MCPError):  # The client cannot show it after all: the question stays open.
                 filled = await call.context.session.elicit_form(
-                    message_of(question, trouble), schema_of(question), related_request_id=call.context.request_id
+                    _message_of(question, trouble), _schema_of(question), related_request_id=call.context.request_id
                 )
             nursery.cancel_scope.cancel()
     return filled

@@ -112,7 +112,7 @@ TEMPLATES = (
 )
 
 
-async def read_resource(desk: Desk, uri: str) -> Any:
+async def _read_resource(desk: Desk, uri: str) -> Any:
     """Return a resource as plain data. Raises `UsageProblem` for an unknown one, and the errors of `Reading.read`."""
     if uri == "replan://offer":
         return offer_of(desk)
@@ -275,7 +275,7 @@ def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
         uri = str(params.uri)
         try:
             desk.check_scope(caller_of(context), "read")
-            data = to_bounded_json(await read_resource(desk, uri))
+            data = to_bounded_json(await _read_resource(desk, uri))
         except ReplanError as error:
             raise MCPError(INVALID_PARAMS, line_of_error(in_terms(error, MCP)), {"uri": uri[:200]}) from None
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=data.decode(), mime_type=JSON)])

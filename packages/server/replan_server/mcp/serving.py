@@ -43,7 +43,7 @@ LINE_BYTES_MAX = 4 * 1024 * 1024
 """The longest message, in bytes. No tool accepts arguments of that length."""
 
 
-async def serve_stdio(server: Server[Any]) -> None:
+async def _serve_stdio(server: Server[Any]) -> None:
     """Serve the client on standard input and output until it closes its end, or until this call is cancelled."""
     async with _open_stdio() as (incoming, outgoing):
         lines = StreamLines(incoming, line_bytes_max=LINE_BYTES_MAX)
@@ -75,13 +75,13 @@ async def _open_stdio() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.
 async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> AsyncIterator[str]:
     """Yield the lines that are messages of JSON-RPC. Answer each other line with an error, unless it is empty."""
     async for line in lines:
-        if is_message(line):
+        if _is_message(line):
             yield line
         elif line.strip():
-            await writer.write(f"{json.dumps(error_for(line))}\n")
+            await writer.write(f"{json.dumps(_error_for(line))}\n")
 
 
-def is_message(line: str) -> bool:
+def _is_message(line: str) -> bool:
     """Tell whether a line is a message. The SDK reads a request as a notification if its id is no text or int."""
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -90,7 +90,7 @@ def is_message(line: str) -> bool:
     return not (isinstance(message, JSONRPCNotification) and '"id"' in line and "id" in json.loads(line))
 
 
-def error_for(line: str) -> dict[str, Any]:
+def _error_for(line: str) -> dict[str, Any]:
     """Return the JSON-RPC error that answers a line which is no message."""
     code, message = INVALID_REQUEST, "this is no message of JSON-RPC 2.0"
     try:
@@ -227,7 +227,7 @@ async def _over_stdio(desk: Desk, sealed: RequestStateSecurity, stop: Stop) -> N
     """Serve the client on standard input and output, and request the stop when it has gone."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_cancel_at, stop, nursery.cancel_scope)
-        await serve_stdio(make_server(desk, sealed))
+        await _serve_stdio(make_server(desk, sealed))
         stop.requested.set()
 
 

@@ -47,7 +47,7 @@ TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
 """The notification with the state of a task."""
 
 
-def named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
+def _named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
     """Return the ids of the tasks that a client wants to follow. Raises `MCPError` unless they are a list of ids."""
     sent = (params.notifications.model_extra or {}).get("taskIds", [])
     if not isinstance(sent, list) or not all(isinstance(item, str) for item in sent) or len(sent) > TASKS_MAX:
@@ -148,16 +148,16 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
     """Add the methods of tasks to a server and to its capabilities."""
 
     async def get(context: Context, params: TaskParams) -> dict[str, Any]:
-        return await carry_out(desk, context, lambda call: read_task(call, params.task_id), task=params.task_id)
+        return await _carry_out(desk, context, lambda call: read_task(call, params.task_id), task=params.task_id)
 
     async def update(context: Context, params: TaskInput) -> dict[str, Any]:
-        return await carry_out(desk, context, lambda call: _update(call, params), task=params.task_id)
+        return await _carry_out(desk, context, lambda call: _update(call, params), task=params.task_id)
 
     async def cancel(context: Context, params: TaskParams) -> dict[str, Any]:
-        return await carry_out(desk, context, lambda call: _cancel(call, params.task_id), task=params.task_id)
+        return await _carry_out(desk, context, lambda call: _cancel(call, params.task_id), task=params.task_id)
 
     async def follow(context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        return await carry_out(desk, context, lambda call: listen(call, named_tasks(params)))
+        return await _carry_out(desk, context, lambda call: listen(call, _named_tasks(params)))
 
     server.extensions[TASKS] = {}
     server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, follow)
@@ -166,7 +166,7 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
     server.add_request_handler("tasks/cancel", TaskParams, cancel)
 
 
-async def carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
+async def _carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
     """Return the result of a request about tasks. Raises `MCPError` for a bad request; a bug is logged.
 
     `task` is the id in the request, which a header over HTTP repeats; empty for none.

@@ -45,7 +45,7 @@ def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead]
     Raises `RunNotFound`, and what `check` raises for the row of one that must stay; the caller ends the transaction
     without a commit then.
     """
-    held = lock_rows(cursor, runs)
+    held = _lock_rows(cursor, runs)
     for run in runs:
         if run not in held:
             raise RunNotFound(run)
@@ -63,7 +63,7 @@ def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead]
     return Deleted(len(numbers), len(sizes), sum(size for (size,) in sizes))
 
 
-def lock_rows(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
+def _lock_rows(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
     """Lock the rows of the runs that exist, and return them by id."""
     statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
     return {row.run: row for row in map(check_head, map(read_head, cursor.execute(statement, ([*runs],)).fetchall()))}

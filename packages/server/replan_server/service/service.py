@@ -29,7 +29,9 @@ WAITING_MAX = 100
 """The largest number of runs that may wait to be resumed."""
 
 
-async def resume_requested(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
+async def _resume_requested(
+    engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
+) -> None:
     """Drive each run whose id is received, until it rests. At a stop, park all of them."""
     driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
@@ -173,7 +175,7 @@ async def drive_runs(
     Raises the errors of `host`.
     """
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(resume_requested, engine, runs, stop=stop, report=report))
+        nursery.start_soon(partial(_resume_requested, engine, runs, stop=stop, report=report))
         nursery.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
 
 

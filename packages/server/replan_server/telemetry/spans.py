@@ -35,7 +35,7 @@ from runtime.core.ledger import MICRO, Usage
 from runtime.core.names import span_id, trace_id
 
 
-def input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:
+def _input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:
     """Return the attributes with the messages that a call got; none where they cannot be rebuilt."""
     if kind.views.prompt is None:
         return {}
@@ -53,7 +53,7 @@ def input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request
     return attributes
 
 
-def output_messages(content: str, finish_reason: str) -> str:
+def _output_messages(content: str, finish_reason: str) -> str:
     """Return a reply as the JSON of messages."""
     parts = [{"type": "text", "content": content}]
     return json.dumps([{"role": "assistant", "parts": parts, "finish_reason": finish_reason}], ensure_ascii=False)
@@ -107,7 +107,7 @@ def _tokens(usage: Usage) -> dict[str, Scalar]:
     return {**totals, **{name: count for name, count in parts.items() if count}}
 
 
-def nanoseconds(at: float) -> int:
+def _nanoseconds(at: float) -> int:
     """Return a time in whole nanoseconds. Records have microseconds, so the rest would be noise."""
     return round(at * 1_000_000) * 1000
 
@@ -135,7 +135,7 @@ class Trace:
     def take(self, record: Record[Any]) -> list[Span]:
         """Take the next record; return the spans that it completes."""
         self._done = []
-        event, self.seq, self._at = record.event, record.seq, max(nanoseconds(record.at), self._last)
+        event, self.seq, self._at = record.event, record.seq, max(_nanoseconds(record.at), self._last)
         self._state = self._kind.machine.evolve(self._state, event)
         if self._content:
             self._records.append(record)
@@ -277,7 +277,7 @@ class Trace:
             name, remote = f"{names.CHAT} {label}", provider != "replan"
             attributes |= {names.OPERATION: names.CHAT, names.PROVIDER: provider, names.REQUEST_MODEL: label}
         if self._content:
-            attributes |= input_messages(self._kind, self._records, request.request_id)
+            attributes |= _input_messages(self._kind, self._records, request.request_id)
         self._start(request.request_id, name, attributes, request.node, links=links, remote=remote)
 
     def _on_reply(self, event: Replied) -> None:
@@ -294,7 +294,7 @@ class Trace:
         if event.usage is not None:
             more |= _tokens(event.usage)
         if self._content:
-            more[names.OUTPUT_MESSAGES] = output_messages(event.content, event.finish_reason)
+            more[names.OUTPUT_MESSAGES] = _output_messages(event.content, event.finish_reason)
         self._close(event.request_id, name=names.CHAT, node=event.node, more=more)
 
     def _tool(self, request: ToolRequested) -> None:

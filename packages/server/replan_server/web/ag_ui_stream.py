@@ -101,14 +101,14 @@ def _tool_call(call: ToolRequested) -> Iterator[AgUiEvent]:
     yield {"type": "TOOL_CALL_END", "toolCallId": call.request_id}
 
 
-def text_message(message_id: str, text: str) -> Iterator[AgUiEvent]:
+def _text_message(message_id: str, text: str) -> Iterator[AgUiEvent]:
     """Yield the events of a whole message of the agent."""
     yield {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"}
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": text}
     yield {"type": "TEXT_MESSAGE_END", "messageId": message_id}
 
 
-def interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
+def _interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return an open question as an interrupt. If its metadata has `peopleOnly`, a program may not answer it."""
     found = {
         "id": str(question["id"]),
@@ -120,10 +120,10 @@ def interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "expiresAt": question["until"]} if "until" in question else found
 
 
-def outcome_of(outcome: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _outcome_of(outcome: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return why a stream ends: the run's `outcome`, or the questions that the run waits for."""
     if questions:
-        return {"type": "interrupt", "interrupts": [interrupt_of(question) for question in questions]}
+        return {"type": "interrupt", "interrupts": [_interrupt_of(question) for question in questions]}
     return {"type": "cancelled" if outcome == "cancelled" else "success"}
 
 
@@ -216,11 +216,11 @@ def _ending(shown: ShownRun, questions: list[dict[str, object]], place: dict[str
     run = shown.row.run
     if shown.status == "finished":
         lines = shown.loaded.kind.views.lines(shown.result, program(), full=False)
-        yield from text_message(f"{run}:{shown.loaded.seq}", "\n".join(line.plain for line in lines))
-        outcome = outcome_of(shown.result.outcome, ())
+        yield from _text_message(f"{run}:{shown.loaded.seq}", "\n".join(line.plain for line in lines))
+        outcome = _outcome_of(shown.result.outcome, ())
         yield {"type": "RUN_FINISHED", **place, "outcome": outcome, "result": shown.result_json}
     elif questions:
-        yield {"type": "RUN_FINISHED", **place, "outcome": outcome_of("", questions)}
+        yield {"type": "RUN_FINISHED", **place, "outcome": _outcome_of("", questions)}
     else:
         why = shown.result.why or state_of(shown, questions)["next"]
         yield {"type": "RUN_ERROR", "message": why, "code": shown.status}

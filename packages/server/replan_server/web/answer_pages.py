@@ -41,7 +41,7 @@ from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 UNCHANGED = "Nothing was changed."
 
 
-async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
+async def _open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     """Return the question that a verified link answers, as plain data.
 
     Raises `LinkRefused` if the link's person may not answer it, and `HTTPException` if the question is not open.
@@ -58,14 +58,14 @@ async def open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     asked = () if question is None else question.asked_people
     check_person(site.answering, link, people_only=people_only, asked=asked)
     if not found or question is None or not question.open:
-        raise HTTPException(409, f"{closing_reason(question)} {UNCHANGED}")
+        raise HTTPException(409, f"{_closing_reason(question)} {UNCHANGED}")
     until = found[0].get("until")
     if until is not None and datetime.fromisoformat(until).timestamp() <= site.now():
         raise HTTPException(409, f"The time for an answer is over. {UNCHANGED}")
     return found[0]
 
 
-def closing_reason(question: Question | None) -> str:
+def _closing_reason(question: Question | None) -> str:
     """Return in sentences why a question is closed."""
     if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
         return "Nobody needs an answer to this question any more."
@@ -117,7 +117,7 @@ async def _verify_link(site: Site, request: Request) -> Linked:
     """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if its question is closed."""
     token = request.path_params["token"]
     link = read_link(site.answering, token, site.now())
-    return Linked(link, token, with_form(await open_question(site, link)))
+    return Linked(link, token, with_form(await _open_question(site, link)))
 
 
 async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:

@@ -93,7 +93,7 @@ class RequestGuard:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                headers = with_headers(message.get("headers", ()))
+                headers = _with_headers(message.get("headers", ()))
                 if unread and all(name != b"connection" for name, _ in headers):
                     # The server closes the connection then, and a client must not send another request on it.
                     headers.append((b"connection", b"close"))
@@ -178,7 +178,7 @@ def _has_body(scope: Scope) -> bool:
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
-def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return a response's headers with those of every response. Nothing is cached unless the response says so."""
     own = list(headers)
     names = {name.lower() for name, _ in own}

@@ -28,12 +28,12 @@ async def tell(site: Site, request: Request, who: Principal, form: FormFields) -
 async def limits(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Post changed limits. A run that had ended because of its limits is resumed."""
     run = request.path_params["run"]
-    changes = changes_of(form)
+    changes = _changes_of(form)
     await messages.change_limits(site, who, run, changes)
     return back_to(f"/runs/{run}", "limits")
 
 
-def changes_of(form: FormFields) -> Changes:
+def _changes_of(form: FormFields) -> Changes:
     """Return the changes in a form of limits. Empty fields change nothing. Raises `UsageProblem`."""
     return Changes(limits_in_form(form), strict=form.text("strict") == "yes")
 

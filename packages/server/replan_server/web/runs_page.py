@@ -33,14 +33,14 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of the runs that match the query."""
     status = request.query_params.get("status", "")
     query = request.query_params.get("q", "")[:QUERY_MAX]
-    number, cursor = page_number(request), await cursor_of(site, "")
+    number, cursor = _page_number(request), await cursor_of(site, "")
     begin = number * ROWS_MAX
     least, kinds = request.query_params.get("cost", "")[:QUERY_MAX], sorted(site.reader.kinds.codecs)
     wanted = RowQuery(
         text=query,
-        kind=known_word(request.query_params.get("kind", ""), kinds),
+        kind=_known_word(request.query_params.get("kind", ""), kinds),
         micro_usd_min=micro_usd(least),
-        order=known_word(request.query_params.get("sort", ""), ORDERS) or "newest",
+        order=_known_word(request.query_params.get("sort", ""), ORDERS) or "newest",
     )
     fields = {"status": status if status in STATUSES else "", "q": query, "kind": wanted.kind}
     fields |= {"cost": least if wanted.micro_usd_min else "", "sort": "" if wanted.order == "newest" else wanted.order}
@@ -67,7 +67,7 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
     return page(site, who, "runs.html", values)
 
 
-def page_number(request: Request) -> int:
+def _page_number(request: Request) -> int:
     """Return the number of the page, from 0; 0 for an invalid number."""
     text = request.query_params.get("page", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else 0
@@ -82,7 +82,7 @@ def shown_row(row: RunRow, status: str) -> dict[str, Any]:
     return {**row_to_json(row, status), "word": word, "calls": row.calls, "usd": usd, "at": row.updated}
 
 
-def known_word(word: str, words: Iterable[str]) -> str:
+def _known_word(word: str, words: Iterable[str]) -> str:
     """Return the word if it is one of `words`, else an empty text."""
     return word if word in words else ""
 
@@ -108,7 +108,7 @@ QUESTIONS_MAX = 50
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
     """Return the inbox."""
-    number, cursor = page_number(request), await cursor_of(site, "")
+    number, cursor = _page_number(request), await cursor_of(site, "")
     asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
     rows = await site.reader.rows(RunFilter(unfinished=True, limit=ALL.limit))
     stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.status == "parked"]

@@ -130,7 +130,7 @@ async def _end_streams(stop: Stop, streams: trio.Event) -> None:
 
 def _enter(state: WebState, *, address: str, now: float) -> tuple[WebState, str]:
     servers = {owner: known for owner, known in state.servers.items() if not is_dead(owner)}
-    state, token = with_sign_in(state, name_in(address), now)
+    state, token = with_sign_in(state, _name_in(address), now)
     return state.model_copy(update={"servers": {**servers, identity(): address}}), token
 
 
@@ -145,11 +145,11 @@ def sign_in_addresses(store: Store, now: float) -> list[str]:
     if not servers:
         raise UsageProblem("no server of this home is running", place="--sign-in", hint="start one: replan serve")
     return [
-        f"{address}/sign-in#{store.change(partial(with_sign_in, server=name_in(address), now=now))}"
+        f"{address}/sign-in#{store.change(partial(with_sign_in, server=_name_in(address), now=now))}"
         for address in servers
     ]
 
 
-def name_in(address: str) -> str:
+def _name_in(address: str) -> str:
     """Return the host name in a server's address."""
     return urlsplit(address).hostname or ""

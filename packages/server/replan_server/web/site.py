@@ -105,7 +105,7 @@ def _make_parts(shown: ShownRun) -> RunParts:
 _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 
 
-def user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
+def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
     """Return the user of a request through the proxy; None if it names none, several, or one without rights.
 
     `key` signs the token that the user's forms carry, in place of a session's token.
@@ -170,7 +170,7 @@ class Site(Service):
     def visitor(self, request: Request) -> Principal | None:
         """Return the owner of the request's session, or the user whom the proxy names; None for nobody."""
         if self.proxy is not None:
-            who = user_of(self.proxy, request.headers, self.form_key)
+            who = _user_of(self.proxy, request.headers, self.form_key)
         else:
             session = request.cookies.get(self.cookie, "")
             who = self.sessions.whose(session, self.now()) if session else None

@@ -77,7 +77,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
                 )
         if kind == "execution":
             return StartCost(_rows(site, wanted, EXECUTION_CALLS))
-        workflow = explain_workflow(site, name)
+        workflow = _explain_workflow(site, name)
         return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
     except UsageProblem as error:
         return StartCost(trouble=line_of_error(error), workflow=workflow)
@@ -97,10 +97,10 @@ def model_labels(site: Site) -> dict[str, str]:
 
 def explain_workflows(site: Site) -> tuple[WorkflowExplained, ...]:
     """Return all workflows that clients may order, with their explanations."""
-    return tuple(explain_workflow(site, name) for name in site.offer.workflows)
+    return tuple(_explain_workflow(site, name) for name in site.offer.workflows)
 
 
-def explain_workflow(site: Site, name: str) -> WorkflowExplained:
+def _explain_workflow(site: Site, name: str) -> WorkflowExplained:
     """Return one workflow with its explanation. Raises `UsageProblem` for an unknown name."""
     path = site.offer.workflow_path(name)
     try:

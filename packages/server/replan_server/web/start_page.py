@@ -46,7 +46,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """The fields that keep their values when a form is shown again with an error, by the kind of the form."""
 
 
-def fields_of_form(kind: str) -> tuple[str, ...]:
+def _fields_of_form(kind: str) -> tuple[str, ...]:
     """Return the same for the form of any kind, installed or not; empty for a kind without a form."""
     for faces in installed_faces():
         if faces.kind == kind:
@@ -78,8 +78,8 @@ async def show_form_with_cost(site: Site, request: Request, who: Principal, form
     """Return the filled form with the cost of the run, for browsers without scripts."""
     del request
     kind = form.text("kind")
-    kind = kind if fields_of_form(kind) else "planning"
-    return _form(site, who, kind, {name: form.text(name) for name in fields_of_form(kind)})
+    kind = kind if _fields_of_form(kind) else "planning"
+    return _form(site, who, kind, {name: form.text(name) for name in _fields_of_form(kind)})
 
 
 async def start_run(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
@@ -113,7 +113,7 @@ def _order_in_form(faces: Faces, form: FormFields) -> BaseModel:
     values: dict[str, Any] = {}
     for name in faces.order.model_fields:
         text = form.text(name)
-        match input_form(faces, name):
+        match _input_form(faces, name):
             case "values":
                 values[name] = values_in_form(text)
             case "switch":
@@ -151,7 +151,7 @@ class OrderInput:
     """The labels of values that are not shown as they are."""
 
 
-def input_form(faces: Faces, name: str) -> InputForm:
+def _input_form(faces: Faces, name: str) -> InputForm:
     """Return the form of a field of a kind's order, from the model of the order."""
     schema = faces.order.model_json_schema()["properties"][name]
     if name in faces.names:
@@ -167,10 +167,10 @@ def input_form(faces: Faces, name: str) -> InputForm:
             return "line"
 
 
-def order_inputs(faces: Faces, offer: Offer) -> Iterator[OrderInput]:
+def _order_inputs(faces: Faces, offer: Offer) -> Iterator[OrderInput]:
     """Yield the fields of the form that orders a run of a kind."""
     for name, spec in faces.order.model_fields.items():
-        form, names = input_form(faces, name), faces.names.get(name)
+        form, names = _input_form(faces, name), faces.names.get(name)
         hint = spec.description or ""
         if form == "values":
             hint = "A line NAME = VALUE for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
@@ -210,7 +210,7 @@ async def _start_run(
         prepared = await prepare()
         run, _ = await start_once(site, who, key, mark, lambda: prepared)
     except UsageProblem as error:
-        typed = {name: form.text(name) for name in fields_of_form(kind)}
+        typed = {name: form.text(name) for name in _fields_of_form(kind)}
         return _form(site, who, kind, typed, trouble=line_of_error(error))
     return Response(status_code=303, headers={"location": f"/runs/{run}?done=started"})
 
@@ -227,7 +227,7 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
     loaded = await site.reader.read(run)
     if form_of(loaded) != kind:
         raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
-    filled = fields_of(site, loaded)
+    filled = _fields_of(site, loaded)
     if typed:  # The run has made what is named; its limits were those of its own task.
         filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
     return _form(site, who, kind, filled, like=run, notice=request.query_params.get("done", ""))
@@ -238,7 +238,7 @@ def form_of(loaded: Loaded) -> str:
     return next((faces.kind for faces in installed_faces() if faces.like(loaded) is not None), loaded.kind.name)
 
 
-def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
+def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
     """Return the form values that start a run like this one, without names that clients may not order."""
     asked, common = loaded.kind.views.asked(loaded.state), loaded.kind.run_state(loaded.state)
     found = {"problem": asked.text, "plan_of": loaded.kind.made_from(loaded.state)}
@@ -252,11 +252,11 @@ def fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
     model = loaded.kind.model(loaded.state)
     found["model"] = next((name for name, text in site.offer.models.items() if model and model == text), DEFAULT)
     if common is not None:
-        found |= limits_as_text(common.ledger.limits)
-    return {name: found.get(name, "") for name in fields_of_form(form_of(loaded))}
+        found |= _limits_as_text(common.ledger.limits)
+    return {name: found.get(name, "") for name in _fields_of_form(form_of(loaded))}
 
 
-def limits_as_text(limits: Limits) -> dict[str, str]:
+def _limits_as_text(limits: Limits) -> dict[str, str]:
     """Return limits of a run in the form in which people type them, without the deadline: it is past or near."""
     found = {}
     for name, spec in LIMITS.items():
@@ -282,9 +282,9 @@ def _form(
     values = {
         "kind": kind,
         "kinds": kinds,
-        "inputs": [item for faces in chosen for item in order_inputs(faces, site.offer)],
+        "inputs": [item for faces in chosen for item in _order_inputs(faces, site.offer)],
         "key": secrets.token_urlsafe(),
-        "typed": {name: filled.get(name, "") for name in fields_of_form(kind)},
+        "typed": {name: filled.get(name, "") for name in _fields_of_form(kind)},
         "limits": {
             name: spec for name, spec in LIMITS.items() if not any(spec.key in faces.without for faces in chosen)
         },

@@ -76,7 +76,7 @@ class Notification:
     """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
 
 
-def notification_of(event: Any, run: str, at: float) -> Notification | None:
+def _notification_of(event: Any, run: str, at: float) -> Notification | None:
     """Return the content of the messages about an event of a run; None if there are no messages about it.
 
     `at` is the time of its record, in UTC seconds since 1970.
@@ -155,7 +155,7 @@ class Webhook:
 
 def message_about(record: Record[Any], about: About, webhook: Webhook, redactor: Redactor) -> OutgoingMessage | None:
     """Return the message of a webhook about a record; None if the webhook gets none."""
-    found = notification_of(record.event, about.run, record.at)
+    found = _notification_of(record.event, about.run, record.at)
     if found is None or not webhook.gets(found):
         return None
     title = redactor.text(about.title)[:TITLE_MAX]

@@ -70,7 +70,7 @@ class PostResult:
     """The pause before the next try that the receiver asks for, in seconds."""
 
 
-def open_client(url: str) -> "httpx2.AsyncClient":
+def _open_client(url: str) -> "httpx2.AsyncClient":
     """Return a client for one receiver. It uses the proxies of the environment, except for an address of this machine.
 
     Raises the errors of httpx2 for a proxy variable that is not an address.
@@ -81,7 +81,7 @@ def open_client(url: str) -> "httpx2.AsyncClient":
     return httpx2.AsyncClient(follow_redirects=False, trust_env=not local, timeout=httpx2.Timeout(POST_SECONDS))
 
 
-def headers_of(entry: WebhookEntry, message: OutgoingMessage, now: float) -> dict[str, str]:
+def _headers_of(entry: WebhookEntry, message: OutgoingMessage, now: float) -> dict[str, str]:
     """Return the headers of a message that is sent at `now` (UTC seconds since 1970).
 
     They have a signature for each secret of the webhook, so that a receiver can verify either while one is replaced.
@@ -103,7 +103,7 @@ async def post(client: "httpx2.AsyncClient", entry: WebhookEntry, message: Outgo
     """Post a message. Failures are returned, not raised. `now` is in UTC seconds since 1970."""
     import httpx2  # noqa: PLC0415 -- as above
 
-    headers = headers_of(entry, message, now)
+    headers = _headers_of(entry, message, now)
     with trio.move_on_after(POST_SECONDS):
         try:
             async with client.stream("POST", entry.url, content=message.body, headers=headers) as response:
@@ -132,11 +132,11 @@ class Channel:
 
 
 def by_webhook(entry: WebhookEntry) -> Channel:
-    """Return the channel to the receiver of a webhook. Opening it raises the errors of `open_client`."""
+    """Return the channel to the receiver of a webhook. Opening it raises the errors of `_open_client`."""
 
     @asynccontextmanager
     async def open_post() -> AsyncIterator[Post]:
-        async with open_client(entry.url) as client:
+        async with _open_client(entry.url) as client:
             yield partial(post, client, entry)
 
     return Channel("webhook", open_post)
