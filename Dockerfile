@@ -1,4 +1,4 @@
-# Replan with its extras for workers and the web page. `compose.yaml` runs it; docs/how-to/deploy.md explains both.
+# Replan with its servers and acquisitions. `compose.yaml` runs it; docs/how-to/deploy.md explains both.
 
 # Use the Python that the tests run on; pin the image by its digest where builds must be repeatable.
 FROM python:3.11-slim-bookworm AS build
@@ -12,7 +12,9 @@ COPY actors actors
 COPY replan replan
 COPY prompts prompts
 COPY configs configs
-RUN /opt/replan/bin/pip install --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation .
+COPY packages/server packages/server
+COPY packages/acquire packages/acquire
+RUN /opt/replan/bin/pip install --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation . ./packages/server ./packages/acquire
 
 FROM python:3.11-slim-bookworm
 RUN groupadd --gid 10001 replan

@@ -11,7 +11,8 @@ COUNT ?= 100
 TIER ?= check
 # The distributions beside the core, each in its folder below packages.
 PACKAGES := server acquire lab
-DEPLOYED := --group build --extra anthropic --extra mcp --extra otel --extra postgres --extra web --extra worker
+# What the image has: the core, the servers and acquisitions.
+DEPLOYED := packages/server/pyproject.toml packages/acquire/pyproject.toml --group build --extra anthropic --extra mcp --extra otel --extra postgres --extra worker
 # The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
 WRITING := PYTHONDONTWRITEBYTECODE=
 # The suite needs Node 22, which a package of npm has. Its scenarios about tasks are in a version to come.
@@ -180,11 +181,11 @@ recording: $(READY) ## record `make run` on a terminal, for the README
 plots: $(READY) ## draw the plots of the pages about measurements anew, from the committed tables
 	@$(BIN)/python docs/plots.py
 
-COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml $(PACKAGES:%=packages/%/pyproject.toml) --universal --generate-hashes --python-version 3.11 \
+COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
   --no-emit-index-url --no-emit-find-links -q --no-emit-package replan $(PACKAGES:%=--no-emit-package replan-%)
 
 lock: ## resolve the dependencies anew into the three lock files (needs uv)
-	@$(COMPILE) --group dev --all-extras --upgrade -o requirements.lock
+	@$(COMPILE) $(PACKAGES:%=packages/%/pyproject.toml) --group dev --all-extras --upgrade -o requirements.lock
 	@$(COMPILE) $(DEPLOYED) --constraints requirements.lock --no-annotate -o requirements-deploy.lock
 	@$(COMPILE) --group build --extra pytest --constraints requirements.lock --no-annotate -o requirements-run.lock
 

@@ -74,11 +74,11 @@ def test_a_folder_that_is_not_there_is_one_line(replan, home):
 @pytest.mark.parametrize(
     ("direct", "command"),
     [
-        (None, "pip install 'replan[web]'"),
-        ("{}", "pip install 'replan[web]'"),
-        ("no json", "pip install 'replan[web]'"),
-        ('{"url": "file:///srv/my%20shop/replan", "dir_info": {}}', "pip install '/srv/my shop/replan[web]'"),
-        ('{"url": "https://x.example/r.whl"}', "pip install 'replan[web] @ https://x.example/r.whl'"),
+        (None, "pip install 'replan[pytest]'"),
+        ("{}", "pip install 'replan[pytest]'"),
+        ("no json", "pip install 'replan[pytest]'"),
+        ('{"url": "file:///srv/my%20shop/replan", "dir_info": {}}', "pip install '/srv/my shop/replan[pytest]'"),
+        ('{"url": "https://x.example/r.whl"}', "pip install 'replan[pytest] @ https://x.example/r.whl'"),
     ],
 )
 def test_an_extra_is_added_from_where_the_program_came(monkeypatch, direct, command):
@@ -90,4 +90,4 @@ def test_an_extra_is_added_from_where_the_program_came(monkeypatch, direct, comm
             return direct
 
     monkeypatch.setattr("importlib.metadata.distribution", lambda _: Installed())
-    assert install_command("web") == command
+    assert install_command("pytest") == command

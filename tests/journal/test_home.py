@@ -1,13 +1,13 @@
 """Where a home and its journal are: the variable, the platform, the URL, and places that are refused."""
 
 import stat
-import sys
 from pathlib import Path
 
 import platformdirs
 import pytest
 
-from replan.setup.home_folder import Home, filesystem_of, locate_home, prepare_home
+from replan.setup.home_folder import Home, database_url, filesystem_of, locate_home, prepare_home
+from runtime.core import extras
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import HomeBudgetSpent, UsageProblem
 from runtime.core.ledger import Amount
@@ -123,8 +123,8 @@ def test_a_url_of_an_unknown_form_is_refused_without_its_password(clock):
     assert "secret" not in str(caught.value)
 
 
-def test_a_database_without_the_extra_is_refused_in_one_line_that_names_it(clock, monkeypatch):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(UsageProblem, match=r"extra postgres \(pip install '[^']*\[postgres\]'\)") as caught:
-        open_journal("postgresql://user:secret@server/db", CODEC, clock)
+def test_a_journal_of_a_package_that_is_not_installed_names_what_to_install(monkeypatch):
+    monkeypatch.setitem(extras.BROUGHT, "server", {"journals": ("oracle",)})
+    with pytest.raises(UsageProblem, match=r"REPLAN_JOURNAL: .* not installed \(pip install ") as caught:
+        database_url({"REPLAN_JOURNAL": "oracle://user:secret@server/db"})
     assert "secret" not in str(caught.value)

@@ -77,8 +77,7 @@ class Copy:
     def __init__(self, folder, recorded):
         self.folder, self._recorded = Path(folder), recorded
         for package in PACKAGES:
-            shutil.copytree(ROOT / package, self.folder / package, ignore=shutil.ignore_patterns("*.png", "web"))
-        shutil.copytree(ROOT / "replan" / "web", self.folder / "replan" / "web")
+            shutil.copytree(ROOT / package, self.folder / package, ignore=shutil.ignore_patterns("*.png"))
 
     def judged(self, file, site):
         """Return `named`, `missed`, `undecided` (no history differs) or `broken` for a mutant, and the histories."""

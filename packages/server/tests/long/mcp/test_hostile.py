@@ -13,11 +13,11 @@ import trio
 from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
-from replan.cli.commands.serve import mcp
 
 from packages.server.tests.mcp.world import House, at_rest, called, refused, served
 from replan.cli.options import Invocation
 from replan.runs.run_ids import ALL
+from replan_server.commands.serve import mcp
 from replan_server.mcp.calls import ANSWER_BYTES_MAX
 from replan_server.mcp.server import check_arguments, offered_tools
 from replan_server.mcp.serving import LINE_BYTES_MAX, TextWriter, read_messages

@@ -17,7 +17,7 @@ from replan_server.web.api_routes import addressed_operations
 from runtime.journal.port import Fact
 from tests.tidy.source import ROOT
 
-TEMPLATES = sorted((ROOT / "replan" / "web" / "templates").glob("*.html"))
+TEMPLATES = sorted((ROOT / "packages" / "server" / "replan_server" / "web" / "templates").glob("*.html"))
 HARMLESS = re.compile(r"[\w:./,@#*+ -]{0,120}")
 """The form of ids and of words of closed sets."""
 OURS = {"htmx.min.js", "replan.js"}
