@@ -137,7 +137,11 @@ def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
     url = environment.get(JOURNAL) or None
     if url is not None and not _has_scheme(url):
         hint = how_to_install("journals", url.partition("://")[0])
-        cause = "this journal needs a package that is not installed" if hint else X
+        cause = (
+            "this journal needs a package that is not installed"
+            if hint
+            else "this is not the URL of a Postgres database"
+        )
         hint = hint or "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
         raise UsageProblem(cause, place=JOURNAL, hint=hint)
     return url
