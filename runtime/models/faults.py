@@ -78,6 +78,8 @@ MESSAGE_MAX = 300
 
 _VALUES_MAX = 10_000
 _SECRETS = Redactor()
+_TIME_MIN = 10**9
+"""From how many seconds on a wait is a time since 1970."""
 _RETRY_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset(
     {"content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "misalignment_policy_violation"}
@@ -105,6 +107,8 @@ _STATUSES = {
     "api_error": 500,
     "server_error": 500,
     "service_unavailable": 503,
+    "model_overloaded": 503,
+    "engine_overloaded": 503,
     "timeout_error": 504,
     "vector_store_timeout": 504,
     "overloaded_error": 529,
@@ -213,13 +217,14 @@ def _status_kind(status: int, code: str) -> FaultKind:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
 
-    A date counts from the response's own `date` if it has one, so that a wrong clock here has no effect.
+    A number from `_TIME_MIN` on is a time, as some servers give it. A date counts from the response's own `date` if it
+    has one, so that a wrong clock here has no effect.
     """
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000
     text = headers.get("retry-after")
     if (seconds := _number(text)) is not None:
-        return seconds
+        return seconds if seconds < _TIME_MIN else max(0.0, seconds - now)
     until = _date(text)
     return None if until is None else max(0.0, until - (_date(headers.get("date")) or now))
 

@@ -19,6 +19,7 @@ def test_a_date_is_relative_to_now_unless_the_server_gave_its_own():
     """RFC 9110 allows a date; the server's clock and ours may differ."""
     assert retry_after({"retry-after": MARCH}, MARCH_SECONDS - 30) == 30
     assert retry_after({"retry-after": MARCH}, MARCH_SECONDS + 30) == 0
+    assert retry_after({"retry-after": str(MARCH_SECONDS)}, MARCH_SECONDS - 30) == 30
     assert retry_after({"retry-after": MARCH, "date": "Sun, 15 Mar 2026 11:59:00 GMT"}, 0) == 60
 
 

@@ -1,9 +1,10 @@
-"""Thirty behaviours of providers from public reports: how a run with one step ends against each.
+"""Fifty behaviours of providers from public reports: how a run with one step ends against each.
 
 Each row says what a run comes to, the calls and tokens that it is charged, and the requests that it took.
 """
 
 import json
+import time
 from collections.abc import Callable
 
 import pytest
@@ -175,10 +176,136 @@ CASES = {
 }
 
 
+def chunks(*events, done=True):
+    return Answer.events([*events, *([DONE] if done else [])])
+
+
+def without(event, name):
+    [choice] = event["choices"]
+    return {**event, "choices": [{key: value for key, value in choice.items() if key != name}]}
+
+
+def ending(event, reason):
+    return {**event, "choices": [{**event["choices"][0], "finish_reason": reason}]}
+
+
+def limited(error, status=200):
+    return first(chunks({"error": error}) if status == 200 else Answer.json({"error": error}, status=status))
+
+
+ZEROS = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+EFFORT = error(400, "Unknown parameter: 'reasoning_effort'.", param="reasoning_effort", code="unknown_parameter")
+NOT_JSON_OBJECT = "Invalid parameter: 'response_format' of type '{}' is not supported with this model."
+
+
+def no_structure(body, *_):
+    kind = body.get("response_format", {}).get("type")
+    return stream() if kind is None else error(400, NOT_JSON_OBJECT.format(kind), param="response_format")
+
+
+MORE = {
+    "sgl-project/sglang#3912: the finish reason is empty until the end": (
+        always(chunks(*(ending(each, "") for each in parts(PLAN)), chunk({}, "stop"), OF_LAST)),
+        ("success", 1, 1200, 1),
+    ),
+    "ollama/ollama#4357: the finish reason is empty to the end": (
+        always(chunks(*(ending(each, "") for each in parts(PLAN)), OF_LAST)),
+        ("success", 1, 1200, 1),
+    ),
+    "jakobdylanc/llmcord#84: the finish reason has another name": (
+        always(chunks(*parts(PLAN), {**chunk({}), "finishReason": "stop"}, OF_LAST)),
+        ("success", 1, 1200, 1),
+    ),
+    "mlflow/mlflow#24111: chunks have no finish reason": (
+        always(chunks(*(without(each, "finish_reason") for each in parts(PLAN)), chunk({}, "stop"), OF_LAST)),
+        ("success", 1, 1200, 1),
+    ),
+    "mudler/LocalAI#1194: usage is zero until the end": (
+        always(chunks(*({**each, "usage": ZEROS} for each in parts(PLAN)), chunk({}, "stop"), OF_LAST)),
+        ("success", 1, 1200, 1),
+    ),
+    "Mintplex-Labs/anything-llm#1475: the role comes with an empty text, and no usage": (
+        always(chunks(chunk({"content": "", "role": "assistant"}), *parts(PLAN), chunk({}, "stop"))),
+        ("success", 1, None, 1),
+    ),
+    "earendil-works/pi#4558: the stream ends without a reason or an end mark": (
+        first(chunks(*parts(PLAN[:80]), done=False)),
+        ("success", 2, None, 2),
+    ),
+    "ItzCrazyKns/Vane#959: the JSON is in a fence": (always(stream(f"```json\n{PLAN}\n```")), ("success", 1, 1200, 1)),
+    "ROCm/FastFlowLM#554: prose follows the JSON": (
+        always(stream(PLAN + "\nThis JSON object contains a plan.")),
+        ("success", 1, 1200, 1),
+    ),
+    "mrwadams/stride-gpt#19: no structure is supported": (no_structure, ("success", 1, 1200, 3)),
+    "leookun/devin-2api#3: a limit is told in a chunk": (
+        limited({"message": "rate limit", "type": "rate_limit_error"}),
+        ("success", 1, 1200, 2),
+    ),
+    "Wei-Shaw/sub2api#5563: an overload is told in an event": (
+        first(
+            Answer.events(
+                [b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}\n\n']
+            )
+        ),
+        ("success", 1, 1200, 2),
+    ),
+    "sozercan/vekil#267: an overload has other names": (
+        limited({"message": "busy", "code": "engine_overloaded"}),
+        ("success", 1, 1200, 2),
+    ),
+    "pleaseai/shunt#463: a limit is told by its code": (
+        limited({"message": "slow", "code": "rate_limit_exceeded"}),
+        ("success", 1, 1200, 2),
+    ),
+    "xorbitsai/xagent#626: the limit of tokens ends the reasoning": (
+        always(say("", finish="length", reasoning_content="I consider the")),
+        ("parked", 2, 2400, 2),
+    ),
+    "lmstudio-ai/lmstudio-bug-tracker#1602: the text is empty, the reasoning is the JSON": (
+        always(say("", reasoning_content=PLAN)),
+        ("success", 1, 1200, 1),
+    ),
+    "NousResearch/hermes-agent#5278: there is only reasoning": (
+        first(say(None, reasoning_content="The fix is in the loop.")),
+        ("success", 2, 2400, 2),
+    ),
+    "unslothai/unsloth#7418: content in parts has only thoughts": (
+        first(chunks(chunk({"content": [{"type": "thinking", "thinking": "so"}]}), chunk({}, "stop"), OF_LAST)),
+        ("success", 2, 2400, 2),
+    ),
+    "run-llama/llama_index#17731: reasoning_effort is refused": (
+        refusing(lambda body: "reasoning_effort" in body, EFFORT),
+        ("parked", 0, 0, 1),
+    ),
+    "NikkeTryHard/zerogravity#19: a pause is told in milliseconds": (
+        first(Answer.fault(429, "slow down", headers={"Retry-After-Ms": "1500"})),
+        ("success", 1, 1200, 2),
+    ),
+    "cloudfoundry/cloud_controller_ng#2544: a pause is told as a time": (
+        lambda _body, _headers, n: (
+            Answer.fault(429, headers={"Retry-After": str(int(time.time()) + 2)}) if n == 1 else stream()
+        ),
+        ("success", 1, 1200, 2),
+    ),
+    "UKGovernmentBEIS/inspect_ai#3687: a 200 is no completion": (
+        first(Answer.json({"status": "failed", "detail": "no worker"})),
+        ("success", 2, None, 2),
+    ),
+    "youssefvdel/qwengate#68: a limit is told in a form of its own": (
+        first(Answer.json({"success": False, "data": {"code": "RateLimited"}})),
+        ("success", 2, None, 2),
+    ),
+}
+"""The same from other public threads, by the thread."""
+CASES |= MORE
+
+
 @pytest.mark.parametrize("name", CASES)
 async def test_a_run_ends_as_it_should(name):
     handler, (end, calls, tokens, requests) = CASES[name]
-    settings = {"limits": {"model_settings": {"temperature": 0.2}}} if "temperature" in name else {}
+    own = {"temperature": 0.2} if "temperature" in name else {"reasoning_effort": "low"} if "effort" in name else {}
+    settings = {"limits": {"model_settings": own}} if own else {}
     async with run_against(handler, FastBackOffClock(), workflow="single", **settings) as (result, server, events):
         found = (result.outcome or result.status, result.calls, result.tokens, len(server.seen))
         assert found == (end, calls, result.tokens if tokens is None else tokens, requests)
@@ -189,5 +316,6 @@ async def test_a_run_ends_as_it_should(name):
                 assert event.model_dump_json()
 
 
-def test_there_are_thirty():
-    assert len(CASES) >= 30
+def test_there_are_thirty_and_twenty_more():
+    assert len(CASES) - len(MORE) >= 30
+    assert len(MORE) >= 20
