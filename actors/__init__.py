@@ -1,1 +1,1 @@
-"""Planning, execution and acquisition: their pure machines, the actors that do the work, and the guards."""
+"""Planning and execution: their pure machines, the actors that do the work, and the guards."""

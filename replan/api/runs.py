@@ -207,8 +207,8 @@ async def afork(
 
     `at` is the number of the last record that the two share, or an attempt, whose verdict they share. `before:NODE` is
     the place before an attempt was asked for. Empty is the last place before the end. `workflow`, `policy` and `model`
-    hold from there on; the limits are the fork's own, and default to those of the run. The run is only read. In an
-    acquisition, `given` are values that hold from there on, as texts by the path of the field. `workspace` is the
+    hold from there on; the limits are the fork's own, and default to those of the run. The run is only read. Where runs
+    take values, `given` are values that hold from there on, as texts by the path of the field. `workspace` is the
     folder to make for the tools of a fork of an execution; None is one beside the run's own. Raises `RunNotFound`.
     Raises `UsageProblem`, whose place is the keyword, for a place outside of the run, a change that is not valid, and a
     run that cannot be forked.

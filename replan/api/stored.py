@@ -189,7 +189,7 @@ Kind = Literal["note", "requirement"]
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
     """Post a message to a run: later prompts show a note; a requirement changes what is asked for, and acts at once.
 
-    In an acquisition, a note `FIELD=VALUE` corrects a value, also after a success; the run uses it when it is resumed.
+    Where runs take values, a note `FIELD=VALUE` corrects one, also after a success; the run uses it when it is resumed.
     `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty or too
     long, a correction that cannot be applied, and a run that has finished.
     """

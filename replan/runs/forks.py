@@ -70,7 +70,7 @@ class ForkRequest:
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that hold from there on in an acquisition, in place of those found, as texts by the path of the field."""
+    """Values that hold from there on, in place of those found, as texts by the path of the field."""
     workspace: Path | None = None
     """The folder to make for the tools of a fork of an execution; None for one beside the other run's workspace."""
 
@@ -267,7 +267,7 @@ def _fork_config(
 
 
 def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
-    """Return the event that sets a value of an acquisition in the fork. Raises `UsageProblem`."""
+    """Return the event that sets a value in the fork. Raises `UsageProblem`."""
     if not kind.takes_values:
         raise UsageProblem("runs of this kind take no values", place="given", hint="leave them out")
     body = kind.correction(state, f"{path}={text}")

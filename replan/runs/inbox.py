@@ -308,8 +308,8 @@ class RunPoster(RunReader):
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.
 
-        Some kinds of runs read a note as a correction, and it is posted as one: in an acquisition `FIELD=VALUE`, also
-        after a success. A message with a `key` is posted only once: the same again is a `duplicate`, another text a
+        Some kinds of runs read a note as a correction, and it is posted as one: `FIELD=VALUE`, also after a
+        success. A message with a `key` is posted only once: the same again is a `duplicate`, another text a
         `conflict`.
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has

@@ -87,7 +87,7 @@ class ForkOrder(ModelAndLimits):
     policy: str | None = None
     """The name of another policy; None for no change, or for the policy of the new workflow."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that hold from there on in an acquisition, as texts by the path of the field."""
+    """Values that hold from there on, as texts by the path of the field."""
 
 
 @dataclass(frozen=True)

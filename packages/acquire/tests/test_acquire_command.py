@@ -2,11 +2,14 @@
 
 import json
 import re
+import shlex
 import sys
 
 import pytest
 
 from packages.acquire.tests.long.documents.test_mcp_search import SERVER
+from replan.cli.app import app
+from replan.cli.options import Invocation
 from tests.cli.conftest import ROOT, run_id
 
 MARKET = ROOT / "docs" / "examples" / "market"
@@ -329,3 +332,11 @@ def test_a_run_that_makes_no_plan_from_a_text_cannot_become_strict(replan):
     result = replan("resume", "--last", "--strict")
     assert result.exit_code == 2
     assert "--strict: strict needs a run that makes a plan from a text" in result.stderr
+
+
+def test_each_example_of_the_help_is_a_command_line():
+    command = app.get_command(None, "acquire")
+    examples = re.findall(r"^  replan acquire (.*)$", command.epilog, re.MULTILINE)
+    assert len(examples) >= 4
+    for example in examples:
+        assert command.make_context("acquire", shlex.split(example), obj=Invocation()).params["profile"]

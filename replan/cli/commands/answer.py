@@ -169,7 +169,7 @@ def _report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0)
 
 _TELL = examples(
     "replan tell k7m2x9qa 'The nightly build is the slow one'",
-    "replan tell k7m2x9qa 'market.customers=300000'  # a value of an acquisition, also after its end",
+    "replan tell k7m2x9qa 'market.customers=300000'  # a value, also after the end of the run",
     "replan tell --last --as requirement 'It must run without a network'",
 )
 
@@ -191,7 +191,7 @@ _TELL = examples(
 def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: bool, kind: str, as_json: bool) -> int:
     """Tell a RUN something of your own accord: TEXT, or standard input for -.
 
-    In an acquisition, FIELD=VALUE corrects a value, also after a success: the run goes on with it.
+    Where runs take values, FIELD=VALUE corrects one, also after a success: the run goes on with it.
 
     Works at any time before the run ends, whether or not a process drives it, and is durable when it returns.
     """

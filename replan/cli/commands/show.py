@@ -325,7 +325,7 @@ _EXPORT = examples(
 def export(
     invocation: Invocation, run_id: str | None, *, last: bool, form: str | None, output: str, as_json: bool
 ) -> int:
-    """Write the proved plan of a RUN, or the report of an acquisition, in a form for others. A file is replaced."""
+    """Write the proved plan of a RUN, or the report of another run, in a form for others. A file is replaced."""
     require_one_run("export", run_id, last=last)
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice

@@ -99,7 +99,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
 def graph(invocation: Invocation, name: str, *, form: str | None, as_plan: bool, as_json: bool) -> int:
     """Draw a workflow as text: steps, guards, budgets, and the ways back.
 
-    NAME may also be a profile of `replan acquire`: its gates and the ways between them, as Mermaid.
+    NAME may also be a file of an installed kind of runs, whose graph is drawn as Mermaid.
     """
     if as_plan and form is not None:
         raise UsageProblem("a plan is JSON, and no drawing", place="--as-plan and --format", hint="leave one out")

@@ -32,13 +32,12 @@ ONLY_READ = (
     r"host|worker|serve|mcp|telemetry|doctor .*--online",  # a server, or one to reach
     r"home (copy|upgrade) .*postgresql:",  # a database
     r"undo|cancel .*--undo",  # an execution, whose undo tests/cli/test_undo.py runs
-    r"acquire .* -o fleet.yaml",  # a language model, which tests/cli/test_propose_profile.py stands in for
     r"run --tools|do --goal",  # tools that declare steps, which tests/cli/test_run_goal.py has
-    r"fork .*--set",  # an acquisition, which tests/long/cli/test_fork_acquisition.py forks
+    r"fork .*--set",  # a run of a kind that takes values
     r"(do|execute) --example",  # minutes, and run by other tests
 )
 """The commands whose options are read, and which are not run."""
-CODES = {"resume": {0, 6}, "acquire": {0, 3, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}
+CODES = {"resume": {0, 6}, "run": {0, 6}, "do": {0, 6}, "execute": {0, 6}}
 """The exit codes that an example may end with, where 0 is not the only one."""
 
 
@@ -56,8 +55,7 @@ def examples():
 
 def call(words, home, text=""):
     """Call `replan` with a model that needs no server."""
-    model = "quoting:" if words[0] == "acquire" else "template:bug"
-    return CliRunner().invoke(app, words, input=text, env={"REPLAN_HOME": str(home), "REPLAN_MODEL": model})
+    return CliRunner().invoke(app, words, input=text, env={"REPLAN_HOME": str(home), "REPLAN_MODEL": "template:bug"})
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +65,6 @@ def place(tmp_path_factory):
     work = top / "work"
     for name in ("notes", "old", "copy", "../shop", "results"):
         (work / name).mkdir(parents=True)
-    for name, shipped in (("market", "market"), ("prices", "cloud")):
-        shutil.copytree(ROOT / "docs" / "examples" / shipped, work / name)
     search = (ROOT / "configs" / "workflows" / "search.yaml").read_text(encoding="utf-8")
     files = {
         "problem.md": PROBLEM,

@@ -118,8 +118,8 @@ class Tell(RunArguments):
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
     """The message."""
     kind: Literal["note", "requirement"] = "note"
-    """A note is shown to later prompts; for a requirement the run goes back. In an acquisition, a note FIELD=VALUE
-    corrects a value, also after its end."""
+    """A note is shown to later prompts; for a requirement the run goes back. Where runs take values, a note
+    FIELD=VALUE corrects one, also after the end."""
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A repeated call with the same key posts nothing more."""
 

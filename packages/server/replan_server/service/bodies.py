@@ -101,7 +101,7 @@ class StartFork(SentBody):
     given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
         default_factory=dict
     )
-    """Values that hold from there on in an acquisition, by the path of the field."""
+    """Values that hold from there on, by the path of the field."""
 
 
 @with_limits()
@@ -160,8 +160,8 @@ class MessageBody(SentBody):
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
     """The message."""
     kind: Literal["note", "requirement"] = "note"
-    """A `note` is shown to later prompts; for a `requirement` the run goes back. In an acquisition, a note
-    `FIELD=VALUE` corrects a value, also after its end."""
+    """A `note` is shown to later prompts; for a `requirement` the run goes back. Where runs take values, a note
+    `FIELD=VALUE` corrects one, also after the end."""
 
 
 class Nothing(SentBody):
