@@ -24,7 +24,10 @@ PORT = 8430
 """The default port of `serve`."""
 
 
-@click.command(epilog=examples("replan serve", "replan serve --port 0 --no-host", "replan serve --sign-in"))
+@click.command(
+    short_help="Serve the runs to a browser on this machine, and drive them.",
+    epilog=examples("replan serve", "replan serve --port 0 --no-host", "replan serve --sign-in"),
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="0 takes a free one."
 )
@@ -156,7 +159,10 @@ MCP_PORT = 8431
 """The default port of MCP over HTTP."""
 
 
-@click.command(epilog=examples("replan mcp", "replan mcp --allow-execute", "replan mcp --http --port 0"))
+@click.command(
+    short_help="Serve the runs to a program that speaks MCP, and drive them.",
+    epilog=examples("replan mcp", "replan mcp --allow-execute", "replan mcp --http --port 0"),
+)
 @click.option("--http", is_flag=True, help="Serve over HTTP on this machine, in place of standard input and output.")
 @click.option(
     "--port",
@@ -225,7 +231,10 @@ async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
     return Exit.OK
 
 
-@click.command(epilog=examples("replan worker --concurrency 50", "replan worker --json | jq -r .event"))
+@click.command(
+    short_help="Drive runs of a journal in Postgres, on any number of machines.",
+    epilog=examples("replan worker --concurrency 50", "replan worker --json | jq -r .event"),
+)
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1),

@@ -17,7 +17,7 @@ _TELEMETRY = examples(
 )
 
 
-@click.command(epilog=_TELEMETRY, short_help="Export traces to OpenTelemetry that are left over.")
+@click.command(epilog=_TELEMETRY, short_help="Send traces that the OpenTelemetry collector has not taken yet.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @json_option
 @common

@@ -19,7 +19,10 @@ SCOPES = ("read", "answer", "control")
 """What a token may allow. Each scope includes the ones before it."""
 
 
-@click.group(epilog=examples("replan token add ci --scope control", "replan token list", "replan token revoke ci"))
+@click.group(
+    short_help="Make and revoke tokens for the HTTP API and for MCP over HTTP.",
+    epilog=examples("replan token add ci --scope control", "replan token list", "replan token revoke ci"),
+)
 @common
 def token() -> None:
     """Make, list and revoke the tokens of programs, for the HTTP API of `replan serve` and for `replan mcp --http`."""
