@@ -1,7 +1,6 @@
 """The names of runs, kinds and drivers, and the ids of traces that follow from them. Pure."""
 
 import re
-from hashlib import sha256
 
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """The id of a run: safe as a file name, in a URL and in a request header."""
@@ -39,4 +38,6 @@ def span_id(run: str, seq: int, part: str = "") -> int:
 
 
 def _hash_number(text: str, size: int) -> int:
+    from hashlib import sha256  # noqa: PLC0415 -- `--help` is quick without it
+
     return int.from_bytes(sha256(text.encode()).digest()[:size]) or 1  # Zero is no valid id.
