@@ -45,6 +45,8 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
     "value": {},
     "extra": {
         "attest": "`replan home verify` needs no extra",
+        "experiments": "the extra `lab` brings what experiments need",
+        "unified-planning": "the extra `lab` brings PDDL, and `pip install unified-planning` its planners",
     },
 }
 """For each retired name, one sentence that says what does its job now.

@@ -167,7 +167,7 @@ def test_a_run_without_attachments_has_none_in_its_records_and_prompts(replan, p
 
 def test_a_dry_run_counts_the_attachments(replan, plan, tmp_path):
     (tmp_path / "prices.md").write_text("x" * 60_000)
-    options = ("-m", "simulated:base?seed=1", "--dry-run", "--json")
+    options = ("-m", "gpt-5-mini", "--dry-run", "--json")
     without = json.loads(plan(*options).stdout)["cost_usd_max"]
     with_file = json.loads(plan(*options, "--attach", tmp_path / "prices.md").stdout)["cost_usd_max"]
     assert with_file > without

@@ -98,7 +98,6 @@ FLAGS = {
     ("-m", "scriptd:x.yaml"): "did you mean scripted:?",
     ("-m", ""): "names no model",
     ("-m", "scripted:missing.yaml"): "missing.yaml: cannot be read",
-    ("-m", "simulated:typical"): "--model: unknown profile",
     ("-m", "gpt-test"): "needs a key (set OPENAI_API_KEY",
     ("-m", "templat"): "needs a key (did you mean template:NAME? else set OPENAI_API_KEY",
     ("-m", "simulted"): "did you mean simulated:?",

@@ -73,12 +73,12 @@ async def test_a_trial_killed_before_its_first_record_is_run_again(prepared, tmp
     class Killed(BaseException):
         """Ends a process at once."""
 
-    async def killed(*_):
+    def killed(*_, **__):
         raise Killed
 
     experiment = prepared(models=["template:bug"], concurrency=1, **ASKED)
     with monkeypatch.context() as patch:
-        patch.setattr(Engine, "_drive", killed)
+        patch.setattr(Engine, "opened", killed)
         with pytest.raises(BaseExceptionGroup):
             await run(experiment, tmp_path / "out", {})
     assert [trial.outcome for trial in await run(experiment, tmp_path / "out", {})] == ["success"] * 3
