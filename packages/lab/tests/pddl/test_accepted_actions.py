@@ -3,7 +3,9 @@
 import json
 import re
 
+import jsonschema
 import pytest
+import yaml
 
 from actors.config.loader import load_workflow
 from actors.guards import plan_medium
@@ -75,3 +77,13 @@ def test_the_example_in_the_prompt_is_read_as_actions():
     [example] = re.findall(r"```json\n(.*?)\n```", book.entries["actions"].constraints, re.DOTALL)
     actions, errors = actions_in(json.loads(example))
     assert ([str(action) for action in actions], errors) == (json.loads(example)["actions"], ())
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"), [("configs/pddl/workflow.yaml", "workflow"), ("prompts/pddl.yaml", "prompts")]
+)
+def test_a_shipped_file_names_its_schema_and_fits_it(file, kind):
+    path, schema = data_root("replan_lab") / file, data_root() / "configs" / "schemas" / f"{kind}.schema.json"
+    first, text = path.read_text().split("\n", 1)
+    assert (path.parent / first.removeprefix("# yaml-language-server: $schema=")).resolve() == schema
+    jsonschema.validate(yaml.safe_load(text), json.loads(schema.read_text()))
