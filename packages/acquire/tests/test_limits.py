@@ -3,13 +3,13 @@
 import pytest
 
 from actors.run.limits import LIMITS, flag
-from packages.server.tests.faces.test_limits import VALUES, check_limit
 from replan.cli.app import app
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 from replan_acquire.acquiring import prepare_to_acquire
 from replan_acquire.acquisition.prepare import AcquisitionInput
 from runtime.core.errors import UsageProblem
+from tests.support.limits import VALUES, check_limit
 
 
 def prepared(limits):

@@ -1,7 +1,6 @@
 """Each limit of a run has one name in every face, and every face that starts a run takes all of them."""
 
 import inspect
-import json
 import os
 import re
 
@@ -21,9 +20,9 @@ from replan_server.mcp.server import offered_tools
 from replan_server.web.api_routes import openapi
 from replan_server.web.rendering import render
 from replan_server.web.start_costs import StartCost
-from runtime.core.ledger import MICRO
 from tests.cli.conftest import ROOT
 from tests.cli.samples import PROBLEM
+from tests.support.limits import VALUES, check_limit
 
 COMMANDS = ("run", "do", "execute", "resume", "fork")
 FUNCTIONS = ("start", "solve", "drive", "resume", "limits", "start_execution", "execute", "do")
@@ -31,32 +30,6 @@ BODIES = ("StartRun", "StartExecution", "StartFork", "ChangedLimits")
 TOOLS = ("plan", "execute", "fork", "limits")
 EARLIER = re.compile(r"max_cost_usd|\w+_seconds|output_tokens")
 """Names that a face had for a limit beside the one name of all faces."""
-VALUES = {
-    "max_calls": 7,
-    "max_tokens": 9_000,
-    "max_cost": 2.5,
-    "deadline": "2h",
-    "active_time": "15m",
-    "patience": 90.0,
-    "stop_below": 0.25,
-    "keep_trying": True,
-    "output_tokens_max": 777,
-    "timeout": "45s",
-    "compact": True,
-}
-HELD = {
-    "max_calls": ("calls", 7),
-    "max_tokens": ("tokens", 9_000),
-    "max_cost": ("micro_usd", 2.5 * MICRO),
-    "deadline": ("deadline", None),
-    "active_time": ("active_seconds", 900.0),
-    "patience": ("patience_seconds", 90.0),
-    "stop_below": ("stop_below", 0.25),
-    "keep_trying": ("stop_below", 0.0),
-}
-"""What the run is held to after each: a field of the ledger's limits, and its value."""
-
-
 FORKS = ("fork", "afork")
 """Functions that record a run and do not drive it: they take no plug-ins."""
 
@@ -118,22 +91,6 @@ def test_every_face_that_starts_a_run_takes_plug_ins():
 @pytest.mark.parametrize("name", VALUES)
 def test_a_limit_that_is_given_holds_in_a_run_of_every_kind(tmp_path, kind, name):
     check_limit(name, *(prepared(kind, tmp_path, limits) for limits in ({name: VALUES[name]}, {})))
-
-
-def check_limit(name, request, usual):
-    """Check that a run which is prepared with a limit of `VALUES` is held to it, and a usual one is not."""
-    if name not in HELD:
-        written = (request.config if hasattr(request, "config") else request.pinned).model_dump_json()
-        value = seconds_of(VALUES[name]) if LIMITS[name].unit == "time" else VALUES[name]
-        assert json.dumps(value) in written
-        return
-    field, value = HELD[name]
-    held = getattr(request.limits, field)
-    if name == "deadline":
-        assert usual.limits.deadline is None
-        assert held > 7_200
-    else:
-        assert held == value != getattr(usual.limits, field)
 
 
 def prepared(kind, folder, limits):
