@@ -4,7 +4,7 @@
 """
 
 import json
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import get_type_hints
 
@@ -39,13 +39,26 @@ SHOWN = {
 
 
 def plain(value):
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_data)
+    return json.dumps(_data(value), sort_keys=True, ensure_ascii=False)
 
 
 def _data(value):
-    if is_dataclass(value):
-        return asdict(value)
-    return sorted(value) if isinstance(value, frozenset | set) else str(value)
+    """Return a value as plain data; named tuples and dataclasses become objects with their fields."""
+    match value:
+        case dict():
+            return {key: _data(item) for key, item in value.items()}
+        case tuple() if hasattr(value, "_asdict"):
+            return _data(value._asdict())
+        case list() | tuple():
+            return [_data(item) for item in value]
+        case frozenset() | set():
+            return sorted(value)
+        case _ if is_dataclass(value):
+            return {item.name: _data(getattr(value, item.name)) for item in fields(value)}
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return str(value)
 
 
 def tree_lines(tree, indent=""):
