@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import provenance_of, table, write
 
-from actors.prompting.book import SCHEMAS
 from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Context, Feedback
 from packages.lab.tests.pddl.worlds import BLOCKS
+from replan.setup.installation import data_root
 from replan_lab.pddl.action_list import actions_in
 from replan_lab.pddl.domain import PlanAction
 from replan_lab.pddl.domain_reader import PddlTexts, specification, task_in
@@ -209,9 +209,21 @@ def simulated(task, seed, skill, heeds):
     return 0
 
 
+ACTIONS_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "actions": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["reasoning", "actions"],
+    "additionalProperties": False,
+}
+
+
 def by_model(url, task, seed, *, suggests):
     """Return the same for a model, and how many later answers held an action that had been suggested."""
-    book, _ = load_prompts(ROOT / "prompts" / "planning.yaml", ROOT / "prompts" / "planning.yaml")
+    prompts = data_root("replan_lab") / "prompts" / "pddl.yaml"
+    book, _ = load_prompts(prompts, ROOT / "prompts" / "planning.yaml")
     template = PromptTemplate(book.entries["actions"], book)
     retry, suggested, taken = (), set(), 0
     for call in range(1, CALLS + 1):
@@ -245,7 +257,7 @@ def without(text, sentences):
 
 def asked(url, system, user, seed):
     """Return the model's reply."""
-    form = {"type": "json_schema", "json_schema": {"name": "actions", "schema": SCHEMAS["actions"], "strict": True}}
+    form = {"type": "json_schema", "json_schema": {"name": "actions", "schema": ACTIONS_SCHEMA, "strict": True}}
     body = {
         "model": "smollm2",
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],

@@ -47,16 +47,6 @@ def read_plan_actions(text: str, name: str) -> list[PlanAction]:
     return actions
 
 
-ACTIONS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "reasoning": {"type": "string"},
-        "actions": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["reasoning", "actions"],
-    "additionalProperties": False,
-}
-"""The JSON Schema of the answer; a missing `reasoning` is no error."""
 _WORDS = re.compile(r"[^\s(),]+")
 
 
