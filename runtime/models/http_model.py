@@ -236,8 +236,6 @@ class HttpModel(ABC):
             return self._name_refused(answer, request, asking.refused)
         changes: dict[str, str | None] = {name: None for name in known if name not in asking.ways}
         changes |= {name: way for name, way in asking.ways.items() if known.get(name) != way}
-        if stream and answer.usage is None:
-            changes[STREAM] = WITHOUT
         if changes:
             self._servers.learn(self._address, self._name, changes, self._clock.now())
         return replace(answer, notices=(*answer.notices, *asking.notices)) if asking.notices else answer
@@ -325,6 +323,8 @@ class HttpModel(ABC):
         answer = reader.result()
         if isinstance(answer, Fault):
             return self._with_address(answer, response.headers.get("content-type", ""))
+        if reader.streamed and answer.usage is None:
+            self._servers.learn(self._address, self._name, {STREAM: WITHOUT}, self._clock.now())
         if request.schema is not None:
             answer = await find_json(answer, reader.reasoning())
         self._keep(request, reader, answer)

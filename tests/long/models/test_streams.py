@@ -155,7 +155,8 @@ async def test_a_server_may_need_both_fallbacks(wired):
     def handle(body, _headers, _n):
         if "stream" in body:
             return Answer.fault(400, "unknown field: stream")
-        strong = body.get("response_format", body.get("tool_choice"))["type"] in {"json_schema", "tool"}
+        asked = body.get("response_format") or body.get("tool_choice") or body.get("text", {}).get("format")
+        strong = asked["type"] in {"json_schema", "tool"}
         return Answer.fault(400, "json_schema and tool_choice are not known") if strong else Answer.say(TEXT)
 
     async with wired(handle) as (server, model):
