@@ -80,8 +80,8 @@ def test_what_is_no_profile_is_rejected(text):
 
 def test_the_example_of_the_prompt_passes():
     """Models copy examples."""
-    prompts = data_root("replan_acquire") / "prompts"
-    entry = load_prompts(prompts / "profile.yaml", prompts / "planning.yaml")[0].entries["profile"]
+    own, usual = (data_root(package) / "prompts" for package in ("replan_acquire", "replan"))
+    entry = load_prompts(own / "profile.yaml", usual / "planning.yaml")[0].entries["profile"]
     example = entry.constraints.partition("```json")[2].partition("```")[0]
     verdict = judged(json.dumps(yaml.safe_load(example)))
     assert verdict.passed, verdict.findings

@@ -7,6 +7,7 @@ import openpyxl
 import pytest
 
 import replan
+import replan_acquire
 from packages.acquire.tests.acquisition.stage import profile_file
 from replan_acquire.acquisition.report import COLUMNS, changes_since, csv_text, make_rows, markdown
 from replan_acquire.acquisition.report_xlsx import workbook
@@ -30,7 +31,7 @@ def filled(folder, files):
     for name, text in files.items():
         (docs / name).write_text(text, encoding="utf-8")
     path = profile_file(folder, PROFILE)
-    return replan.acquire(path, "the fleet", docs=docs, model="quoting:", home=replan.MEMORY)
+    return replan_acquire.acquire(path, "the fleet", docs=docs, model="quoting:", home=replan.MEMORY)
 
 
 @pytest.fixture(scope="module")

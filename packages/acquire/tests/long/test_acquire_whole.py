@@ -7,7 +7,7 @@ import pytest
 
 from replan_acquire.quantities.quantity import format_rounded
 
-DATA = Path(__file__).parents[2] / "cli" / "data" / "van_fleet"
+DATA = Path(__file__).parents[1] / "van_fleet"
 GOAL = "Cost of an electric delivery van fleet in Hamburg"
 KNOWN = ["--set", "core.city=Hamburg", "--set", "core.currency=EUR", "--set", "fleet.vans=24"]
 REST = ["--set", "van.mileage=28500", "--set", "insurance.cost=1180"]

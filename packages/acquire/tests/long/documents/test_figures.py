@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 import replan
+import replan_acquire
 from packages.acquire.tests.documents.figures import FIELDS, LANGUAGES, ROWS, WORDS, files, hand_place, profile, report
 from packages.acquire.tests.documents.written_documents import FORMATS
 from replan_acquire.acquisition.observation import find_passage, read_stated_quantity
@@ -64,7 +65,7 @@ def judged(made, wanted, path, index):
 def by_sentences(made, folder):
     """Return how many figures the simulated author finds, how many others it takes, and how often it finds none."""
     (folder / "profile.yaml").write_text(profile(made.language), encoding="utf-8")
-    result = replan.acquire(
+    result = replan_acquire.acquire(
         folder / "profile.yaml",
         "the fleet",
         docs=folder / "docs",

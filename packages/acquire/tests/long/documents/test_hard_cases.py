@@ -9,6 +9,7 @@ import io
 import pytest
 
 import replan
+import replan_acquire
 from packages.acquire.tests.documents.figures import profile
 from packages.acquire.tests.documents.hard_cases import hard_cases
 from packages.acquire.tests.documents.written_documents import (
@@ -92,7 +93,9 @@ def filled(folder, wanted, blocks):
     name, content = as_format(wanted, blocks)
     (folder / "docs" / name).write_bytes(content)
     (folder / "profile.yaml").write_text(profile("en"), encoding="utf-8")
-    return replan.acquire(folder / "profile.yaml", "x", docs=folder / "docs", model="quoting:", home=replan.MEMORY)
+    return replan_acquire.acquire(
+        folder / "profile.yaml", "x", docs=folder / "docs", model="quoting:", home=replan.MEMORY
+    )
 
 
 @pytest.mark.parametrize("wanted", FORMATS)

@@ -3,6 +3,7 @@
 import pytest
 
 import replan
+import replan_acquire
 from packages.acquire.tests.test_acquire_command import GOAL
 from packages.server.tests.faces.faces import REFUSED, house
 from replan.runs.run_ids import ALL
@@ -19,7 +20,7 @@ async def acquired(folder):
         "given": GIVEN,
         "home": folder / "home",
     }
-    return (await replan.aacquire("market_size", GOAL, **options)).run_id
+    return (await replan_acquire.aacquire("market_size", GOAL, **options)).run_id
 
 
 @pytest.mark.parametrize("face", ["HTTP", "page", "MCP"])
