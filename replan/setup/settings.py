@@ -213,9 +213,13 @@ C = TypeVar("C", bound=UserConfig)
 def config_model(keys: Iterable[str]) -> type[UserConfig]:
     """Return the model of a config file with these keys: `UserConfig`, or one with the fields of distributions.
 
-    Unknown keys are left to the validation. Raises `UsageProblem` for a key whose distribution cannot be used.
+    An unknown key is left to the validation, whose error suggests the keys of all distributions. Raises `UsageProblem`
+    for a key whose distribution cannot be used.
     """
-    added = [SETTINGS.get(key) for key in keys if key not in UserConfig.model_fields]
+    others = [key for key in keys if key not in UserConfig.model_fields]
+    added = [SETTINGS.get(key) for key in others]
+    if None in added:
+        added += [SETTINGS.get(key) for key, found in SETTINGS.installed.items() if not SETTINGS.problem(found)]
     return _joined(tuple(dict.fromkeys(model for model in added if model is not None)))
 
 

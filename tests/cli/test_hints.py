@@ -27,7 +27,7 @@ def test_the_last_run_is_shown_and_logged(replan, problem):
 
 
 def test_the_hint_about_models_names_the_supported_forms(replan, problem):
-    forms = "planner:[ENGINE], scripted:FILE, replay:RUN[?lenient] or recorded:FILE"
+    forms = "template:NAME, scripted:FILE, replay:RUN[?lenient] or recorded:FILE"
     assert_refused(replan("run", problem, "-m", ""), forms)
 
 
@@ -78,7 +78,7 @@ def test_the_doctor_checks_the_named_model(replan, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "template:bug (--model)" in replan("doctor", "-m", "template:bug").stdout
     checks = replan("doctor").stdout
-    assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in checks
+    assert f"guards {len(BUILT_IN)} built in, " in checks
     assert re.search(r"kinds of agents [^;]*\bplanning\b", " ".join(checks.split()))
     online = replan("doctor", "-m", "gpt-5-mini")
     assert online.exit_code == 1

@@ -27,7 +27,7 @@ def shown(url, place):
 
 KEPT = JournalScheme(open=open_kept, shown_url=shown)
 """
-SCHEMES = {"kept": "keepers:KEPT", "func": "keepers:shown", "lost": "nowhere:KEPT", "postgres": "keepers:KEPT"}
+SCHEMES = {"kept": "keepers:KEPT", "func": "keepers:shown", "lost": "nowhere:KEPT", "sqlite": "keepers:KEPT"}
 URL = "kept://user:secret@there"
 
 
@@ -97,5 +97,5 @@ def test_a_scheme_is_neither_taken_twice_nor_from_a_built_in_journal(keepers, tm
     install(monkeypatch, tmp_path / "other", "other-keepers", {"replan.journals": {"kept": "keepers:KEPT"}})
     with pytest.raises(UsageProblem, match=r"kept \(from other-keepers and safe-keepers\): several have this name"):
         open_journal(URL, {}, SystemClock())
-    assert any("postgres (from safe-keepers): the name is built in" in problem for problem in JOURNALS.problems())
-    assert JOURNALS.get("postgres") is JOURNALS.get("postgresql")
+    assert any("sqlite (from safe-keepers): the name is built in" in problem for problem in JOURNALS.problems())
+    assert JOURNALS.get("sqlite") is None

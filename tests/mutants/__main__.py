@@ -1,4 +1,4 @@
-"""Plants mutants in `actors/` and `replan_acquire`, and counts how many the suites of their area catch: `make mutants`.
+"""Plants mutants in machines, guards and values, and counts how many the suites of their area catch: `make mutants`.
 
 `--seed` and `--count` choose the mutants, `--out` names the JSON file: a list of samples, one for each seed and tier.
 `--tier fast` runs the tests of `make test`, `--tier check` (the default) also those of `tests/long`, with the examples
@@ -69,6 +69,7 @@ AREAS = {
     "files": ("tests/config", "tests/tools"),
     "guards": ("tests/guards", "tests/plans", "tests/histories"),
     "handlers": ("tests/handlers", "tests/supervision", "tests/tools"),
+    "pddl": ("packages/lab/tests/pddl", "packages/lab/tests/cli"),
     "planning": ("tests/histories", "tests/planning", STORED, SIMULATION),
     "plans": ("tests/plans", "tests/guards", "tests/execution", VIEWS),
     "policy": ("tests/policy", "tests/histories", SIMULATION),
@@ -76,13 +77,18 @@ AREAS = {
     "quantities": ("packages/acquire/tests/quantities", "packages/acquire/tests/acquisition"),
     "run": ("tests/histories", "tests/run", "tests/planning", "tests/execution", STORED, SIMULATION),
     "search": ("tests/search", "tests/histories", "tests/planning", SIMULATION),
+    "simulated": (
+        "packages/lab/tests/simulated",
+        "packages/lab/tests/experiments",
+        "packages/lab/tests/long/experiments",
+    ),
     "tools": ("tests/tools", "tests/execution", "tests/long/tools"),
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools", STORED),
 }
-"""The suites of each room, the quickest first; the tier `fast` leaves out those in `tests/long`."""
+"""The suites of each room, the quickest first; the tier `fast` leaves out those in `long`."""
 SLOW = {"cli", "conformance", "crash", "dispatch", "host", "postgres", "power", "real", "web", "wire"}
 """Suites that start processes: a module is judged without their test files."""
-PLANTED = ("actors", "packages/acquire/replan_acquire")
+PLANTED = ("actors", "packages/acquire/replan_acquire", "packages/lab/replan_lab")
 """The folders of the rooms in which mutants are planted."""
 COUNTED = ("caught", "survived", "equivalent", "unclear")
 """The results of mutants; only the first two are in the share."""
@@ -103,6 +109,7 @@ def chosen(folder, seed):
         (path.parent.name, str(path.relative_to(folder)), site)
         for planted in PLANTED
         for path in sorted((folder / planted).glob("*/*.py"))
+        if path.parent.name in AREAS
         for site in sites(path.read_text(encoding="utf-8"))
     ]
     random.Random(seed).shuffle(places)
@@ -149,15 +156,15 @@ class Tree:
     def suites(self, room, file):
         """Yield the arguments of pytest: the test files of any suite that import the module, then the room's suites."""
         module = re.compile(rf"\b{dotted(file)}\b".replace(".", r"\."))
-        folders = ["tests/*", "packages/acquire/tests", "packages/acquire/tests/*"]
-        folders += [] if self.tier == "fast" else [f"{LONG}*", "packages/acquire/tests/long/*"]
+        folders = ["tests/*", *(f"packages/{name}/tests{below}" for name in ("acquire", "lab") for below in ("", "/*"))]
+        folders += [] if self.tier == "fast" else [f"{LONG}*", "packages/*/tests/long/*"]
         found = sorted(path for name in folders for path in self.folder.glob(f"{name}/test_*.py"))
         files = [path for path in found if path.parent.name not in SLOW]
         own = [str(each.relative_to(self.folder)) for each in files if module.search(each.read_text(encoding="utf-8"))]
         if own:
             yield own
         for suite in AREAS[room]:
-            if suite not in own and (self.tier != "fast" or LONG not in suite):
+            if suite not in own and (self.tier != "fast" or "/long/" not in suite):
                 yield [suite, *(f"--ignore={each}" for each in own)]
         yield PAGES
 

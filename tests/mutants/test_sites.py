@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.mutants.__main__ import AREAS, Sample, judged
+from tests.mutants.__main__ import AREAS, PLANTED, Sample, judged
 from tests.mutants.sites import sites
 from tests.tidy.source import ROOT
 
@@ -42,8 +42,9 @@ def test_every_sort_is_found_and_what_no_test_can_see_is_not():
 
 
 def test_every_room_of_the_actors_has_suites_and_every_judged_survivor_its_place():
-    rooms = {path.name for path in (ROOT / "actors").iterdir() if path.is_dir() and any(path.glob("*.py"))}
-    assert rooms == set(AREAS)
+    rooms = {path.parent.name for path in (ROOT / "actors").glob("*/*.py")}
+    assert rooms <= set(AREAS)
+    assert set(AREAS) <= {path.parent.name for folder in PLANTED for path in (ROOT / folder).glob("*/*.py")}
     assert all((ROOT / suite).exists() for suites in AREAS.values() for suite in suites)
     for each in judged():
         source = (ROOT / each["file"]).read_text(encoding="utf-8")
