@@ -31,6 +31,7 @@ from page_parts import (  # noqa: E402
     quantities,
     question_tables,
     requirements,
+    rooms,
     size,
     tools,
 )
@@ -217,6 +218,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "questions": questions,
     **requirements.PARTS,
     **quantities.PARTS,
+    "rooms": rooms.rooms,
     **size.PARTS,
     "helpdesk": helpdesk.helpdesk,
     **question_tables.PARTS,
