@@ -231,11 +231,11 @@ def blocks(text: str) -> Iterator[Block]:
     yield from cutter.close()
 
 
-def _cells(line: _Line, head: str) -> Iterator[Block]:
-    """Yield the cells of a table's row, without empty ones and those that only draw a rule."""
-    for cell in _CELL.finditer(head):
+def _cells(start: int, text: str) -> Iterator[Block]:
+    """Yield the cells of a table row, except empty ones and those of a delimiter row (`---`)."""
+    for cell in _CELL.finditer(text):
         if cell[0].strip(" \t-:"):
-            yield Block(BlockForm.CELL, line.start + cell.start(), line.start + cell.end())
+            yield Block(BlockForm.CELL, start + cell.start(), start + cell.end())
 
 
 def _hash_marks(head: str) -> int:
@@ -276,7 +276,7 @@ class _Cutter:
             yield Block(form, line.start + start, line.start + end, depth=_hash_marks(head))
         elif head.lstrip().startswith("|"):
             yield from self.close()
-            yield from _cells(line, head)
+            yield from _cells(line.start, head)
         elif (item := _ITEM.match(head)) and not _INITIAL.fullmatch(head):
             yield from self.close()
             yield from self._add_item(line, head, item, following)

@@ -423,7 +423,10 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return why a plan is consistent but not proved; empty if nothing speaks against it."""
+    """Return what keeps a plan from being called proved, apart from its proof level, as a clause.
+
+    It is empty if nothing does.
+    """
     missing = 0 if table is None else len(table.in_no_step)
     if missing:
         return f"{format_count(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"

@@ -165,7 +165,7 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
         visit=attempt.visit,
         number=attempt.number + 1,
         todo=todo,
-        rest_seconds=delay_seconds,
+        backoff_seconds=delay_seconds,
         acted=attempt.acted and is_done,
         outcome=attempt.outcome if is_done else "",
         values=attempt.values if is_done else (),
@@ -178,10 +178,11 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
 def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     """Return the attempt after the tool call of its current phase has ended.
 
-    If a failure is expected, a failure passes and a success does not. A tool that could not do its work never passes.
+    If a failure is expected, a failed call passes and a success does not. A call that was cut off fails the attempt if
+    another attempt does no harm; else the attempt is unsure.
     """
-    # The work of an agent is merged only after a success.
-    is_certain = use.repeatable or event.not_made or use.agent is not None
+    # Another attempt does no harm: the call may be repeated, was not made, or its agent's work is not merged yet.
+    may_retry = use.repeatable or event.not_made or use.agent is not None
     match event.outcome:
         case ToolOutcome.SUCCEEDED if use.expect == "failure":
             return fail_phase(attempt, faults.unexpected_success(attempt, use.tool, event))
@@ -194,9 +195,9 @@ def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attem
             return fail_phase(attempt, faults.rejected_result(attempt, use.tool, event))
         case ToolOutcome.PERMANENT:
             return fail_phase(attempt, faults.permanent_failure(attempt, use.tool, event.reason))
-        case ToolOutcome.TRANSIENT if is_certain:
+        case ToolOutcome.TRANSIENT if may_retry:
             return fail_phase(attempt, faults.transient_failure(attempt, use.tool, event.reason))
-        case ToolOutcome.BROKEN if is_certain:
+        case ToolOutcome.BROKEN if may_retry:
             return fail_phase(attempt, faults.broken_call(attempt, use.tool, event))
         case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # It may have done its work.
             return replace(attempt, open=False, unsure=True)

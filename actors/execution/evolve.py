@@ -103,7 +103,9 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
         case WaitEnded() if is_rest(event.request_id):
             wait = state.run.waits[event.request_id]
             return (
-                evolve_undo.end_rest(after) if owner_of(wait.node) is Owner.UNDO else evolve_steps.end_rest(after, wait)
+                evolve_undo.end_backoff(after)
+                if owner_of(wait.node) is Owner.UNDO
+                else evolve_steps.end_backoff(after, wait)
             )
         case WaitEnded():
             return after

@@ -51,7 +51,8 @@ def set_constraints(state: State, constraints: Constraints) -> State:
 
     If an attempt has an open request, it fails when that request ends.
     """
-    tools, steps = state.config.tools, state.plan.program.steps
+    tools = state.config.tools
+    steps = state.plan.program.steps
     barred = frozenset(
         index for index, step in enumerate(steps) if forbidden_uses(constraints.requirements, step, tools)
     )
@@ -72,10 +73,11 @@ def _with_attempt(state: State, attempt: Attempt) -> State:
     return changed(state, active={**state.active, attempt.name: attempt})
 
 
-def begin_visit(state: State, step: str, rest_seconds: float = 0.0) -> State:
-    """Return the state after a visit of a step has begun, whose first attempt waits for `rest_seconds`."""
-    plan, starts = state.plan, state.starts + 1
-    attempt = replace(first_attempt(state, step), rest_seconds=rest_seconds, since=state.run.now)
+def begin_visit(state: State, step: str, backoff_seconds: float = 0.0) -> State:
+    """Return the state after a visit of a step has begun, whose first attempt waits for `backoff_seconds`."""
+    plan = state.plan
+    starts = state.starts + 1
+    attempt = replace(first_attempt(state, step), backoff_seconds=backoff_seconds, since=state.run.now)
     starts_of = state.started
     if plan.program.repeats:
         starts_of = {**starts_of, (state.now.tokens, plan.index[step]): starts}
@@ -177,14 +179,14 @@ def record_answer(state: State, question: ClarificationRequested, event: Answer)
     return _with_result(state, attempt, after, complete, may_have_run=after.result == "unknown")
 
 
-def end_rest(state: State, wait: WaitRequested) -> State:
+def end_backoff(state: State, wait: WaitRequested) -> State:
     """Return the state after a back-off has ended."""
     if wait.node is None:
         return state
     attempt = state.active.get(wait.node.partition("/")[0])
     if attempt is None or attempt.node != wait.node:
         return state
-    return _with_attempt(state, replace(attempt, rest_seconds=0.0))
+    return _with_attempt(state, replace(attempt, backoff_seconds=0.0))
 
 
 def _end_phase(state: State, attempt: Attempt) -> State:
@@ -215,8 +217,10 @@ def apply_decision(state: State, event: AttemptDecided) -> State:
 
 def settle_step(state: State, event: StepSettled) -> State:
     """Return the state after a visit of a step has ended."""
-    plan, index = state.plan, state.plan.index[event.step]
-    program, before = plan.program, state.now
+    plan = state.plan
+    index = state.plan.index[event.step]
+    program = plan.program
+    before = state.now
     match event.outcome:
         case StepOutcome.OK:
             now = after_success(program, before, index, event.branch or OK)

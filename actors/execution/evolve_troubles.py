@@ -45,7 +45,9 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
     new = event.cause is TroubleCause.REQUIREMENTS_CHANGED and event.question_id is None
     if new:
         count = len(state.run.texts_of("requirement"))
-        state = changed(_reset_counts(state), told=count, history=(), trouble=None, replan=None, ending=None)
+        state = changed(
+            _reset_counts(state), requirements_used=count, history=(), trouble=None, replan=None, ending=None
+        )
         state = set_constraints(state, state.constraints.join(Constraints(tuple(requirements_in(event.constraints)))))
     state = _drop_revocable(state)
     if event.question_id is None:

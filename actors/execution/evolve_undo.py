@@ -156,7 +156,7 @@ def record_request(state: State, request: ToolRequested) -> State:
         return state
     again = state.undoing.tool_open  # It is an earlier driver's call, made again.
     tries = state.undoing.tries if again else state.undoing.tries + 1
-    undoing = replace(state.undoing, tries=tries, tool_open=True, rest_seconds=0.0)
+    undoing = replace(state.undoing, tries=tries, tool_open=True, backoff_seconds=0.0)
     calls_by_node = {**state.undo_calls, request.node: request.try_number}
     return changed(state, undoing=undoing, undo_calls=calls_by_node)
 
@@ -175,7 +175,7 @@ def record_tool_end(state: State, event: ToolFinished, request: ToolRequested) -
         case ToolOutcome.FAILED if tries_left:
             pass
         case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN if (request.repeatable or event.not_made) and tries_left:
-            undoing = replace(undoing, rest_seconds=min(REST_MAX, REST_SECONDS * 2 ** (undoing.tries - 1)))
+            undoing = replace(undoing, backoff_seconds=min(REST_MAX, REST_SECONDS * 2 ** (undoing.tries - 1)))
         case _:
             undoing = replace(undoing, asks=cause)
     return changed(state, undoing=undoing)
@@ -200,9 +200,9 @@ def record_answer(state: State, event: Answer) -> State:
     return changed(state, undoing=replace(undoing, question="", asks="", end=end, end_question=event.question_id))
 
 
-def end_rest(state: State) -> State:
-    """Return the state after the back-off before a call of an undo tool is over."""
-    return state if state.undoing is None else changed(state, undoing=replace(state.undoing, rest_seconds=0.0))
+def end_backoff(state: State) -> State:
+    """Return the state once the back-off is over that precedes the next call of the undo tool."""
+    return state if state.undoing is None else changed(state, undoing=replace(state.undoing, backoff_seconds=0.0))
 
 
 def settle_effect(state: State, event: EffectSettled) -> State:

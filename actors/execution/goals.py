@@ -92,7 +92,8 @@ def past_goals(
 
 def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: frozenset[str]) -> tuple[PastGoal, ...]:
     """Return the goals of earlier revisions that the current plan no longer has. An achieved goal stays achieved."""
-    current, left = {_identity(goal) for goal in goals}, []
+    current = {_identity(goal) for goal in goals}
+    left = []
     for past in earlier:
         if _identity(past.goal) in current:
             continue
@@ -120,7 +121,8 @@ def blocked_goals(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) ->
 
 def _reachable_tokens(program: Program, now: Configuration) -> int:
     """Return an upper bound, as a bit set, of the tokens that pending steps can add if nothing is deleted."""
-    tokens, settled_steps = now.tokens, ~now.pending
+    tokens = now.tokens
+    settled_steps = ~now.pending
     left = [index for index in range(len(program.steps)) if now.pending >> index & 1]
     while True:
         able = [

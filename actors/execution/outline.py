@@ -91,7 +91,8 @@ class Outline:
 def outline_of(config: ExecutionConfig) -> Outline:
     """Return what an execution with a configuration would do."""
     plan = ready_plan(config.plan)
-    later, turns = contingent_steps(plan.plan), _turns(plan)
+    later = contingent_steps(plan.plan)
+    turns = _turns(plan)
     # A step that no nominal run reaches stands at the end. A policy may have such steps.
     ordered = sorted(plan.program.steps, key=lambda step: (step.step_id in later, turns.get(step.step_id, 10**9)))
     return Outline(config, tuple(_outline_step(config, plan, step, turns.get(step.step_id, 0)) for step in ordered))
@@ -110,10 +111,12 @@ def _outline_step(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: in
 
 def _turns(plan: ReadyPlan) -> dict[str, int]:
     """Return the number of the turn in which each step of the nominal run begins, by step id. Turns count from 1."""
-    program, later = plan.program, contingent_steps(plan.plan)
+    program = plan.program
+    later = contingent_steps(plan.plan)
     if plan.plan.has_outcomes:
         return _turns_with_outcomes(plan, later)
-    now, turns = program.initial, dict[str, int]()
+    now = program.initial
+    turns = dict[str, int]()
     for turn in range(1, len(program.steps) + 1):
         free = [index for index in ready_steps(program, now) if program.steps[index].step_id not in {*later, *turns}]
         wave: list[int] = []
@@ -133,8 +136,10 @@ def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, i
 
     No two steps have the same number, because outcomes decide which of them run.
     """
-    program, numbers = plan.program, dict[str, int]()
-    tokens, settled = program.initial.tokens, 0
+    program = plan.program
+    numbers = dict[str, int]()
+    tokens = program.initial.tokens
+    settled = 0
     while True:
         free = [
             index
@@ -147,12 +152,14 @@ def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, i
             return numbers
         for index in free:
             numbers[program.steps[index].step_id] = len(numbers) + 1
-            tokens, settled = tokens | program.adds[index], settled | 1 << index
+            tokens = tokens | program.adds[index]
+            settled = settled | 1 << index
 
 
 def outline_lines(outline: Outline) -> Iterator[Line]:
     """Yield the outline as lines for people."""
-    config, plan = outline.config, outline.plan.plan
+    config = outline.config
+    plan = outline.plan.plan
     yield plan_title(plan)
     table = demands_of(config, plan)
     yield indent_line(conclusion_of(config, plan, config.assurance, table).text)

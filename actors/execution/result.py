@@ -173,7 +173,7 @@ def _current_step(state: State, step: Step, *, contingent: bool, over: bool, out
         is_asked = attempt.unsure or any(q.node.startswith(f"{name}/") for q in state.run.open_questions.values())
         return replace(
             shown,
-            status=StepStatus.WAITING if is_asked or attempt.rest_seconds else StepStatus.RUNNING,
+            status=StepStatus.WAITING if is_asked or attempt.backoff_seconds else StepStatus.RUNNING,
             phase=str(attempt.phase or ""),
             attempts=attempt.number,
             seconds=None,

@@ -88,7 +88,7 @@ class Attempt:
     findings: tuple[Finding, ...] = ()
     skipped: bool = False
     """Whether the policy skips the attempts that are left in the visit."""
-    rest_seconds: float = 0.0
+    backoff_seconds: float = 0.0
     """The back-off before it begins, in seconds; 0 once that is over."""
     since: float = 0.0
     """When its visit began, in UTC seconds since 1970."""
@@ -302,8 +302,11 @@ class State:
     """How the undoing of each effect ended, by the node of the call that had the effect."""
     undo_calls: Mapping[str, int] = field(default_factory=dict)
     """How many calls of undo tools were made so far, by node."""
-    told: int = 0
-    """How many of the user's requirements the current plan takes into account."""
+    requirements_used: int = 0
+    """How many of the user's requirements have been taken into account, in the order in which they were told.
+
+    Those after them are new.
+    """
 
     @property
     def tokens(self) -> frozenset[str]:

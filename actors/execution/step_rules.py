@@ -154,8 +154,8 @@ def rest(state: State) -> WaitRequested | None:
         return None
     for attempt in state.active.values():
         name = rest_id(attempt.node)
-        if attempt.rest_seconds and not attempt.begun and name not in run.waits:
-            until = run.wall + attempt.rest_seconds
+        if attempt.backoff_seconds and not attempt.begun and name not in run.waits:
+            until = run.wall + attempt.backoff_seconds
             return WaitRequested(request_id=name, until=until, why="back-off", node=attempt.node)
     return None
 
@@ -217,7 +217,7 @@ def _end_spent_run(state: State) -> RunFinished:
 def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
     """Return the request for the attempt's current phase, or the limit that does not allow it; None if none is due."""
     run = state.run
-    if attempt.result or attempt.open or attempt.rest_seconds:
+    if attempt.result or attempt.open or attempt.backoff_seconds:
         return None
     if not attempt.begun and is_spent(state):  # A failure that waits to be handed over is not at work either.
         at_work = any(other.begun and not other.result for other in state.active.values())

@@ -62,7 +62,8 @@ def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
 
 def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
     """Return how many failures of a step in a row have the codes and places of these findings, this one included."""
-    current, count = signature_of(findings), 1
+    current = signature_of(findings)
+    count = 1
     for past in reversed(history):
         if past.step != step:
             continue
@@ -95,9 +96,11 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
     if state.trouble is not None and _plan_undoes(state, state.trouble):
         return UndoDecided(by="plan", why=state.trouble.why, step=state.trouble.step, findings=state.trouble.findings)
     requirements = state.run.texts_of("requirement")
-    if len(requirements) > state.told:  # Whatever is decided or asked, the user has said something else since.
-        finding = faults.changed_requirements(requirements[state.told :])
-        constraints = read_constraints(requirements[state.told :], state.config.tools.names)
+    if (
+        len(requirements) > state.requirements_used
+    ):  # Whatever is decided or asked, the user has said something else since.
+        finding = faults.changed_requirements(requirements[state.requirements_used :])
+        constraints = read_constraints(requirements[state.requirements_used :], state.config.tools.names)
         event = _apply_policy(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
         return event.model_copy(update={"constraints": requirements_json(constraints)}) if constraints else event
     if state.replan is not None or state.ending is not None:
@@ -141,12 +144,15 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
     in_a_row = _streak(state.history, trouble.step, trouble.findings)
     repeated = not by_requirement and in_a_row >= state.config.r_patience
     choice = choose(state.config.policy, trouble.findings, repeated=repeated)
-    level, rule = choice.level, choice.row.id
+    level = choice.level
+    rule = choice.row.id
     is_refused = any(finding.code == Code.NOT_APPROVED for finding in trouble.findings)
     if trouble.cause in _GOES_ON and trouble.level in REPLANS:
-        level, rule = trouble.level, PLANS_AGAIN
+        level = trouble.level
+        rule = PLANS_AGAIN
     elif is_refused or trouble.cause in _ASKS_AT_ONCE:
-        level, rule = BacktrackLevel.CLARIFY, ONLY_A_PERSON
+        level = BacktrackLevel.CLARIFY
+        rule = ONLY_A_PERSON
     if level is BacktrackLevel.LOCAL_RETRY and not _may_try_again(state, trouble):
         level = BacktrackLevel.PARTIAL_REPLAN
     if level in REPLANS and not _may_replan(state, trouble):
@@ -155,7 +161,8 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
     asks_consent = level is BacktrackLevel.FULL_REPLAN and not is_agreed
     asks = asks_consent or level is BacktrackLevel.CLARIFY
     if asks and questions_left(state, trouble) < 1:
-        asks, rule = False, NOTHING_LEFT
+        asks = False
+        rule = NOTHING_LEFT
         level = BacktrackLevel.PARTIAL_REPLAN if asks_consent else BacktrackLevel.GIVE_UP
     delay = choice.delay_seconds(in_a_row - 1) if level is BacktrackLevel.LOCAL_RETRY else 0.0
     return _decide_trouble(trouble, level, rule, choice.finding.code, asks=asks, delay_seconds=delay)
@@ -164,7 +171,8 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
 def _apply_answer(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
     """Return the decision that a person's answer makes. If nobody answered, the run ends."""
     if answer == UNDO_ALL:
-        question, found = trouble.question, trouble.findings
+        question = trouble.question
+        found = trouble.findings
         return UndoDecided(by="person", why=trouble.why, step=trouble.step, findings=found, question_id=question)
     if answer == BY_HAND and trouble.cause is not TroubleCause.PLANNER_ASKS:
         return StepSettled(step=trouble.step, node="", outcome=StepOutcome.OK)
@@ -208,7 +216,8 @@ def _is_ready_again(state: State, trouble: Trouble) -> bool:
     """Return whether the step of a trouble would be ready if it were pending; False if the trouble has no step."""
     if not trouble.step or trouble.cause is TroubleCause.STEP_FORBIDDEN:
         return False
-    index, now = state.plan.index[trouble.step], state.now
+    index = state.plan.index[trouble.step]
+    now = state.now
     return is_ready(state.plan.program, Configuration(now.pending | 1 << index, now.tokens), index)
 
 

@@ -46,8 +46,8 @@ class CallEffect:
     """Whether the call was made by the run from which this one was forked."""
 
     @property
-    def call(self) -> Mapping[str, Any]:
-        """The arguments of the call, by name."""
+    def arguments_by_name(self) -> Mapping[str, Any]:
+        """The arguments of the call, by name, parsed from `arguments`."""
         arguments: Mapping[str, Any] = json.loads(self.arguments)
         return arguments
 
@@ -66,7 +66,7 @@ class Undoing:
     """How many calls of the undo tool were made for the current effect."""
     tool_open: bool = False
     """Whether a call of the undo tool is open."""
-    rest_seconds: float = 0.0
+    backoff_seconds: float = 0.0
     """The back-off before the next call of the undo tool, in seconds."""
     asks: str = ""
     """Why a person is asked about the current effect, as a clause; empty if nobody is."""

@@ -105,7 +105,8 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
 
 def settle(state: State) -> EffectSettled | None:
     """Record how the undoing of the current effect ended; None if it has not ended."""
-    undoing, effect = state.undoing, to_undo(state.effects, state.ends)
+    undoing = state.undoing
+    effect = to_undo(state.effects, state.ends)
     if undoing is None or undoing.end is None or effect is None:
         return None
     return EffectSettled(node=effect.node, step=effect.step, end=undoing.end, question_id=undoing.end_question)
@@ -122,14 +123,15 @@ def finish(state: State) -> RunFinished | None:
 
 def rest(state: State) -> WaitRequested | None:
     """Wait before an undo tool that was interrupted is called again; None if no wait is needed."""
-    undoing, effect = state.undoing, to_undo(state.effects, state.ends)
-    if undoing is None or effect is None or not undoing.rest_seconds or state.run.parked:
+    undoing = state.undoing
+    effect = to_undo(state.effects, state.ends)
+    if undoing is None or effect is None or not undoing.backoff_seconds or state.run.parked:
         return None
     node = undo_node(effect.number)
     name = rest_id(f"{node}.{undoing.tries}")
     if name in state.run.waits:
         return None
-    return WaitRequested(request_id=name, until=state.run.wall + undoing.rest_seconds, why="back-off", node=node)
+    return WaitRequested(request_id=name, until=state.run.wall + undoing.backoff_seconds, why="back-off", node=node)
 
 
 def request(state: State) -> ToolRequested | ClarificationRequested | None:
@@ -137,11 +139,12 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
 
     Open calls of the plan must end first. The limits of the run do not apply to undoing.
     """
-    run, undoing = state.run, state.undoing
+    run = state.run
+    undoing = state.undoing
     effect = to_undo(state.effects, state.ends)
     if undoing is None or effect is None or run.parked or run.renewing or state.active or run.tools:
         return None
-    if undoing.tool_open or undoing.end is not None or undoing.rest_seconds or undoing.question:
+    if undoing.tool_open or undoing.end is not None or undoing.backoff_seconds or undoing.question:
         return None
     asks = undoing.asks or _reason_to_ask(state, effect, undoing)
     node = undo_node(effect.number)
@@ -157,7 +160,7 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
         )
     use = state.config.tools.undos[effect.undo]
     assert not isinstance(use, PersonUse), "a person is asked"
-    arguments = state.config.tools.undo_arguments(effect.undo, effect.call, effect.values)
+    arguments = state.config.tools.undo_arguments(effect.undo, effect.arguments_by_name, effect.values)
     assert arguments is not None, "a person is asked where an argument is not known"
     return ToolRequested(
         node=node,
@@ -183,7 +186,7 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
         return "a person undoes it"
     if is_forbidden(state.constraints.requirements, effect.undo):
         return f"a requirement forbids the tool {effect.undo!r}"
-    if state.config.tools.undo_arguments(effect.undo, effect.call, effect.values) is None:
+    if state.config.tools.undo_arguments(effect.undo, effect.arguments_by_name, effect.values) is None:
         return "an argument of the undo tool is not known"
     if undoing.may_call:
         return ""

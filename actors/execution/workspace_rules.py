@@ -68,7 +68,8 @@ def apply_last_snapshot(state: State, event: ToolFinished) -> State:
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
-    taken, protected = _read_snapshot(event), protected_paths(state.constraints.requirements)
+    taken = _read_snapshot(event)
+    protected = protected_paths(state.constraints.requirements)
     if taken.changed is None or taken.more:
         state = changed(state, not_compared=state.not_compared + 1)
     return changed(state, damaged=touched_paths(taken.changed or (), protected))
@@ -86,7 +87,8 @@ def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> 
     if taken.changed is None:
         state = changed(state, not_compared=state.not_compared + 1)
     state = changed(state, snapshot=taken.id or state.snapshot)
-    kept, paths = state.constraints.requirements, taken.changed or ()
+    kept = state.constraints.requirements
+    paths = taken.changed or ()
     if any(files_limit(item) is not None for item in kept):
         state = changed(state, touched=state.touched.union(paths))
     findings = check_changes(kept, paths, state.touched, attempt.step)

@@ -33,7 +33,8 @@ def _take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     If git fails, a listing is made instead of a commit, and the notice says why. A listing is compared only with a
     listing, and a commit only with a commit.
     """
-    name, since = str(arguments["name"]), str(arguments["since"])
+    name = str(arguments["name"])
+    since = str(arguments["since"])
     try:
         return _snapshot(workspace, name, since).model_dump_json(exclude_defaults=True)
     except OSError as error:
@@ -134,7 +135,8 @@ def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 def _write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Replace a file, and return the output of `workspace:write`: the file's size in bytes. Raises `CallRefused`."""
-    path, most = arguments["file"], int(arguments["bytes_max"])
+    path = arguments["file"]
+    most = int(arguments["bytes_max"])
     try:
         content = arguments["content"].encode()
     except UnicodeEncodeError:

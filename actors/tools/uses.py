@@ -217,18 +217,18 @@ class ToolSet(Value):
     @property
     def names_given(self) -> Mapping[str, Any]:
         """The fields of `Given` that a planner needs: the bound names, and what their tools read and declare."""
-        acts = {name: uses.generator for name, uses in self.steps.items() if uses.generator is not None}
-        checks = {name: use.needs for name, use in self.guards.items() if isinstance(use, ToolUse)}
+        step_uses = {name: uses.generator for name, uses in self.steps.items() if uses.generator is not None}
+        guard_tokens = {name: use.needs for name, use in self.guards.items() if isinstance(use, ToolUse)}
         return {
             "generators": tuple(sorted(self.generators)),
             "guards": tuple(sorted(self.guards)),
             "step_generators": self.step_names("generator"),
             "step_guards": self.step_names("guard"),
             "results": _results(self.generators),
-            "step_results": _results(acts),
-            "guard_uses": {name: tuple(sorted(needs)) for name, needs in sorted(checks.items()) if needs},
+            "step_results": _results(step_uses),
+            "guard_uses": {name: tuple(sorted(tokens)) for name, tokens in sorted(guard_tokens.items()) if tokens},
             "undos": self._undos(self.generators),
-            "step_undos": self._undos(acts),
+            "step_undos": self._undos(step_uses),
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ class ToolSet(Value):
         `known` are the tokens that hold at the start and have a known value.
         """
         return self.unbound_names(plan) or tuple(
-            sorted({*self._unread_names(plan, known), *self._missing_undo_arguments(plan, known)})
+            sorted({*self._unread_problems(plan, known), *self._missing_undo_arguments(plan, known)})
         )
 
     def unbound_names(self, plan: Plan) -> tuple[str, ...]:
@@ -277,18 +277,20 @@ class ToolSet(Value):
 
     def _names_known_after(self, plan: Plan, step: Step, known: AbstractSet[str]) -> Iterator[str]:
         """Yield the names that have an argument or a value after any success of a step."""
-        act = self.generator_use(step)
-        if isinstance(act, ModelUse):
+        use = self.generator_use(step)
+        if isinstance(use, ModelUse):
             yield "file"
-        if isinstance(act, ToolUse):
-            yield from json.loads(act.arguments)
-            yield from act.takes
-            each_time = [step.effects | item.effects for item in step.outcomes] or [step.effects]
-            yield from frozenset.intersection(*each_time) & act.values.keys()
+        if isinstance(use, ToolUse):
+            yield from json.loads(use.arguments)
+            yield from use.takes
+            added_by_outcome = [step.effects | item.effects for item in step.outcomes] or [step.effects]
+            yield from frozenset.intersection(*added_by_outcome) & use.values.keys()
         for token in step.preconditions - (plan.initial_state - known):
             makers = [other for other in plan.steps if token in other.may_add or token in other.failure_effects]
-            uses = [self.generator_use(other) for other in makers if token not in other.failure_effects]
-            if len(uses) == len(makers) and all(isinstance(use, ToolUse) and token in use.values for use in uses):
+            if any(token in maker.failure_effects for maker in makers):  # The output of a failed call is not read.
+                continue
+            maker_uses = [self.generator_use(maker) for maker in makers]
+            if all(isinstance(made_by, ToolUse) and token in made_by.values for made_by in maker_uses):
                 yield token
 
     def with_undo(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -302,56 +304,60 @@ class ToolSet(Value):
 
     def _declared_undo(self, step: Step) -> dict[str, str]:
         """Return the field `undo` that the tool of a step declares; empty if there is none, or the step has its own."""
-        act = self._bound_use(step, "generator") or self.generators.get(step.generator)
-        undo = "" if act is None or step.undo else self._undo_of(act)
+        use = self._bound_use(step, "generator") or self.generators.get(step.generator)
+        undo = "" if use is None or step.undo else self._undo_of(use)
         return {"undo": undo} if undo else {}
 
-    def _undo_of(self, act: Use) -> str:
-        return self.undo_of.get(act.tool if isinstance(act, ToolUse) else act.name, "")
+    def _undo_of(self, use: Use) -> str:
+        return self.undo_of.get(use.tool if isinstance(use, ToolUse) else use.name, "")
 
-    def _undos(self, acts: Mapping[str, Use]) -> dict[str, str]:
+    def _undos(self, uses: Mapping[str, Use]) -> dict[str, str]:
         """Return the undo that the tool of each name declares, by name. Names without one are left out."""
-        return {name: undo for name, act in sorted(acts.items()) if (undo := self._undo_of(act))}
+        return {name: undo for name, use in sorted(uses.items()) if (undo := self._undo_of(use))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
         """Return the arguments of the call of an undo tool, as canonical text; None if one of them is not known.
 
         `call` are the arguments of the call that is undone, `values` the values of tokens that were known after it.
         """
-        undo, spec = self.undos[tool], self.tools.get(tool)
+        undo = self.undos[tool]
+        spec = self.tools.get(tool)
         parameters = {} if spec is None else spec.parameters
         assert isinstance(undo, ToolUse), "a person is asked"
-        given = {name: call[name] for name in parameters if name in call}
-        takes = {name: name for name in parameters if name not in given and name in values}
-        arguments = {**json.loads(undo.arguments), **arguments_with(given, takes, parameters, values)}
+        from_call = {name: call[name] for name in parameters if name in call}
+        from_tokens = {name: name for name in parameters if name not in from_call and name in values}
+        arguments = {**json.loads(undo.arguments), **arguments_with(from_call, from_tokens, parameters, values)}
         return canonical(arguments) if parameters.keys() <= arguments.keys() else None
 
-    def _unread_names(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the outcomes and values in a plan that no binding reads. Every name in the plan must be bound.
+    def _unread_problems(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
+        """Yield, as messages, the outcomes that no binding reads, and the values used that may be unknown.
 
-        If a binding uses the value of a token, every success that adds the token must read the value. So the proof of a
-        step's preconditions also proves that the values it uses are known.
+        All names in the plan are bound. The step of a call that uses a token's value must have the token among its
+        preconditions, and each success that adds the token must read the value. So the proof of the preconditions also
+        proves that the value is known.
         """
-        acts = {step.step_id: self.generator_use(step) for step in plan.steps}
-        needs: dict[str, frozenset[str]] = {}
+        generator_uses = {step.step_id: self.generator_use(step) for step in plan.steps}
+        used_anywhere: frozenset[str] = frozenset()
         for step in plan.steps:
-            uses = [use for use in (acts[step.step_id], self.guard_use(step)) if isinstance(use, ToolUse)]
-            needs[step.step_id] = frozenset().union(*(use.needs for use in uses))
-            for token in sorted(needs[step.step_id] - step.preconditions):
+            calls = [use for use in (generator_uses[step.step_id], self.guard_use(step)) if isinstance(use, ToolUse)]
+            tokens_used: frozenset[str] = frozenset().union(*(use.needs for use in calls))
+            used_anywhere |= tokens_used
+            for token in sorted(tokens_used - step.preconditions):
                 yield f"the value of {token!r} for step {step.step_id!r}, which does not have it in its preconditions"
-        valued = frozenset().union(*needs.values())
-        for token in sorted((valued & plan.initial_state) - known):
+        for token in sorted((used_anywhere & plan.initial_state) - known):
             yield f"the value of {token!r}, which holds at the start"
         for step in plan.steps:
-            act = acts[step.step_id]
-            outcomes, values = (act.outcomes, act.values) if isinstance(act, ToolUse) else ({}, {})
+            use = generator_uses[step.step_id]
+            outcomes, values = (use.outcomes, use.values) if isinstance(use, ToolUse) else ({}, {})
             yield from (
                 f"the outcome {outcome.name!r} of step {step.step_id!r}"
                 for outcome in step.outcomes
                 if outcome.name not in outcomes
             )
-            missing = (step.may_add & valued) - values.keys() | step.failure_effects & valued
-            yield from (f"the value of {token!r} that step {step.step_id!r} makes" for token in sorted(missing))
+            unread = (step.may_add & used_anywhere) - values.keys()
+            never_read = step.failure_effects & used_anywhere  # The output of a failed call is not read.
+            for token in sorted(unread | never_read):
+                yield f"the value of {token!r} that step {step.step_id!r} makes"
 
     def arguments(self, use: ToolUse, values: Mapping[str, str]) -> str:
         """Return the arguments of a call, completed with the values of tokens, as canonical text."""
@@ -364,7 +370,7 @@ class ToolSet(Value):
     @property
     def names(self) -> frozenset[str]:
         """All names by which people may call a tool: its own, and those of the generators and guards that use it."""
-        bound = {name.tool if isinstance(name, ToolUse) else name.name for name in self._uses()}
+        bound = {use.tool if isinstance(use, ToolUse) else use.name for use in self._uses()}
         return frozenset((*self.tools, *self.generators, *self.guards, *self.undos, *bound))
 
     def _uses(self) -> Iterator[ToolUse | ModelUse | PersonUse]:
@@ -404,7 +410,8 @@ def use_text(use: Use, tools: ToolSet) -> str:
 
 
 def _call_text(use: ToolUse, tools: ToolSet) -> str:
-    spec, arguments = tools.tools.get(use.tool), json.loads(use.arguments)
+    spec = tools.tools.get(use.tool)
+    arguments = json.loads(use.arguments)
     arguments |= {name: f"<{token}>" for name, token in use.takes.items()}
     match spec:
         case CommandSpec():
@@ -419,14 +426,14 @@ def _call_text(use: ToolUse, tools: ToolSet) -> str:
             where = spec.url or shlex.join(spec.argv)
             return f"{use.tool}: {spec.remote} of the MCP server {spec.server} ({where}) with {sent}"
         case AgentSpec():
-            most = f"at most {money(spec.micro_usd_max / MICRO)} and {use.timeout_seconds:g} s"
+            limits = f"at most {money(spec.micro_usd_max / MICRO)} and {use.timeout_seconds:g} s"
             what = shlex.join(spec.argv)
             if spec.mcp is not None:
                 what = f"{spec.mcp.remote} of the MCP server {spec.mcp.server} ({shlex.join(spec.mcp.argv)})"
             where = "what your user may write"
             if spec.writable is not None:
                 where = " and ".join(("its worktree", *spec.writable))
-            return f"{use.tool}: the agent {what}, {most}, which may change {where}"
+            return f"{use.tool}: the agent {what}, {limits}, which may change {where}"
         case None:
             return use.tool
         case _:

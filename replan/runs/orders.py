@@ -190,7 +190,7 @@ class Offer:
 
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, if a client wants a limit beyond the server's."""
-        self._check(changes.limits)
+        self._check_limits(changes.limits)
 
     def _options(self, order: Order) -> RunOptions:
         workflow = _choose(order.workflow, self.workflows, "workflow") or ""
@@ -198,15 +198,18 @@ class Offer:
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
         """Return the limits of an order within the ceilings. `calls` is the default limit of calls; None sets none."""
-        self._check(order.limits)
+        self._check_limits(order.limits)
         ceilings = self.config.clients.ceilings
         usual = {name: most for name, most in ceilings.items() if LIMITS[name].ceiling and name != "max_calls"}
         if calls is not None:
             usual["max_calls"] = min(calls, ceilings["max_calls"])
         return cast("RunLimits", usual | check_limits(order.limits))
 
-    def _check(self, order_limits: RunLimits) -> None:
-        """Raise `UsageProblem`, whose place is the limit, for a limit that is not valid or beyond the server's."""
+    def _check_limits(self, order_limits: RunLimits) -> None:
+        """Check that the limits of an order are valid, and within those that the server allows to clients.
+
+        Raises `UsageProblem`; its place is the name of the limit.
+        """
         limits: Mapping[str, Any] = check_limits(order_limits)
         for name, most in self.config.clients.ceilings.items():
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:

@@ -87,9 +87,9 @@ def _all_below(model: type[Value]) -> list[type[Value]]:
 
 
 def schema_text(model: type[BaseModel]) -> str:
-    """Return the text of a schema file: the JSON Schema of a model.
+    """Return the JSON Schema of a model, as the text of a schema file.
 
-    That of the config file has the keys of all installed distributions, but for those that cannot be loaded.
+    The schema of the config file (`UserConfig`) includes the keys of every installed distribution that can be loaded.
     """
     if model is UserConfig:
         model = config_model(name for name, found in SETTINGS.installed.items() if not SETTINGS.problem(found))

@@ -26,7 +26,10 @@ OUTPUT_MAX = 2_000
 def record_line(
     kind: Kind[Any, Any], record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
 ) -> Line:
-    """Return a record as one line: its number, its time, what happened. `state` is the state after it."""
+    """Return a record as one line: its number, its time, what happened.
+
+    `state` is the state after it. `worded` replaces the ids in the text by words.
+    """
     text = clean(worded(kind.views.record_text(record.event, state)), one_line=True)
     named = Line((StyledSpan(text, run=record.run if record.run in text else ""),))
     return columns(f"{record.seq:>4}", stamp(record.at), named)

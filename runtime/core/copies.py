@@ -12,8 +12,8 @@ _NEW, _SET = object.__new__, object.__setattr__
 def changed(value: V, /, **fields: Any) -> V:
     """Return a copy of a frozen dataclass (without slots) with the given fields changed.
 
-    `dataclasses.replace` sets every field again, one by one: for the large states of a run that cost more than the rest
-    of a transition.
+    `dataclasses.replace` sets every field again, one by one. With the large states of runs, this took longer than the
+    rest of a transition.
     """
     before = value.__dict__
     merged = before | fields

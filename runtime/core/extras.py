@@ -25,7 +25,10 @@ SERVICE_VARIABLES = ("OTEL_",)
 
 
 def how_to_install(group: str, name: str) -> str:
-    """Return the command that installs what brings a name of a group; empty for an unknown name."""
+    """Return the command that installs the extra with a plug-in; empty if no extra has it.
+
+    The plug-in has this name in this entry point group.
+    """
     extra = next((extra for extra, brought in BROUGHT.items() if name in brought.get(group, ())), None)
     return "" if extra is None else install_command(extra)
 

@@ -162,9 +162,10 @@ class Price(TokenRates):
         )
 
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the most that a call of so many tokens can cost in whole micro-dollars, however it is billed.
+        """Return the most that a call with at most so many tokens can cost, in whole micro-dollars.
 
-        All input may be written into the cache, all output be reasoning, and fewer tokens may fall into a lower tier.
+        All input may be written into the cache, and all output may be reasoning. The call may also use fewer tokens
+        than the bound, and so pay the rates of a lower tier, which may be higher: all tiers up to the bound are tried.
         """
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return _micro(

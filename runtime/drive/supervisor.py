@@ -206,7 +206,7 @@ class Supervisor(Generic[S, E, M]):
         state = fold(self._machine, [event for event, _ in facts], self.state)
         if self._machine.summary(state).status != "finished":
             await self._log.write(facts, self._goes_on)
-            await self._end_write()
+            await self._after_write()
         else:
             await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
 
@@ -297,14 +297,18 @@ class Supervisor(Generic[S, E, M]):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
             await self._log.write([(accepted, inbox)], self._goes_on)
-            await self._end_write()
+            await self._after_write()
         self._reconcile()
 
-    async def _end_write(self) -> None:
-        """Stop the work if a decision has parked the run."""
+    async def _after_write(self) -> None:
+        """Stop the work if the records just written have parked the run.
+
+        Raises `trio.Cancelled` if the supervisor was cancelled meanwhile.
+        """
         if self._log.summary.parked and not self._parked:
             self._stop_work()
-        # If this was cancelled meanwhile, no actor runs any more to take the work.
+        # A write is finished even if this task is cancelled, but the actors are cancelled too: without this check,
+        # `_reconcile` would hand them new work.
         await trio.lowlevel.checkpoint_if_cancelled()
 
     def _reconcile(self) -> None:

@@ -201,7 +201,7 @@ def test_an_attempt_after_one_whose_check_could_not_run_begins_with_the_check():
         2,
         True,
     )
-    assert (again.rest_seconds, again.begun, again.open, again.result) == (2.5, False, False, "")
+    assert (again.backoff_seconds, again.begun, again.open, again.result) == (2.5, False, False, "")
     wrong = apply_tool_end(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.FAILED))
     assert (next_attempt(wrong, ALL, 0.0).todo, next_attempt(wrong, ALL, 0.0).acted) == (ALL, False)
     early = apply_tool_end(attempt(AttemptPhase.ACT), tool("t"), finished(Ends.BROKEN, "", "died"))

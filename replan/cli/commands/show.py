@@ -297,9 +297,10 @@ class RecordPrinter:
             self.last_seq = record.seq
             if self._json:
                 print_json(record_to_json(self._kind, record), indent=None)
-                continue
-            self._state = self._kind.machine.evolve(self._state, record.event)
-            print_row(record_line(self._kind, record, self._state, worded=str))
+            else:
+                self._state = self._kind.machine.evolve(self._state, record.event)
+                # `str` changes nothing: the ids stay in the text, without words in their place.
+                print_row(record_line(self._kind, record, self._state, worded=str))
 
 
 _EXPORT = examples(

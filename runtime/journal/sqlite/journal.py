@@ -152,7 +152,7 @@ async def open_sqlite(
         folder.prepare_folder(path.parent, use_another)
         anchors.check_not_lost(path)
         folder.prepare_file(path, use_another)
-    check = folder.check_in_place(path) if vfs is None else _check_nothing
+    check = folder.check_in_place(path) if vfs is None else _skip_check
     anchored = open_anchors(path) if vfs is None else nullcontext(Anchors())
     explained = partial(explain, path, use_another)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
@@ -187,8 +187,11 @@ async def open_sqlite(
                 )
 
 
-def _check_nothing() -> None:
-    """Check nothing: the path means nothing outside of a file system of tests."""
+def _skip_check() -> None:
+    """Stand in for `check_in_place` when a test gives its own file system (`vfs`).
+
+    The path then names no file on disk.
+    """
 
 
 class _SqliteJournal(Operations[E], SqliteCursors):

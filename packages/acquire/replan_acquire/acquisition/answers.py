@@ -141,7 +141,8 @@ def _answer_schema(schema: Schema, path: str) -> dict[str, Any]:
 
 
 def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]:
-    unit, units = schema.unit(path) or "", dict(schema.profile.units)
+    unit = schema.unit(path) or ""
+    units = dict(schema.profile.units)
     found: dict[str, Any] = {"type": "string", "format": QUANTITY, "unit": unit}
     short = drop_counted_units(unit, units)
     if short != unit:
@@ -218,7 +219,8 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """
     path = decision.target_field
     blocked, asked = _split_question(decision.question)
-    own, wanted = field_question(schema, path), _answer_schema(schema, path)
+    own = field_question(schema, path)
+    wanted = _answer_schema(schema, path)
     subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
     options = options_of(wanted) if answer_form(wanted) == "choice" else ()
     meanings = {value: f"The value is {value}." for value in options}
@@ -332,7 +334,8 @@ def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefuse
         return None
     if not isinstance(body, dict) or body.get("kind") != VALUE:
         return None
-    path, text = str(body.get("field", "")), str(body.get("text", ""))
+    path = str(body.get("field", ""))
+    text = str(body.get("text", ""))
     try:
         value = _read_told_value(state, path, text)
     except UsageProblem as problem:

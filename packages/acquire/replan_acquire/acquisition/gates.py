@@ -132,7 +132,8 @@ def _confidence(schema: Schema, path: str) -> float:
 
 def search(state: State) -> Hop | None:
     """Store the passages of a search, or note that it found none (S49, S50). None while the search runs."""
-    ended, decision = state.tool, state.planner.decision
+    ended = state.tool
+    decision = state.planner.decision
     if ended is None or decision is None:
         return None
     problem = "" if ended.outcome is ToolOutcome.SUCCEEDED else ended.reason or str(ended.outcome)
@@ -173,7 +174,8 @@ def observe(state: State) -> Hop | None:
 
 def ask_user(state: State) -> Hop | None:
     """Wait until the question is answered or declined, or has expired. Only this node asks a person (S51)."""
-    question, decision = state.run.questions.get(state.question), state.planner.decision
+    question = state.run.questions.get(state.question)
+    decision = state.planner.decision
     if question is None or question.open or decision is None:
         return None
     outcome = {Status.ANSWERED: "answered", Status.DECLINED: "declined"}.get(question.status, "expired")
@@ -182,7 +184,8 @@ def ask_user(state: State) -> Hop | None:
 
 def observe_user(state: State) -> Hop:
     """Accept the value in the user's answer, or note that there is none."""
-    question, decision = state.run.questions[state.question], state.planner.decision
+    question = state.run.questions[state.question]
+    decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"
     path = decision.target_field
     if question.status is not Status.ANSWERED:
@@ -258,7 +261,8 @@ def prepare_schema(state: State) -> Hop | None:
     values = compose_values(after, schema_of(after))
     writes = writes.model_copy(update={"composed": values})
     after = changed(state, planner=apply(state.planner, writes))
-    schema, calculation = schema_of(after), after.planner.calculation
+    schema = schema_of(after)
+    calculation = after.planner.calculation
     most = after.config.profile.caps.calculations
     if calculation.count >= most:
         return Hop("calculator_cap", f"{most} calculations are the most", writes)
@@ -308,13 +312,15 @@ ALL_COLLECTED = "All raw inputs collected."
 
 def acquisition_gate(state: State) -> Hop:
     """Select the next task by rules, finish if nothing is left, or leave the decision to the model (S64 to S67)."""
-    planner, blocked = state.planner, is_blocked(state)
+    planner = state.planner
+    blocked = is_blocked(state)
     if blocked and planner.reflections and planner.reflections[-1].finish:
         return _finish("a review proposes to finish with what there is")
     if blocked and (task := next_acquisition_task(state)) is not None:
         return _task(task, f"the calculation is blocked: {task.reasoning}")
     schema = schema_of(state)
-    missing, others = [*missing_fields(schema)], [*open_components(schema), *optional_fields(schema)]
+    missing = [*missing_fields(schema)]
+    others = [*open_components(schema), *optional_fields(schema)]
     if first_task(state, schema, missing) is not None:
         return Hop("undecided", f"no value yet: {', '.join(missing)}")
     if (task := first_task(state, schema, others)) is not None:
@@ -463,11 +469,13 @@ def maybe_calculate(state: State) -> Hop:
 
     Rules: S78 to S80.
     """
-    planner, decision = state.planner, state.planner.decision
+    planner = state.planner
+    decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"
     if decision.action not in ("finish", "calculate"):
         return Hop(decision.action, decision.reasoning or decision.action)
-    calculation, caps = planner.calculation, state.config.profile.caps
+    calculation = planner.calculation
+    caps = state.config.profile.caps
     if state.config.profile.calculator is None:
         return _end_hop(decision, "there is no calculator")
     now = hash_inputs(schema_of(state))

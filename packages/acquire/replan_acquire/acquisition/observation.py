@@ -133,7 +133,8 @@ def _read_other_rows(
     own = next((position for position, (begin, end) in enumerate(cells) if begin <= found.start < end), None)
     if own is None or len(cells) < 2 or not _has_year(text, cells):
         return ()
-    words, others = _cell_subjects(text, cells), []
+    words = _cell_subjects(text, cells)
+    others = []
     source = Source(text, passage.decimal_mark, passage.language)
     line = 0
     for _ in range(ROWS_MAX):
@@ -155,7 +156,8 @@ def _cell_offsets(text: str, start: int) -> list[tuple[int, int]]:
     """Return the offsets of the cells in the line that begins at `start`; none if the line is no row of a table."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
-    cells, begin = [], start
+    cells = []
+    begin = start
     for part in text[start:end].split("|"):
         cells.append((begin, begin + len(part)))
         begin += len(part) + 1
@@ -274,10 +276,13 @@ def _numbers(
     schema: Schema, path: str, passage: FoundPassage, given: Mapping[str, Any]
 ) -> tuple[FieldValue, ...] | Rejection:
     """Return the number of a reply and the numbers for other years in its table, or why the number is rejected."""
-    spec, wanted = schema.fields[path], schema.unit(path)
+    spec = schema.fields[path]
+    wanted = schema.unit(path)
     if wanted is None:
         return Rejection(path=path, code="wrong_unit", message="the unit of the field is not known yet")
-    quote, value, unit = text_of(given.get("quote")), _value_text(given.get("value")), text_of(given.get("unit"))
+    quote = text_of(given.get("quote"))
+    value = _value_text(given.get("value"))
+    unit = text_of(given.get("unit"))
     units = with_words(schema.profile.units, (spec.label, *spec.words))
     table = UnitTable(units)
     read = read_stated_quantity(passage, quote, value, unit, wanted=wanted, units=units, table=table)

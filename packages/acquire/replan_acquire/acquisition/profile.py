@@ -112,7 +112,7 @@ class Caps(Config):
     """The limits of a run in one round."""
 
     iterations: int = Field(default=40, ge=1, le=1000)
-    """The largest number of passes through the graph."""
+    """The largest number of passes through the acquisition graph (`replan_acquire.acquisition.graph`)."""
     attempts_per_field: int = Field(default=2, ge=1, le=20)
     """The largest number of searches for a field, and of questions about it."""
     calculations: int = Field(default=3, ge=1, le=100)

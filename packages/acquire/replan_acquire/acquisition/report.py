@@ -167,7 +167,8 @@ def _calculation(result: AcquisitionResult) -> Iterator[str]:
 def _row(field: FilledField, notes: Mapping[tuple[str, FieldValue], int]) -> str:
     if field.value is None:
         return f"| {_cell(field.spec.label)} (`{field.path}`) | missing | | |"
-    source, sure = VIA.get(field.value.via, field.value.where), f"{field.value.confidence:.2f}"
+    source = VIA.get(field.value.via, field.value.where)
+    sure = f"{field.value.confidence:.2f}"
     label = f"{_cell(field.spec.label)} (`{field.path}`)"
     also = [field.value, *(other for other in field.others if field.disagree)]
     marks = "".join(f"[^{notes[field.path, item]}]" for item in also if (field.path, item) in notes)

@@ -199,7 +199,8 @@ def result_of(view: RunView) -> AcquisitionResult:
 
 def _filled_fields(state: State) -> tuple[FilledField, ...]:
     """Return all fields of a run's schema with their values."""
-    planner, found = state.planner, []
+    planner = state.planner
+    found = []
     for path, spec in schema_of(state).fields.items():
         values = planner.values.get(path, ())
         value = choose_value(spec, values)

@@ -58,6 +58,8 @@ ROLES: Mapping[str, str] = {
 """The role of a model in this process, by the purpose of the call."""
 REJECTIONS_SHOWN = 10
 """The largest number of rejected values in a prompt."""
+_EMPTY: tuple[Any, ...] = ("", [], {})
+"""The parts of a prompt that say nothing."""
 
 
 def _render_prompt(state: State, purpose: str, path: str) -> Rendered:
@@ -78,11 +80,15 @@ def material(state: State, purpose: str, path: str) -> dict[str, Any]:
 
 
 def _context(state: State, purpose: str, path: str) -> Context:
+    """Return the context with which the template of a prompt is rendered.
+
+    The template reads the parts as artifacts; empty parts are left out.
+    """
     parts = _parts(state, purpose, path)
     return Context(
         specification=state.goal,
         requirements=state.run.texts_of("requirement"),
-        dependencies={name: _make_artifact(name, part) for name, part in parts.items() if part not in ("", [], {})},
+        dependencies={name: _make_artifact(name, part) for name, part in parts.items() if part not in _EMPTY},
         retry=_feedback(state, purpose, path),
         clarifications=state.run.clarifications,
         notes=state.run.texts_of("note"),
@@ -145,7 +151,8 @@ def _known_value_view(schema: Schema, path: str) -> dict[str, Any]:
 
 def _field_status_view(state: State, schema: Schema, path: str) -> dict[str, Any]:
     """Return the state of a field, for a decision or a review."""
-    spec, value = schema.fields[path], schema.value(path)
+    spec = schema.fields[path]
+    value = schema.value(path)
     shown = _wanted_value_view(schema, path)
     shown |= {"source": spec.source, "required": spec.required, "made_of_others": schema.is_made(path)}
     if value is not None:
@@ -329,7 +336,8 @@ def end(state: State) -> RunFinished | None:
 
 def _describe_missing(state: State) -> str:
     """Return one line that names what the profile requires and the run lacks; empty if nothing is missing."""
-    schema, calculation = schema_of(state), state.planner.calculation
+    schema = schema_of(state)
+    calculation = state.planner.calculation
     missing = [path for path, spec in schema.profile.fields.items() if spec.required and schema.value(path) is None]
     if missing:
         return f"no value for {', '.join(missing)}"

@@ -191,7 +191,10 @@ def place_of(page: int, box: Sequence[float]) -> str:
 
 
 def join_tables(pages: Sequence[PageContent]) -> None:
-    """Move the rows of each table that continues a table of the page before to that table."""
+    """Append the rows of each table that continues a table of the previous page to that earlier table.
+
+    The continuing table is marked as joined.
+    """
     counts = Counter(title for page in pages for title in {_title(line["text"]) for line in page.lines})
     running = frozenset(title for title, count in counts.items() if count > 1)
     whole: FoundTable | None = None

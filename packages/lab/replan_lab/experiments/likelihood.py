@@ -183,8 +183,15 @@ def _mle(records: Sequence[InstanceResult], hypothesis: Hypothesis | None = None
     return _best(lambda free: log_likelihood(hypothesis.logs(free), records), _starts(hypothesis))
 
 
+_STARTS = ((0.0, 1.5, 0.5), (-2.0, 1.0, 1.0), (3.0, 0.3, 0.1))
+"""Points far apart at which the search for the best free parameters starts.
+
+So a local maximum is not taken for the largest.
+"""
+
+
 def _starts(hypothesis: Hypothesis) -> tuple[Vector, ...]:
-    return tuple(np.array(start)[: hypothesis.free] for start in ([0.0, 1.5, 0.5], [-2.0, 1.0, 1.0], [3.0, 0.3, 0.1]))
+    return tuple(np.array(point)[: hypothesis.free] for point in _STARTS)
 
 
 def _best(value: Callable[[Vector], float], starts: Sequence[Vector]) -> Vector:

@@ -50,9 +50,13 @@ def _run_in_worker(position: int) -> Any:
 
 
 def _simulated_trials(experiment: SimulatedExperiment[T], first: int = 0, jobs: int | None = None) -> Iterator[T]:
-    """Run the trials from a position on in `jobs` processes (default: one per core); yield them in their order."""
-    positions, jobs = range(first, len(experiment.trials)), jobs or len(os.sched_getaffinity(0))
-    if jobs == 1 or len(positions) <= CHUNK:
+    """Simulate the trials from position `first` on, in `jobs` processes (default: one per core).
+
+    Yield their results in order.
+    """
+    positions = range(first, len(experiment.trials))
+    jobs = jobs or len(os.sched_getaffinity(0))
+    if jobs == 1 or len(positions) <= CHUNK:  # Starting processes is not worth it for a chunk or less.
         tune()
         yield from map(experiment.run_trial, positions)
         return

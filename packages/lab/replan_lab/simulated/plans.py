@@ -15,7 +15,7 @@ DEFECT_STEPS = range(2, STEPS + 1)
 _GUARDS = ("syntax", "dynamic_test", "human")
 
 
-_WORDING = re.compile(r"view:[a-z][a-z0-9_]*=\d+ ?|written as [0-9a-f]+")
+_VIEWS_AND_NOTE = re.compile(r"view:[a-z][a-z0-9_]*=\d+ ?|written as [0-9a-f]+")
 
 
 def note(name: str) -> str:
@@ -25,8 +25,8 @@ def note(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def judged_part(content: str) -> str:
-    """Return the part of an artifact that built-in guards read: without the views and the note in its texts."""
-    return _WORDING.sub("", content)
+    """Return an artifact's content without its views and its note, which built-in guards do not read."""
+    return _VIEWS_AND_NOTE.sub("", content)
 
 
 def simulate_plan(

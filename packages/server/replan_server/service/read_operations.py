@@ -92,7 +92,10 @@ async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, An
 
 
 def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
-    """Return a question; if a model reads it, without the artifact under review, since only a person may judge that."""
+    """Return a question as the client may see it.
+
+    A model does not get the artifact under review, which only a person may judge.
+    """
     if request.terms.shows_reviews:
         return question
     return {name: value for name, value in question.items() if name != "artifact"}

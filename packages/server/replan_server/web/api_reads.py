@@ -55,7 +55,8 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     if number > PAGE_MAX:
         raise HTTPException(422, f"page: at most {PAGE_MAX}")
     rows, total = await run_page(site.reader, request.query_params, number=number, rows_max=ROWS_MAX)
-    shown, more = [row_to_json(row, word) for row, word in rows], total > (number + 1) * ROWS_MAX
+    shown = [row_to_json(row, word) for row, word in rows]
+    more = total > (number + 1) * ROWS_MAX
     return json_answer({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})
 
 
@@ -114,7 +115,8 @@ async def read_attempt(site: Site, request: Request, who: Principal) -> Response
     del who
     run, node = request.path_params["run"], request.path_params["node"]
     loaded, near = await site.reader.read_marked(run)
-    found, sent = replies(loaded.records, node), None
+    found = replies(loaded.records, node)
+    sent = None
     try:
         sent = None if loaded.kind.views.prompt is None else loaded.kind.views.prompt(loaded.records, node, near)
     except UsageProblem as problem:

@@ -81,7 +81,8 @@ class RequestGuard:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        started, unread = False, _has_body(scope)
+        started = False
+        unread = _has_body(scope)
 
         async def receiving() -> Message:
             nonlocal unread
@@ -100,7 +101,7 @@ class RequestGuard:
                 message = {**message, "headers": headers}
             await send(message)
 
-        refused = self._refusal(scope)
+        refused = self._find_refusal(scope)
         if refused is not None:
             await refused(scope, receive, sending)
             return
@@ -108,33 +109,37 @@ class RequestGuard:
             await self.app(scope, self._limited(scope, receiving), sending)
         except HTTPException as error:  # The body was too large or too slow, and the app has not caught it.
             if not started:
-                await _refusal(scope, error.status_code, error.detail)(scope, receive, sending)
+                await _refuse(scope, error.status_code, error.detail)(scope, receive, sending)
         except Exception:  # noqa: BLE001 -- whatever fails, the client gets an answer, and the log the traceback
             log.get_logger("web").exception("request.failed", method=scope["method"])
             if not started:
-                await _refusal(scope, 500, "internal error; the log has the details")(scope, receive, sending)
+                await _refuse(scope, 500, "internal error; the log has the details")(scope, receive, sending)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _find_refusal(self, scope: Scope) -> Response | None:
+        """Return the response that refuses a request because of its headers or address; None if it may pass."""
         headers = Headers(scope=scope)
         if scope["http_version"] not in ("1.0", "1.1"):
-            return _refusal(scope, 505, "only HTTP/1.1 is served")
+            return _refuse(scope, 505, "only HTTP/1.1 is served")
         size = sum(len(name) + len(value) for name, value in scope["headers"])
         if len(scope["headers"]) > HEADERS_MAX or size > HEADER_BYTES_MAX:
-            return _refusal(scope, 431, f"more than {HEADERS_MAX} headers, or {HEADER_BYTES_MAX:,} bytes of them")
+            return _refuse(scope, 431, f"more than {HEADERS_MAX} headers, or {HEADER_BYTES_MAX:,} bytes of them")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_MAX:
-            return _refusal(scope, 414, f"an address has at most {TARGET_MAX:,} bytes")
-        named = headers.getlist("host")
-        if len(named) != 1 or not self._is_served(named[0].lower(), scope["path"]):
-            return _refusal(scope, 421, "this server has another name; use the address that it printed")
+            return _refuse(scope, 414, f"an address has at most {TARGET_MAX:,} bytes")
+        host_names = headers.getlist("host")
+        if len(host_names) != 1 or not self._is_served(host_names[0].lower(), scope["path"]):
+            return _refuse(scope, 421, "this server has another name; use the address that it printed")
         origins = headers.getlist("origin")
-        own = self.origin or f"http://{named[0].lower()}"
+        own = self.origin or f"http://{host_names[0].lower()}"
         if any(origin.lower() != own for origin in origins):
-            return _refusal(scope, 403, "the request comes from another site")
+            return _refuse(scope, 403, "the request comes from another site")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._is_link(scope, headers):
-            return _refusal(scope, 403, "the request comes from another site; open the address in a new tab")
+            return _refuse(scope, 403, "the request comes from another site; open the address in a new tab")
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit()) or int(length[:18]) > self._most(scope):
-            return _refusal(scope, 413, f"a body has at most {self._most(scope):,} bytes")
+        if not (length.isascii() and length.isdigit()):
+            return _refuse(scope, 400, "the length of the body is not a number")
+        # 18 digits are already too large; `int` refuses thousands of them.
+        if int(length[:18]) > self._body_bytes_max(scope):
+            return _refuse(scope, 413, f"a body has at most {self._body_bytes_max(scope):,} bytes")
         return None
 
     def _is_served(self, host: str, path: str) -> bool:
@@ -147,27 +152,29 @@ class RequestGuard:
         named = scope["path"] in self.linked or scope["path"].startswith(below)
         return opened and scope["method"] == "GET" and named
 
-    def _most(self, scope: Scope) -> int:
+    def _body_bytes_max(self, scope: Scope) -> int:
         return START_BODY_MAX if scope["path"] in self.large else BODY_MAX
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Return a `receive` that refuses a body that is too large, or arrives too slowly."""
-        begun, count, whole = trio.current_time(), 0, False
+        begun = trio.current_time()
+        byte_count = 0
+        complete = False
 
         async def limited() -> Message:
-            nonlocal count, whole
-            if whole:  # After the body, the only message is that the client has left, at any time.
+            nonlocal byte_count, complete
+            if complete:  # After the body, the only message is that the client has left, at any time.
                 return await receive()
-            ends = begun + min(BODY_SECONDS, BODY_START_SECONDS + count / BODY_RATE)
+            ends = begun + min(BODY_SECONDS, BODY_START_SECONDS + byte_count / BODY_RATE)
             with trio.move_on_at(ends) as timer:
                 message = await receive()
             if timer.cancelled_caught:
                 raise HTTPException(408, "the body came too slowly")
             if message["type"] == "http.request":
-                count += len(message.get("body", b""))
-                whole = not message.get("more_body", False)
-                if count > self._most(scope):
-                    raise HTTPException(413, f"a body has at most {self._most(scope):,} bytes")
+                byte_count += len(message.get("body", b""))
+                complete = not message.get("more_body", False)
+                if byte_count > self._body_bytes_max(scope):
+                    raise HTTPException(413, f"a body has at most {self._body_bytes_max(scope):,} bytes")
             return message
 
         return limited
@@ -186,7 +193,7 @@ def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, b
     return own + [(name.encode(), value.encode()) for name, value in added.items() if name.encode() not in names]
 
 
-def _refusal(scope: Scope, status: int, text: str) -> Response:
+def _refuse(scope: Scope, status: int, text: str) -> Response:
     """Return the answer to a request that is refused: JSON for programs, text for others."""
     headers = {"connection": "close"}
     if scope["path"].startswith(API):

@@ -125,7 +125,8 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
     """Return the page of one attempt: the prompt that was sent, the replies, and the output of tools."""
     run, node = request.path_params["run"], request.path_params["node"]
     loaded, near = await site.reader.read_marked(run)
-    sent, trouble = None, ""
+    sent = None
+    trouble = ""
     try:
         if loaded.kind.views.prompt is not None:
             sent = loaded.kind.views.prompt(loaded.records, node, near)
@@ -166,7 +167,8 @@ def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
 
     An execution has no fields if this server may not execute plans.
     """
-    offer, fields = site.offer, list[tuple[str, str, Sequence[tuple[str, str]]]]()
+    offer = site.offer
+    fields = list[tuple[str, str, Sequence[tuple[str, str]]]]()
     if loaded.kind.takes_other_rules:
         for name, label, choices in (("workflow", "Workflow", offer.workflows), ("policy", "Policy", offer.policies)):
             fields.append((name, label, [("", SAME), *((choice, choice) for choice in choices)]))
@@ -206,7 +208,8 @@ async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict
 
 async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:
     """Return the other attempts of the step. A fork includes the other run's attempts after the shared records."""
-    step, run = step_of(node), loaded.records[0].run
+    step = step_of(node)
+    run = loaded.records[0].run
     nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
     own = dict.fromkeys([*nodes, *_ended_attempts(loaded, step)])
     others = [OtherAttempt(loaded, run, item, item, in_words(item)) for item in own if item != node][-OTHERS_MAX:]

@@ -67,14 +67,17 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
 async def _whole(site: Site, request: Request, who: Principal) -> Response:
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
-    loaded, views, common = shown.loaded, shown.loaded.kind.views, shown.common
+    loaded = shown.loaded
+    views = shown.loaded.kind.views
+    common = shown.common
     parts = await site.parts.parts(shown)
     actions = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
     # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     final = common is not None and common.finished is not None and common.finished.final
-    interrupted, over = shown.status == "parked", shown.status == "finished"
+    interrupted = shown.status == "parked"
+    over = shown.status == "finished"
     begun = parts.flow is not None
     has_plan = begun and "plan" in views.documents
     values = {
@@ -135,7 +138,8 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
 
 def _request_part(shown: ShownRun) -> dict[str, Any]:
     """Return the first part of the page: the task, model and limits, who started the run, and the messages to it."""
-    loaded, common = shown.loaded, shown.common
+    loaded = shown.loaded
+    common = shown.common
     asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
     model = loaded.kind.model(loaded.state) if loaded.started else None
     facts = [*asked.facts, *([("model", describe_model(model))] if model else [])]

@@ -33,21 +33,26 @@ async def runs(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of the runs that match the query."""
     status = request.query_params.get("status", "")
     query = request.query_params.get("q", "")[:QUERY_MAX]
-    number, cursor = _page_number(request), await cursor_of(site, "")
+    number = _page_number(request)
+    cursor = await cursor_of(site, "")
     begin = number * ROWS_MAX
-    least, kinds = request.query_params.get("cost", "")[:QUERY_MAX], sorted(site.reader.kinds.codecs)
+    cost_min = request.query_params.get("cost", "")[:QUERY_MAX]
+    kinds = sorted(site.reader.kinds.codecs)
     wanted = RowQuery(
         text=query,
         kind=_known_word(request.query_params.get("kind", ""), kinds),
-        micro_usd_min=micro_usd(least),
+        micro_usd_min=micro_usd(cost_min),
         order=_known_word(request.query_params.get("sort", ""), ORDERS) or "newest",
     )
     fields = {"status": status if status in STATUSES else "", "q": query, "kind": wanted.kind}
-    fields |= {"cost": least if wanted.micro_usd_min else "", "sort": "" if wanted.order == "newest" else wanted.order}
+    fields |= {
+        "cost": cost_min if wanted.micro_usd_min else "",
+        "sort": "" if wanted.order == "newest" else wanted.order,
+    }
     which = RunFilter(status=status if status in STATUSES else None, begin=begin, limit=ROWS_MAX)
     rows, total = await site.reader.row_page(which, wanted)
     values = {
-        "rows": [shown_row(row, word) for row, word in rows],
+        "rows": [shown_row(row, run_status) for row, run_status in rows],
         "total": total,
         "status": status if status in STATUSES else "",
         "statuses": STATUSES,
@@ -74,12 +79,14 @@ def _page_number(request: Request) -> int:
 
 
 def shown_row(row: RunRow, status: str) -> dict[str, Any]:
-    """Return a row in the form that the table shows."""
-    word = row.detail if status == "finished" else status
-    if status == "running" and row.status == "running" and row.detail:
-        word = "held up"
+    """Return a row in the form that the table shows. `status` is the run's status for people."""
+    label = status
+    if status == "finished":
+        label = row.detail  # Its outcome.
+    elif status == row.status == "running" and row.detail:  # The detail of a driven run is why it cannot go on now.
+        label = "held up"
     usd = row.micro_usd / MICRO if row.micro_usd else None
-    return {**row_to_json(row, status), "word": word, "calls": row.calls, "usd": usd, "at": row.updated}
+    return {**row_to_json(row, status), "word": label, "calls": row.calls, "usd": usd, "at": row.updated}
 
 
 def _known_word(word: str, words: Iterable[str]) -> str:
@@ -107,13 +114,17 @@ QUESTIONS_MAX = 50
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
-    """Return the inbox."""
-    number, cursor = _page_number(request), await cursor_of(site, "")
+    """Return the inbox page: the open questions, and the runs that are parked or held up."""
+    number = _page_number(request)
+    cursor = await cursor_of(site, "")
     asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
     rows = await site.reader.rows(RunFilter(unfinished=True, limit=ALL.limit))
-    stopped = [row_to_json(row, status) for row, status in rows if status == "parked" or row.status == "parked"]
+    parked = [row_to_json(row, status) for row, status in rows if "parked" in (status, row.status)]
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
-    parked = [{"why": "interrupted", **row} for row in [*stopped, *held_up][:PARKED_MAX]]
+    # A run whose driver died is parked, but its row gives no reason.
+    stopped = [{"why": "interrupted", **row} for row in [*parked, *held_up][:PARKED_MAX]]
+    # The template names it `taken`: whether every posted message was taken up by its run.
+    messages_taken = not any(row.unread for row, _ in rows)
     values = {
         "questions": [
             {**with_form(question), "title": asked.titles.get(question["run_id"], "")} for question in asked.questions
@@ -122,12 +133,12 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
         "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],
         "hosted": bool(await site.engine.journal.hosts(dead=is_dead)),
-        "parked": parked,
+        "parked": stopped,
         "here": "inbox",
         "live": "/live",
         "cursor": cursor,
         "notice": request.query_params.get("done", ""),
-        "taken": not any(row.unread for row, _ in rows),
+        "taken": messages_taken,
     }
     return page(site, who, "inbox.html", values)
 
@@ -142,22 +153,23 @@ async def answer(site: Site, request: Request, who: Principal, form: FormFields)
     """Post the answer in a form, or decline if the form says so. If the answer does not fit, show the form again."""
     run, name = request.path_params["run"], request.path_params["name"]
     back = f"/runs/{run}" if form.text("back") == f"/runs/{run}" else "/"
-    typed, full = form.text("typed"), f"{run}/{name}"
+    typed = form.text("typed")
+    question_id = f"{run}/{name}"
     question = await _open_question(site, run, name)
     if question is not None and form.text("version") != question["version"]:
         raise HTTPException(409, "the question has changed since the page was opened; open it again")
     try:
         if form.text("do") == "decline":
-            receipt = await site.engine.decline(full, via="web")
+            receipt = await site.engine.decline(question_id, via="web")
         else:
             text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
-            receipt = await site.engine.answer(full, text, via="web")
-        check_receipt(receipt, full)
+            receipt = await site.engine.answer(question_id, text, via="web")
+        check_receipt(receipt, question_id)
     except UsageProblem as error:
         if question is None:
             raise
-        given = typed or form.text("picked")
-        values = {**await _with_title(site, question), "back": back, "trouble": line_of_error(error), "typed": given}
+        entered = typed or form.text("picked")
+        values = {**await _with_title(site, question), "back": back, "trouble": line_of_error(error), "typed": entered}
         return page(site, who, "question.html", values, 422)
     done = "declined" if form.text("do") == "decline" else "answered"
     return back_to(back, "duplicate" if receipt.result == "duplicate" else done)
@@ -178,5 +190,7 @@ async def _with_title(site: Site, question: dict[str, Any]) -> dict[str, Any]:
 
 async def _open_question(site: Site, run: str, name: str) -> dict[str, Any] | None:
     """Return an open question with its form; None if the question is not open."""
-    found = [item for item in await questions_of(site.reader, run) if item["id"] == f"{run}/{name}"]
-    return with_form(found[0]) if found else None
+    for question in await questions_of(site.reader, run):
+        if question["id"] == f"{run}/{name}":
+            return with_form(question)
+    return None

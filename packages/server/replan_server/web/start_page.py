@@ -87,7 +87,9 @@ async def start_run(site: Site, request: Request, who: Principal, form: FormFiel
     del request
 
     async def prepare() -> PreparedRun:
-        files, problem, workflow = await form.uploads("files"), form.text("problem"), form.text("workflow") or "search"
+        files = await form.uploads("files")
+        problem = form.text("problem")
+        workflow = form.text("workflow") or "search"
         strict = form.text("strict") == "yes"
         return prepare_planning(
             site, Order(problem=problem, workflow=workflow, uploads=files, strict=strict, **_model_and_limits(form))
@@ -170,7 +172,8 @@ def _input_form(faces: Faces, name: str) -> InputForm:
 def _order_inputs(faces: Faces, offer: Offer) -> Iterator[OrderInput]:
     """Yield the fields of the form that orders a run of a kind."""
     for name, spec in faces.order.model_fields.items():
-        form, names = _input_form(faces, name), faces.names.get(name)
+        form = _input_form(faces, name)
+        names = faces.names.get(name)
         hint = spec.description or ""
         if form == "values":
             hint = "A line NAME = VALUE for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
@@ -240,7 +243,8 @@ def form_of(loaded: Loaded) -> str:
 
 def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
     """Return the form values that start a run like this one, without names that clients may not order."""
-    asked, common = loaded.kind.views.asked(loaded.state), loaded.kind.run_state(loaded.state)
+    asked = loaded.kind.views.asked(loaded.state)
+    common = loaded.kind.run_state(loaded.state)
     found = {"problem": asked.text, "plan_of": loaded.kind.made_from(loaded.state)}
     if (workflow := dict(asked.facts).get("workflow")) in site.offer.workflows:
         found["workflow"] = str(workflow)
@@ -277,8 +281,10 @@ def _form(
     like: str = "",
     notice: str = "",
 ) -> Response:
-    filled, kinds = typed or {}, installed_faces()
-    planning, chosen = kind == "planning", [faces for faces in kinds if faces.kind == kind]
+    filled = typed or {}
+    kinds = installed_faces()
+    planning = kind == "planning"
+    chosen = [faces for faces in kinds if faces.kind == kind]
     values = {
         "kind": kind,
         "kinds": kinds,
@@ -326,7 +332,8 @@ async def show_made(faces: Faces, site: Site, request: Request, who: Principal) 
 async def keep_made(faces: Faces, site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Store the edited text; with the field `do=check` only show it. An invalid text is shown with its error."""
     keeps = _keeps(faces)
-    text, replaces = form.text(keeps.word), form.text("replace") == "yes"
+    text = form.text(keeps.word)
+    replaces = form.text("replace") == "yes"
     run = (await site.engine.journal.row(request.path_params["run"])).run
     try:
         if form.text("do") == "check":
