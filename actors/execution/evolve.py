@@ -102,11 +102,9 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
             return _with_answer(after, question.request, event)
         case WaitEnded() if is_rest(event.request_id):
             wait = state.run.waits[event.request_id]
-            return (
-                evolve_undo.end_backoff(after)
-                if owner_of(wait.node) is Owner.UNDO
-                else evolve_steps.end_backoff(after, wait)
-            )
+            if owner_of(wait.node) is Owner.UNDO:
+                return evolve_undo.end_backoff(after)
+            return evolve_steps.end_backoff(after, wait)
         case WaitEnded():
             return after
         case Forked():

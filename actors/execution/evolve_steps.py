@@ -159,8 +159,8 @@ def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> 
     step = state.plan.by_id[before.step]
     if not state.plan.reads_output(state.config.tools, before.step):
         return after
-    found = apply_output(replace(before, tries=0), step, use, output, state.values)
-    return found if found.result else replace(after, outcome=found.outcome, values=found.values)
+    parsed = apply_output(replace(before, tries=0), step, use, output, state.values)
+    return parsed if parsed.result else replace(after, outcome=parsed.outcome, values=parsed.values)
 
 
 def record_reply(state: State, event: FileReplied) -> State:
@@ -293,13 +293,13 @@ def _add_trouble(state: State, before: Configuration, event: StepSettled) -> Sta
 
 def _find_violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement on tokens that a step has violated, and that was met before the step."""
-    kept = [item for item in state.constraints.requirements if item.tokens]
-    if not kept:
+    on_tokens = [item for item in state.constraints.requirements if item.tokens]
+    if not on_tokens:
         return ()
     tokens = state.unnamed.union(state.plan.program.names(before.tokens))
-    earlier_messages = {finding.message for finding in broken_tokens(kept, tokens, step)}
+    earlier_messages = {finding.message for finding in broken_tokens(on_tokens, tokens, step)}
     return tuple(
-        finding for finding in broken_tokens(kept, state.tokens, step) if finding.message not in earlier_messages
+        finding for finding in broken_tokens(on_tokens, state.tokens, step) if finding.message not in earlier_messages
     )
 
 

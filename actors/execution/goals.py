@@ -57,20 +57,21 @@ def statuses(
 ) -> dict[str, GoalStatus]:
     """Return the status of each goal, by its id. `tokens` are all tokens that hold."""
     result = {goal.id: GoalStatus.ACHIEVED if goal.tokens <= tokens else GoalStatus.PENDING for goal in goals}
-    left = [goal for goal in goals if result[goal.id] is GoalStatus.PENDING]
-    if not left:
+    pending = [goal for goal in goals if result[goal.id] is GoalStatus.PENDING]
+    if not pending:
         return result
     within_reach = tokens.union(program.names(_reachable_tokens(program, now)))
-    for goal in left:
+    for goal in pending:
         if not goal.tokens <= within_reach:
             result[goal.id] = GoalStatus.FAILED
     changed = True
     while changed:  # At most as often as there are goals.
         changed = False
-        for goal in left:
+        for goal in pending:
             is_lost = any(result[other] in (GoalStatus.FAILED, GoalStatus.BLOCKED) for other in goal.depends_on)
             if is_lost and result[goal.id] is not GoalStatus.BLOCKED:
-                result[goal.id], changed = GoalStatus.BLOCKED, True
+                result[goal.id] = GoalStatus.BLOCKED
+                changed = True
     return result
 
 
@@ -93,13 +94,13 @@ def past_goals(
 def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: frozenset[str]) -> tuple[PastGoal, ...]:
     """Return the goals of earlier revisions that the current plan no longer has. An achieved goal stays achieved."""
     current = {_identity(goal) for goal in goals}
-    left = []
+    gone = []
     for past in earlier:
         if _identity(past.goal) in current:
             continue
         status = GoalStatus.DROPPED if past.status is GoalStatus.PENDING else past.status
-        left.append(past._replace(status=GoalStatus.ACHIEVED if past.goal.tokens <= tokens else status))
-    return tuple(left)
+        gone.append(past._replace(status=GoalStatus.ACHIEVED if past.goal.tokens <= tokens else status))
+    return tuple(gone)
 
 
 def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:
@@ -123,11 +124,11 @@ def _reachable_tokens(program: Program, now: Configuration) -> int:
     """Return an upper bound, as a bit set, of the tokens that pending steps can add if nothing is deleted."""
     tokens = now.tokens
     settled_steps = ~now.pending
-    left = [index for index in range(len(program.steps)) if now.pending >> index & 1]
+    pending_steps = [index for index in range(len(program.steps)) if now.pending >> index & 1]
     while True:
         able = [
             index
-            for index in left
+            for index in pending_steps
             if program.needs[index] & ~tokens == 0 and program.dependencies[index] & ~settled_steps == 0
         ]
         if not able:
@@ -138,4 +139,4 @@ def _reachable_tokens(program: Program, now: Configuration) -> int:
                 tokens |= program.failure_adds[index]
             settled_steps |= 1 << index
         done = set(able)
-        left = [index for index in left if index not in done]
+        pending_steps = [index for index in pending_steps if index not in done]

@@ -192,6 +192,6 @@ def _step_lines(entry: OutlinedStep, outline: Outline) -> Iterator[Line]:
         yield field_line("tells", one_of(step), 6)
     if not entry.turn or outline.plan.plan.has_outcomes:
         yield field_line("when", ", ".join(sorted(step.preconditions)), 6)
-    left = f", with {', '.join(sorted(step.failure_effects))}" if step.failure_effects else ""
-    tries = f"{format_count(step.retry_budget, 'attempt')}; {failure_text(step, _ON_FAILURE)}{left}"
+    failure_effects = f", with {', '.join(sorted(step.failure_effects))}" if step.failure_effects else ""
+    tries = f"{format_count(step.retry_budget, 'attempt')}; {failure_text(step, _ON_FAILURE)}{failure_effects}"
     yield field_line("tries", tries, 6)

@@ -96,11 +96,10 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
     if state.trouble is not None and _plan_undoes(state, state.trouble):
         return UndoDecided(by="plan", why=state.trouble.why, step=state.trouble.step, findings=state.trouble.findings)
     requirements = state.run.texts_of("requirement")
-    if (
-        len(requirements) > state.requirements_used
-    ):  # Whatever is decided or asked, the user has said something else since.
-        finding = faults.changed_requirements(requirements[state.requirements_used :])
-        constraints = read_constraints(requirements[state.requirements_used :], state.config.tools.names)
+    new_requirements = requirements[state.requirements_used :]
+    if new_requirements:  # Whatever is decided or asked, the user has said something else since.
+        finding = faults.changed_requirements(new_requirements)
+        constraints = read_constraints(new_requirements, state.config.tools.names)
         event = _apply_policy(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
         return event.model_copy(update={"constraints": requirements_json(constraints)}) if constraints else event
     if state.replan is not None or state.ending is not None:
@@ -171,9 +170,13 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
 def _apply_answer(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
     """Return the decision that a person's answer makes. If nobody answered, the run ends."""
     if answer == UNDO_ALL:
-        question = trouble.question
-        found = trouble.findings
-        return UndoDecided(by="person", why=trouble.why, step=trouble.step, findings=found, question_id=question)
+        return UndoDecided(
+            by="person",
+            why=trouble.why,
+            step=trouble.step,
+            findings=trouble.findings,
+            question_id=trouble.question,
+        )
     if answer == BY_HAND and trouble.cause is not TroubleCause.PLANNER_ASKS:
         return StepSettled(step=trouble.step, node="", outcome=StepOutcome.OK)
     if trouble.cause is TroubleCause.PLANNER_ASKS:
@@ -223,8 +226,10 @@ def _is_ready_again(state: State, trouble: Trouble) -> bool:
 
 def _may_replan(state: State, trouble: Trouble) -> bool:
     """Return whether a new plan can be made. After a changed requirement, all replans are available again."""
-    left = state.config.replans_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.replans_left
-    return state.config.planning is not None and not state.config.author_lacks and left > 0
+    replans_left = (
+        state.config.replans_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.replans_left
+    )
+    return state.config.planning is not None and not state.config.author_lacks and replans_left > 0
 
 
 def questions_left(state: State, trouble: Trouble) -> int:

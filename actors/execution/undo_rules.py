@@ -60,16 +60,16 @@ def _undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) 
         options.insert(0, CALL_AGAIN if tried else CALL)
     if not effect.certain:
         options.append(NOT_DONE)
-    shown = [f"Why you are asked: {asks}."]
+    details = [f"Why you are asked: {asks}."]
     if isinstance(use, PersonUse):
-        shown.append(f"What undoes it: {shorten(use.instructions, _TEXT_MAX)}")
+        details.append(f"What undoes it: {shorten(use.instructions, _TEXT_MAX)}")
     elif use is not None:
-        shown.append(f"What undoes it: {shorten(use_text(use, state.config.tools), _TEXT_MAX)}")
-    shown.append(f"The call that is undone had the arguments {shorten(effect.arguments, _TEXT_MAX)}.")
+        details.append(f"What undoes it: {shorten(use_text(use, state.config.tools), _TEXT_MAX)}")
+    details.append(f"The call that is undone had the arguments {shorten(effect.arguments, _TEXT_MAX)}.")
     return make_form(
         f"How is the step '{one_line(effect.step, 200)}' (call {effect.number}) undone?",
         about="Everything that the run has done is undone, the last call first; earlier calls wait for the answer.",
-        shown="\n".join(shown),
+        shown="\n".join(details),
         choices={option: _DOES[option] for option in options},
         otherwise="it is left as it is, and the next one is undone.",
         priority="high",
@@ -115,7 +115,8 @@ def settle(state: State) -> EffectSettled | None:
 def finish(state: State) -> RunFinished | None:
     """End the run when everything that can be undone is undone; None before that."""
     undoing = state.undoing
-    if undoing is None or state.active or state.run.tools or to_undo(state.effects, state.ends) is not None:
+    is_at_work = bool(state.active or state.run.tools)
+    if undoing is None or is_at_work or to_undo(state.effects, state.ends) is not None:
         return None
     came_to = count_ends(effect_views(state.effects, state.ends))
     return RunFinished(outcome=UNDONE, why=f"{undoing.why}; {came_to or 'nothing was done'}")
@@ -142,7 +143,8 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
     run = state.run
     undoing = state.undoing
     effect = to_undo(state.effects, state.ends)
-    if undoing is None or effect is None or run.parked or run.renewing or state.active or run.tools:
+    may_begin = not (run.parked or run.renewing or state.active or run.tools)
+    if undoing is None or effect is None or not may_begin:
         return None
     if undoing.tool_open or undoing.end is not None or undoing.backoff_seconds or undoing.question:
         return None

@@ -57,8 +57,8 @@ def apply_first_snapshot(state: State, event: ToolFinished) -> State:
     """Return the state after the first snapshot of the workspace was taken."""
     if event.outcome is ToolOutcome.UNKNOWN:  # The run ended before; it is taken once the run goes on.
         return state
-    taken = _read_snapshot(event)
-    return changed(state, snapshot=taken.id, first_snapshot=taken.id, not_compared=0 if taken.id else 1)
+    snapshot = _read_snapshot(event)
+    return changed(state, snapshot=snapshot.id, first_snapshot=snapshot.id, not_compared=0 if snapshot.id else 1)
 
 
 def apply_last_snapshot(state: State, event: ToolFinished) -> State:
@@ -68,11 +68,11 @@ def apply_last_snapshot(state: State, event: ToolFinished) -> State:
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
-    taken = _read_snapshot(event)
+    snapshot = _read_snapshot(event)
     protected = protected_paths(state.constraints.requirements)
-    if taken.changed is None or taken.more:
+    if snapshot.changed is None or snapshot.more:
         state = changed(state, not_compared=state.not_compared + 1)
-    return changed(state, damaged=touched_paths(taken.changed or (), protected))
+    return changed(state, damaged=touched_paths(snapshot.changed or (), protected))
 
 
 def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
@@ -83,15 +83,15 @@ def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> 
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state, replace(attempt, open=False)
-    taken = _read_snapshot(event)
-    if taken.changed is None:
+    snapshot = _read_snapshot(event)
+    if snapshot.changed is None:
         state = changed(state, not_compared=state.not_compared + 1)
-    state = changed(state, snapshot=taken.id or state.snapshot)
-    kept = state.constraints.requirements
-    paths = taken.changed or ()
-    if any(files_limit(item) is not None for item in kept):
+    state = changed(state, snapshot=snapshot.id or state.snapshot)
+    requirements = state.constraints.requirements
+    paths = snapshot.changed or ()
+    if any(files_limit(item) is not None for item in requirements):
         state = changed(state, touched=state.touched.union(paths))
-    findings = check_changes(kept, paths, state.touched, attempt.step)
+    findings = check_changes(requirements, paths, state.touched, attempt.step)
     # While another step is at work, nobody knows which of them has changed the paths.
     if attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1:
         check = state.plan.by_id[attempt.step].guard
@@ -141,10 +141,10 @@ def add_commit(state: State, before: Attempt, after: Attempt, event: ToolFinishe
         return after
     try:
         if before.phase is AttemptPhase.BASE:
-            taken = read_snapshot(event.output)
-            if taken.ref:
-                return replace(after, base=taken.id)
-            why = taken.notice or "the workspace is not the top folder of a git repository"
+            snapshot = read_snapshot(event.output)
+            if snapshot.ref:
+                return replace(after, base=snapshot.id)
+            why = snapshot.notice or "the workspace is not the top folder of a git repository"
             return fail_phase(before, faults.permanent_failure(before, "workspace:snapshot", why))
         if before.phase is AttemptPhase.DIFF:
             work = AgentWork.model_validate_json(event.output)

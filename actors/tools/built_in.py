@@ -58,8 +58,8 @@ def _commit(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot | 
     )
     if repository is None:
         return None
-    commit, ref, left = repository.commit(workspace.run, name, since)
-    left_out = cut_paths(left)[0]
+    commit, ref, paths_left_out = repository.commit(workspace.run, name, since)
+    left_out = cut_paths(paths_left_out)[0]
     if not since:
         return WorkspaceSnapshot(id=commit, ref=ref, left_out=left_out)
     changed, more = cut_paths(repository.changed(since, commit))
@@ -74,11 +74,11 @@ def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSn
         listing = take_listing(workspace.handle, before or {})
     except TooManyFiles as error:
         return WorkspaceSnapshot(id="", notice=f"changes are not known: {error}")
-    found = keep(listing, workspace.folder, workspace.home)
+    listing_id = keep(listing, workspace.folder, workspace.home)
     if before is None:
-        return WorkspaceSnapshot(id=found, notice=notice)
+        return WorkspaceSnapshot(id=listing_id, notice=notice)
     changed, more = cut_paths(changes(before, listing))
-    return WorkspaceSnapshot(id=found, changed=changed, more=more, notice=notice)
+    return WorkspaceSnapshot(id=listing_id, changed=changed, more=more, notice=notice)
 
 
 Work = Callable[[Workspace, Mapping[str, Any]], str]
@@ -110,16 +110,16 @@ def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     The text of a missing file is None, unless `missing` is `failure` and the file is not optional.
     """
     files: dict[str, str | None] = {}
-    left = int(arguments["bytes_max"])
+    bytes_left = int(arguments["bytes_max"])
     for path in arguments["files"]:
         try:
-            data = read_inside(workspace.handle, path, left)
+            data = read_inside(workspace.handle, path, bytes_left)
         except OutOfBounds as error:
             raise CallRefused(ToolOutcome.PERMANENT, str(error)) from None
         except TooLarge:
-            most = f"{arguments['bytes_max']:,}"
+            limit = f"{arguments['bytes_max']:,}"
             raise CallRefused(
-                ToolOutcome.PERMANENT, f"the files up to {path!r} have over {most} bytes (file_bytes)"
+                ToolOutcome.PERMANENT, f"the files up to {path!r} have over {limit} bytes (file_bytes)"
             ) from None
         except OSError as error:
             raise system_refusal(error, f"{path!r} cannot be read") from None
@@ -129,21 +129,21 @@ def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
             files[path] = None if data is None else data.decode()
         except UnicodeDecodeError:
             raise CallRefused(ToolOutcome.FAILED, f"{path!r} is not UTF-8 text") from None
-        left -= len(data or b"")
+        bytes_left -= len(data or b"")
     return output_of(files)
 
 
 def _write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Replace a file, and return the output of `workspace:write`: the file's size in bytes. Raises `CallRefused`."""
     path = arguments["file"]
-    most = int(arguments["bytes_max"])
+    bytes_max = int(arguments["bytes_max"])
     try:
         content = arguments["content"].encode()
     except UnicodeEncodeError:
         raise CallRefused(ToolOutcome.FAILED, "the text holds characters that no file can hold") from None
-    if len(content) > most:
+    if len(content) > bytes_max:
         raise CallRefused(
-            ToolOutcome.FAILED, f"the text has {len(content):,} bytes, over the {most:,} allowed (file_bytes)"
+            ToolOutcome.FAILED, f"the text has {len(content):,} bytes, over the {bytes_max:,} allowed (file_bytes)"
         )
     try:
         write_inside(workspace.handle, path, content)

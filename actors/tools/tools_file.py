@@ -372,9 +372,10 @@ class AgentCommand(Config):
     @property
     def sent(self) -> Mapping[str, Any]:
         """The arguments to send to the server's tool; empty if they do not contain the prompt."""
-        given = None if self.mcp is None else self.mcp.arguments
-        given = {"prompt": "{prompt}"} if given is None else given
-        return given if "prompt" in placeholders(given) else {}
+        arguments = None if self.mcp is None else self.mcp.arguments
+        if arguments is None:
+            arguments = {"prompt": "{prompt}"}
+        return arguments if "prompt" in placeholders(arguments) else {}
 
 
 class AgentTool(_Called):

@@ -248,10 +248,10 @@ def _about(schema: Schema, path: str) -> str:
     label = f"It is about the value '{one_line(spec.label, 200)}' ({path})"
     if path in schema.profile.bootstrap:
         return f"{label}, which all searches need first."
-    needs = _results(schema, path)
-    if needs:
-        more = f" and {len(needs) - 3} more" if len(needs) > 3 else ""
-        return f"{label}. The result depends on it: {', '.join(needs[:3])}{more}."
+    results = _results(schema, path)
+    if results:
+        more = f" and {len(results) - 3} more" if len(results) > 3 else ""
+        return f"{label}. The result depends on it: {', '.join(results[:3])}{more}."
     return f"{label}, which is a part of the result."
 
 

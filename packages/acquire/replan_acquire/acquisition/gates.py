@@ -97,30 +97,30 @@ def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> 
     others = [value for value in schema.planner.values.get(path, ()) if value.via != "default"]
     if spec.default is None or others:
         return None
-    left = questions_left(state, path) if spec.source == "user" else searches_left(state, path)
+    attempts_left = questions_left(state, path) if spec.source == "user" else searches_left(state, path)
     # A default that was assumed in an earlier round stays until it is replaced.
-    standing = bool(_computed_or_default(schema, path))
+    is_assumed = bool(_computed_or_default(schema, path))
     unit = schema.unit(path)
-    if (left and not standing) or unit is None:
+    if (attempts_left and not is_assumed) or unit is None:
         return None
     return FieldValue(value=spec.default, unit=unit, via="default", source="the profile's default", confidence=0.0)
 
 
 def _compose_field(schema: Schema, path: str) -> FieldValue | None:
-    made = schema.compositions[path]
+    composition = schema.compositions[path]
     known = known_numbers(schema)
-    values = {name: known[inner] for name, inner in made.names.items() if inner in known}
-    result = evaluate_formula(schema, made.formula, schema.unit(path), values)
+    values = {name: known[inner] for name, inner in composition.names.items() if inner in known}
+    result = evaluate_formula(schema, composition.formula, schema.unit(path), values)
     if isinstance(result, Blocked):
         return None
-    sure = min((_confidence(schema, inner) for inner in made.inputs), default=1.0)
+    sure = min((_confidence(schema, inner) for inner in composition.inputs), default=1.0)
     return FieldValue(
         value=result.exact.low,
         low=result.range.low,
         high=result.range.high,
         unit=result.exact.unit,
         via="computed",
-        source=made.formula,
+        source=composition.formula,
         confidence=sure,
     )
 
@@ -139,11 +139,11 @@ def search(state: State) -> Hop | None:
     problem = "" if ended.outcome is ToolOutcome.SUCCEEDED else ended.reason or str(ended.outcome)
     if not problem and read_output(ended.output) is None:
         problem = "the search returned something else than passages"
-    found = state.planner.last_observation
-    made = SearchMade(path=decision.target_field, query=decision.query, found=len(found), problem=problem[:500])
-    writes = Writes(searches=(made,))
-    if found:
-        return Hop("observed", f"{format_count(len(found), 'passage')} for {decision.query!r}", writes)
+    passages = state.planner.last_observation
+    search = SearchMade(path=decision.target_field, query=decision.query, found=len(passages), problem=problem[:500])
+    writes = Writes(searches=(search,))
+    if passages:
+        return Hop("observed", f"{format_count(len(passages), 'passage')} for {decision.query!r}", writes)
     if problem:
         return Hop("backend_failure", f"the search failed: {problem}", writes)
     return Hop("no_hits", f"nothing for {decision.query!r}", writes)
@@ -154,19 +154,19 @@ def observe(state: State) -> Hop | None:
 
     None while the run waits for a reply.
     """
-    given = replies_for(state, OBSERVE)
-    if not given:
+    model_replies = replies_for(state, OBSERVE)
+    if not model_replies:
         return None
-    seen = read_observation(given[-1], state)
-    if isinstance(seen, Unusable):
-        if len(given) < ATTEMPTS:
+    observation = read_observation(model_replies[-1], state)
+    if isinstance(observation, Unusable):
+        if len(model_replies) < ATTEMPTS:
             return None
-        return Hop("unreadable", f"no reply of the model could be used: {seen.message}")
+        return Hop("unreadable", f"no reply of the model could be used: {observation.message}")
     values: dict[str, tuple[FieldValue, ...]] = {}
-    for path, value in seen.values:
+    for path, value in observation.values:
         values[path] = (*values.get(path, ()), value)
-    writes = Writes(values=values, rejections=seen.rejections)
-    not_taken = f"; {format_count(len(seen.rejections), 'value')} not taken" if seen.rejections else ""
+    writes = Writes(values=values, rejections=observation.rejections)
+    not_taken = f"; {format_count(len(observation.rejections), 'value')} not taken" if observation.rejections else ""
     if values:
         return Hop("found", f"found {', '.join(values)}{not_taken}", writes)
     return Hop("nothing_found", f"the passages state no value{not_taken}", writes)
@@ -208,16 +208,16 @@ def calculate(state: State) -> Hop:
 
 def reflect(state: State) -> Hop | None:
     """Store the model's review: its caveats, and its proposal to finish or to acquire a certain field next."""
-    given = replies_for(state, REFLECT)
-    if not given:
+    model_replies = replies_for(state, REFLECT)
+    if not model_replies:
         return None
     schema = schema_of(state)
     inputs = hash_inputs(schema)
-    review = read_reflection(given[-1], schema, inputs)
+    review = read_reflection(model_replies[-1], schema, inputs)
     if isinstance(review, Reflection):
         proposal = "to finish" if review.finish else review.next_field or "nothing"
         return Hop("reviewed", f"the review proposes {proposal}", Writes(reflections=(review,)))
-    if len(given) < ATTEMPTS:
+    if len(model_replies) < ATTEMPTS:
         return None
     why = f"no reply of the model could be used: {review.message}"
     return Hop("unreadable", why, Writes(reflections=(Reflection(inputs_hash=inputs),)))
@@ -229,9 +229,9 @@ def enter_iteration(state: State) -> Hop:
     writes = Writes(iterations=number)
     if state.planner.status == "aborted":
         return Hop("aborted", "the run is aborted: a required value cannot be had", writes)
-    most = state.config.profile.caps.iterations
-    if number > most:
-        return Hop("iterations_exceeded", f"{most} passes through the graph are the most", writes)
+    iterations_max = state.config.profile.caps.iterations
+    if number > iterations_max:
+        return Hop("iterations_exceeded", f"{iterations_max} passes through the graph are the most", writes)
     return Hop("continue", f"planning step {number}", writes)
 
 
@@ -263,9 +263,9 @@ def prepare_schema(state: State) -> Hop | None:
     after = changed(state, planner=apply(state.planner, writes))
     schema = schema_of(after)
     calculation = after.planner.calculation
-    most = after.config.profile.caps.calculations
-    if calculation.count >= most:
-        return Hop("calculator_cap", f"{most} calculations are the most", writes)
+    calculations_max = after.config.profile.caps.calculations
+    if calculation.count >= calculations_max:
+        return Hop("calculator_cap", f"{calculations_max} calculations are the most", writes)
     if calculation.status == "succeeded" and calculation.inputs_hash == hash_inputs(schema):
         return Hop("already_current", "the calculation is current", writes)
     stop = _stop_condition(schema)
@@ -348,14 +348,14 @@ def plan(state: State) -> Hop | None:
 
     This gate ignores caps, bootstrap fields and the calculator, because later gates correct a decision.
     """
-    given = replies_for(state, PLAN)
-    if not given:
+    model_replies = replies_for(state, PLAN)
+    if not model_replies:
         return None
-    decision = read_decision(given[-1], schema_of(state))
+    decision = read_decision(model_replies[-1], schema_of(state))
     if isinstance(decision, PlannerDecision):
         reason = f"the model decides: {decision.action} {decision.target_field}".rstrip()
         return Hop("decided", reason, Writes(decision=decision, decision_origin="llm"))
-    if len(given) < ATTEMPTS:
+    if len(model_replies) < ATTEMPTS:
         return None
     why = f"no reply of the model could be used: {last_problem(decision)}"
     decision = PlannerDecision(action="finish", reasoning=why)
@@ -484,6 +484,7 @@ def maybe_calculate(state: State) -> Hop:
         why = "the calculation is missing" if calculation.status == "none" else "values have changed since"
         changes = Writes(decision=PlannerDecision(action="calculate", reasoning=why), decision_origin="deterministic")
         return Hop("calculate", why, changes)
+    # Without a usable reply there is no review, and an aborted run needs none.
     if calculation.status == "blocked" and not planner.llm_failed and planner.status == "active":
         reviews = [reflection for reflection in planner.reflections if reflection.inputs_hash == now]
         if len(reviews) < REFLECTIONS_MAX and not any(review.finish for review in reviews):

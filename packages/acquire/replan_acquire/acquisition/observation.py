@@ -60,13 +60,13 @@ def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
     words = _fold_quote(quote)
     if not words:
         return ()
-    whole, places = _fold_with_places(text)
-    found: list[tuple[int, int]] = []
-    at = whole.find(words)
-    while at >= 0 and len(found) < PLACES_MAX:
-        found.append((places[at], places[at + len(words) - 1] + 1))
-        at = whole.find(words, at + 1)
-    return tuple(found)
+    folded, places = _fold_with_places(text)
+    spans: list[tuple[int, int]] = []
+    begin = folded.find(words)
+    while begin >= 0 and len(spans) < PLACES_MAX:
+        spans.append((places[begin], places[begin + len(words) - 1] + 1))
+        begin = folded.find(words, begin + 1)
+    return tuple(spans)
 
 
 def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:

@@ -80,16 +80,16 @@ def make_rows(result: AcquisitionResult) -> list[dict[str, Cell]]:
         if field.value is None:
             rows.append({"field": field.path, "label": field.spec.label, "counts": "missing"})
         for value in filter(None, (field.value, *field.others)):
-            shown: dict[str, Cell] = {"field": field.path, "label": field.spec.label}
-            shown |= {"counts": "yes" if value is field.value else "no", "value": value.value}
+            row: dict[str, Cell] = {"field": field.path, "label": field.spec.label}
+            row |= {"counts": "yes" if value is field.value else "no", "value": value.value}
             if value.low is not None and value.high is not None:
-                shown |= {"low": value.low, "high": value.high}
-            shown |= {"unit": value.unit, "period": value.period, "via": value.via, "source": value.source}
-            shown |= {"place": value.place, "quote": value.quote, "confidence": value.confidence}
-            rows.append(shown | ({"footnote": notes[field.path, value]} if (field.path, value) in notes else {}))
+                row |= {"low": value.low, "high": value.high}
+            row |= {"unit": value.unit, "period": value.period, "via": value.via, "source": value.source}
+            row |= {"place": value.place, "quote": value.quote, "confidence": value.confidence}
+            rows.append(row | ({"footnote": notes[field.path, value]} if (field.path, value) in notes else {}))
     for step in result.calculation.steps:
-        shown = {"field": step.name, "label": step.label, "counts": "result", "value": step.value, "low": step.low}
-        rows.append(shown | {"high": step.high, "unit": step.unit, "via": "computed", "source": step.formula})
+        row = {"field": step.name, "label": step.label, "counts": "result", "value": step.value, "low": step.low}
+        rows.append(row | {"high": step.high, "unit": step.unit, "via": "computed", "source": step.formula})
     return rows
 
 
@@ -145,13 +145,13 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
 
 def _footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
     """Return the number of each footnote, by the path of a field and its value from a document."""
-    found = [
+    quoted_values = [
         (field.path, value)
         for field in result.fields
         for value in (field.value, *field.others)
         if value is not None and value.via == "search"
     ]
-    return {key: number for number, key in enumerate(dict.fromkeys(found), 1)}
+    return {key: number for number, key in enumerate(dict.fromkeys(quoted_values), 1)}
 
 
 def _calculation(result: AcquisitionResult) -> Iterator[str]:
@@ -228,14 +228,14 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
     value = next((field.value for field in result.fields if field.path == path), None)
     if value is None or value.via != "search":
         return None
-    found = [
+    from_source = [
         passage
         for record in reversed(records)
         if isinstance(record.event, ToolFinished)
         for passage in passages_of(record.event)
         if passage.source == value.source
     ]
-    if (passage := find_passage(found, value.source, value.quote)) is None:
+    if (passage := find_passage(from_source, value.source, value.quote)) is None:
         return None
     text = compose_characters(passage.text)
     spans = find_quote(text, value.quote)

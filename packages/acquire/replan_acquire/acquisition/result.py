@@ -200,11 +200,11 @@ def result_of(view: RunView) -> AcquisitionResult:
 def _filled_fields(state: State) -> tuple[FilledField, ...]:
     """Return all fields of a run's schema with their values."""
     planner = state.planner
-    found = []
+    fields = []
     for path, spec in schema_of(state).fields.items():
         values = planner.values.get(path, ())
         value = choose_value(spec, values)
-        found.append(
+        fields.append(
             FilledField(
                 path=path,
                 spec=spec,
@@ -217,7 +217,7 @@ def _filled_fields(state: State) -> tuple[FilledField, ...]:
                 rejections=tuple(rejection for rejection in planner.rejections if rejection.path == path),
             )
         )
-    return tuple(found)
+    return tuple(fields)
 
 
 VIA = {

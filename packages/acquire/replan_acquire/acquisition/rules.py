@@ -134,13 +134,13 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
 def _wanted_value_view(schema: Schema, path: str) -> dict[str, Any]:
     """Return the facts that a model needs to find a value for a field."""
     spec = schema.fields[path]
-    shown: dict[str, Any] = {"path": path, "label": spec.label, "type": spec.type}
+    view: dict[str, Any] = {"path": path, "label": spec.label, "type": spec.type}
     if spec.type == "number":
-        shown["unit"] = schema.unit(path) or ""
-    shown["words"] = list(spec.words)
+        view["unit"] = schema.unit(path) or ""
+    view["words"] = list(spec.words)
     if spec.choices:
-        shown["choices"] = list(spec.choices)
-    return shown
+        view["choices"] = list(spec.choices)
+    return view
 
 
 def _known_value_view(schema: Schema, path: str) -> dict[str, Any]:
@@ -153,26 +153,26 @@ def _field_status_view(state: State, schema: Schema, path: str) -> dict[str, Any
     """Return the state of a field, for a decision or a review."""
     spec = schema.fields[path]
     value = schema.value(path)
-    shown = _wanted_value_view(schema, path)
-    shown |= {"source": spec.source, "required": spec.required, "made_of_others": schema.is_made(path)}
+    view = _wanted_value_view(schema, path)
+    view |= {"source": spec.source, "required": spec.required, "made_of_others": schema.is_made(path)}
     if value is not None:
-        shown |= {"value": value.value, "unit": value.unit, "from": value.source}
+        view |= {"value": value.value, "unit": value.unit, "from": value.source}
     elif not schema.is_made(path):
-        shown["suggested_query"] = query_for(state, schema, path)
-        shown["may_search"] = searches_left(state, path)
-        shown["may_ask"] = questions_left(state, path)
-    return shown
+        view["suggested_query"] = query_for(state, schema, path)
+        view["may_search"] = searches_left(state, path)
+        view["may_ask"] = questions_left(state, path)
+    return view
 
 
 def _feedback(state: State, purpose: str, path: str) -> tuple[Feedback, ...]:
     """Return the errors of earlier replies to this call."""
     about = path if purpose == DECOMPOSE else ""
-    found = []
+    errors = []
     for reply in replies_for(state, purpose, about):
         problem = _problem(state, purpose, path, reply)
         if problem is not None:
-            found.append(Feedback(reply.call, problem.message))
-    return tuple(found)
+            errors.append(Feedback(reply.call, problem.message))
+    return tuple(errors)
 
 
 def _problem(state: State, purpose: str, path: str, reply: ReplyText) -> Unusable | None:

@@ -55,18 +55,18 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     if number > PAGE_MAX:
         raise HTTPException(422, f"page: at most {PAGE_MAX}")
     rows, total = await run_page(site.reader, request.query_params, number=number, rows_max=ROWS_MAX)
-    shown = [row_to_json(row, word) for row, word in rows]
+    listed = [row_to_json(row, status) for row, status in rows]
     more = total > (number + 1) * ROWS_MAX
-    return json_answer({"runs": shown, "total": total, "page": number, "next_page": number + 1 if more else None})
+    return json_answer({"runs": listed, "total": total, "page": number, "next_page": number + 1 if more else None})
 
 
 async def read_records(site: Site, request: Request, who: Principal) -> Response:
     """Return a page of records."""
     del who
     run, after = request.path_params["run"], row_number(request, "after") or 0
-    loaded, found = await site.reader.page(run, after, MARK)
-    records = [record_to_json(loaded.kind, record) for record, _ in found]
-    last = found[-1][0].seq if found else after
+    loaded, rows = await site.reader.page(run, after, MARK)
+    records = [record_to_json(loaded.kind, record) for record, _ in rows]
+    last = rows[-1][0].seq if rows else after
     return json_answer({"run_id": run, "records": records, "next_after": last if last < loaded.seq else None})
 
 
@@ -89,8 +89,8 @@ async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGen
             if site.visitor_ended(who):
                 return
             try:
-                while found := await site.hub.ask_once(("records", run, after), partial(_events, site, run, after)):
-                    after, text = found
+                while answer := await site.hub.ask_once(("records", run, after), partial(_events, site, run, after)):
+                    after, text = answer
                     yield text
             except JournalError as error:
                 if not error.passing:
@@ -103,11 +103,12 @@ async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGen
 async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:
     """Return the number of the last of the new records, and the records as events; None if there are none."""
     loaded = await site.reader.read(run)
-    found = loaded.records[after : after + MARK]
+    new_records = loaded.records[after : after + MARK]
     events = [
-        event("record", f"{run}:{item.seq}", orjson.dumps(record_to_json(loaded.kind, item)).decode()) for item in found
+        event("record", f"{run}:{record.seq}", orjson.dumps(record_to_json(loaded.kind, record)).decode())
+        for record in new_records
     ]
-    return (found[-1].seq, "".join(events)) if found else None
+    return (new_records[-1].seq, "".join(events)) if new_records else None
 
 
 async def read_attempt(site: Site, request: Request, who: Principal) -> Response:
@@ -115,19 +116,19 @@ async def read_attempt(site: Site, request: Request, who: Principal) -> Response
     del who
     run, node = request.path_params["run"], request.path_params["node"]
     loaded, near = await site.reader.read_marked(run)
-    found = replies(loaded.records, node)
+    attempt_replies = replies(loaded.records, node)
     sent = None
     try:
         sent = None if loaded.kind.views.prompt is None else loaded.kind.views.prompt(loaded.records, node, near)
     except UsageProblem as problem:
-        if not found:
+        if not attempt_replies:
             raise HTTPException(404, problem.cause) from None
     prompt: dict[str, Any] | None = None
     if sent is not None:
         messages = [{"role": role, "content": text} for role, text in sent.messages]
-        shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}
-        prompt = {**shown, "messages": messages, "cut": list(sent.cut)}
-    return json_answer({"run_id": run, "node": node, "prompt": prompt, "replies": found})
+        facts = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}
+        prompt = {**facts, "messages": messages, "cut": list(sent.cut)}
+    return json_answer({"run_id": run, "node": node, "prompt": prompt, "replies": attempt_replies})
 
 
 async def export(site: Site, request: Request, who: Principal) -> Response:

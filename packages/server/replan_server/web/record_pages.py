@@ -51,12 +51,14 @@ async def document(reader: "RunReader", run: str, form: str) -> Response:
     if known is None or make is None:
         raise HTTPException(404, f"a run of kind {shown.loaded.kind.name!r} has no such document")
     try:
-        made = make(shown.loaded.state, shown.result, program())
+        exported = make(shown.loaded.state, shown.result, program())
     except UsageProblem as problem:
         raise HTTPException(404, problem.cause) from None
-    content = made.content
+    content = exported.content
     if content is None:
-        text = json.dumps(made.json, indent=2, ensure_ascii=False) + "\n" if made.text is None else made.text
+        text = (
+            json.dumps(exported.json, indent=2, ensure_ascii=False) + "\n" if exported.text is None else exported.text
+        )
         content = text.encode("utf-8", "replace")
     name = f'attachment; filename="{shown.row.run}.{known[2]}"'
     return Response(content, media_type=known[1], headers={"content-disposition": name})
@@ -132,13 +134,13 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
             sent = loaded.kind.views.prompt(loaded.records, node, near)
     except UsageProblem as error:
         trouble = line_of_error(error)
-    found = replies(loaded.records, node)
+    attempt_replies = replies(loaded.records, node)
     findings = [item for of, some in map(loaded.kind.views.findings, _events(loaded)) if of == node for item in some]
-    for reply in found:
+    for reply in attempt_replies:
         reply["words"] = in_words(reply["request_id"])
-        reply["lines"] = annotate(reply["content"], findings if reply is found[-1] else ())
+        reply["lines"] = annotate(reply["content"], findings if reply is attempt_replies[-1] else ())
     outputs = [output for output in tool_outputs(loaded.records) if output.node == node]
-    if sent is None and not found and not outputs:
+    if sent is None and not attempt_replies and not outputs:
         raise HTTPException(404, trouble or "a run of this kind shows no prompts")
     live = site.engine.replies.of(run).items()
     values = {
@@ -149,7 +151,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
         "sent": sent,
         "sent_words": "" if sent is None else in_words(sent.request_id),
         "trouble": trouble,
-        "replies": found,
+        "replies": attempt_replies,
         "live_replies": [(in_words(name), reply) for name, reply in live if node_of(name) == node],
         "outputs": outputs,
         "here": "runs",
@@ -197,13 +199,13 @@ async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict
     Raises `HTTPException` if `beside` names another attempt.
     """
     others = {other.key: other for other in await _others(site, loaded, node)}
-    shown = others.get(beside)
-    if beside and shown is None:
+    chosen = others.get(beside)
+    if beside and chosen is None:
         raise HTTPException(404, "no such attempt of this step")
     pairs = []
-    if shown is not None:
-        pairs = await trio.to_thread.run_sync(side_by_side, _text(loaded, node), _text(shown.loaded, shown.node))
-    return {"others": [*others.values()], "beside": shown, "pairs": pairs}
+    if chosen is not None:
+        pairs = await trio.to_thread.run_sync(side_by_side, _text(loaded, node), _text(chosen.loaded, chosen.node))
+    return {"others": [*others.values()], "beside": chosen, "pairs": pairs}
 
 
 async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:

@@ -150,8 +150,8 @@ def _request_part(shown: ShownRun) -> dict[str, Any]:
         facts.append(("limits", _limits_text(common.ledger.limits)))
     if shown.status == "finished":
         facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
-    told = [] if common is None else messages_to_run(loaded.kind.run_state(loaded.state) or common, common)
-    return {"asked": asked.text, "asked_facts": facts, "messages": told[-SAID_MAX:]}
+    messages = [] if common is None else messages_to_run(loaded.kind.run_state(loaded.state) or common, common)
+    return {"asked": asked.text, "asked_facts": facts, "messages": messages[-SAID_MAX:]}
 
 
 def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
@@ -177,9 +177,9 @@ def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[Timel
 def _page_rows(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return a page of each list by its name, and the addresses of the neighbouring pages under `NAME_pages`."""
     values: dict[str, Any] = {}
-    for name, row in rows.items():
-        shown = row_page(row, row_number(request, name) or 0, ROWS_MAX)
-        values |= {name: shown, f"{name}_pages": _pages(request.path_params["run"], name, shown)}
+    for name, all_rows in rows.items():
+        shown_rows = row_page(all_rows, row_number(request, name) or 0, ROWS_MAX)
+        values |= {name: shown_rows, f"{name}_pages": _pages(request.path_params["run"], name, shown_rows)}
     return values
 
 
@@ -187,16 +187,16 @@ def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
     """Return the fields of the form that changes limits: name, description, and present value."""
     rows = []
     for name, spec in LIMITS.items():
-        holds = getattr(limits, spec.key, None)
-        if spec.unit == "switch" or (spec.unit == "chance" and holds is None):
+        present = getattr(limits, spec.key, None)
+        if spec.unit == "switch" or (spec.unit == "chance" and present is None):
             continue
-        if holds is None or spec.key == "deadline":
-            shown = "no limit" if spec.ceiling else "no change"
+        if present is None or spec.key == "deadline":
+            text = "no limit" if spec.ceiling else "no change"
         elif spec.unit == "time":
-            shown = duration_text(holds)
+            text = duration_text(present)
         else:
-            shown = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}"
-        rows.append((name, spec, shown))
+            text = f"{present / MICRO if spec.unit == 'dollars' else present:g}"
+        rows.append((name, spec, text))
     return rows
 
 

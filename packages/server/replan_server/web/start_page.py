@@ -243,32 +243,32 @@ def form_of(loaded: Loaded) -> str:
 
 def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
     """Return the form values that start a run like this one, without names that clients may not order."""
-    asked = loaded.kind.views.asked(loaded.state)
+    order = loaded.kind.views.asked(loaded.state)
     common = loaded.kind.run_state(loaded.state)
-    found = {"problem": asked.text, "plan_of": loaded.kind.made_from(loaded.state)}
-    if (workflow := dict(asked.facts).get("workflow")) in site.offer.workflows:
-        found["workflow"] = str(workflow)
+    values = {"problem": order.text, "plan_of": loaded.kind.made_from(loaded.state)}
+    if (workflow := dict(order.facts).get("workflow")) in site.offer.workflows:
+        values["workflow"] = str(workflow)
     for faces in installed_faces():
         for name, text in (faces.like(loaded) or {}).items():
             names = faces.names.get(name)
             if names is None or text in names.labels or text in names.find(site.offer):
-                found[name] = text
+                values[name] = text
     model = loaded.kind.model(loaded.state)
-    found["model"] = next((name for name, text in site.offer.models.items() if model and model == text), DEFAULT)
+    values["model"] = next((name for name, text in site.offer.models.items() if model and model == text), DEFAULT)
     if common is not None:
-        found |= _limits_as_text(common.ledger.limits)
-    return {name: found.get(name, "") for name in _fields_of_form(form_of(loaded))}
+        values |= _limits_as_text(common.ledger.limits)
+    return {name: values.get(name, "") for name in _fields_of_form(form_of(loaded))}
 
 
 def _limits_as_text(limits: Limits) -> dict[str, str]:
     """Return limits of a run in the form in which people type them, without the deadline: it is past or near."""
-    found = {}
+    texts = {}
     for name, spec in LIMITS.items():
-        holds = getattr(limits, spec.key, None)
-        if holds is None or spec.key == "deadline" or spec.unit in ("switch", "settings"):
+        present = getattr(limits, spec.key, None)
+        if present is None or spec.key == "deadline" or spec.unit in ("switch", "settings"):
             continue
-        found[name] = f"{holds / MICRO if spec.unit == 'dollars' else holds:g}{'s' if spec.unit == 'time' else ''}"
-    return found
+        texts[name] = f"{present / MICRO if spec.unit == 'dollars' else present:g}{'s' if spec.unit == 'time' else ''}"
+    return texts
 
 
 def _form(
@@ -341,8 +341,8 @@ async def keep_made(faces: Faces, site: Site, request: Request, who: Principal, 
             return await _made_page(keeps, site, request, who, MadeShown(text=text, replaces=replaces))
         name = await trio.to_thread.run_sync(keeps.keep, site.offer, text, replaces)
     except UsageProblem as error:
-        shown = MadeShown(text=text, trouble=line_of_error(error), replaces=replaces)
-        return await _made_page(keeps, site, request, who, shown)
+        rejected = MadeShown(text=text, trouble=line_of_error(error), replaces=replaces)
+        return await _made_page(keeps, site, request, who, rejected)
     return RedirectResponse(f"/new/{faces.kind}?{urlencode({keeps.word: name, 'like': run, 'done': 'kept'})}", 303)
 
 
