@@ -153,7 +153,7 @@ class PlannerState:
     """The state of the graph. Every field has a default, so that records of releases without the field can be read."""
 
     iterations: int = 0
-    """The number of passes through the graph in this round."""
+    """The number of passes through the acquisition graph in this round."""
     status: Status = "active"
     decision: PlannerDecision | None = None
     """The current decision; None before the first."""

@@ -117,7 +117,7 @@ class AcquisitionJson(TypedDict):
     acquisition_status: str
     """`active`, or `aborted` once a required value cannot be acquired."""
     iterations: int
-    """The number of passes through the graph in this round."""
+    """The number of passes through the acquisition graph in this round."""
     fields: list[FieldJson]
     """The fields with their values and sources."""
     missing: list[str]
@@ -140,7 +140,7 @@ class AcquisitionResult(RunResult):
     acquisition_status: str
     """`active`, or `aborted` once a required value cannot be acquired."""
     iterations: int
-    """The number of passes through the graph in this round."""
+    """The number of passes through the acquisition graph in this round."""
     fields: tuple[FilledField, ...]
     """All fields in the profile's order. The components of a field follow it."""
     calculation: LatestCalculation
