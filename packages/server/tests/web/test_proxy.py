@@ -11,6 +11,7 @@ from packages.server.tests.web.world import served
 from replan.cli.app import app
 from replan_server.service.store import Starts
 from replan_server.settings import ProxyEntry
+from replan_server.web.guarding import BODY_MAX, RequestGuard
 from replan_server.web.serving import check_listen
 from runtime.core.errors import UsageProblem
 from tests.cli.samples import PROBLEM
@@ -219,3 +220,23 @@ def test_the_command_refuses_to_start_for_other_machines_without_a_proxy():
         assert done.exit_code == 2
         assert "proxy" in done.stderr
         assert not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("length", "status"), [("five", 400), ("²", 400), (str(BODY_MAX + 1), 413), ("9" * 5000, 413), (str(BODY_MAX), 200)]
+)
+def test_a_length_that_is_no_number_is_refused_for_another_reason_than_one_that_is_too_large(length, status):
+    async def respond(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200})
+
+    statuses = []
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    headers = [(b"host", b"here:1"), (b"content-length", length.encode("latin-1"))]
+    scope = {"type": "http", "http_version": "1.1", "method": "POST", "path": "/x", "query_string": b""}
+    guard = RequestGuard(respond, frozenset({"here:1"}), frozenset())
+    trio.run(guard, {**scope, "headers": headers}, None, send)
+    assert statuses == [status]
