@@ -91,7 +91,7 @@ def site():
 def test_a_page_has_every_name_of_the_package_with_its_docstring(site):
     html = (site / "reference" / "names.html").read_text(encoding="utf-8")
     assert {name for name in replan.__all__ if f'.{name}" class="doc doc-heading">' not in html} == set()
-    assert "Fill the schema of a profile and return the result" in html
+    assert "Plan a problem" in html
 
 
 @pytest.mark.usefixtures("site")

@@ -183,6 +183,7 @@ async def test_the_cap_is_exact(wired):
     """An answer as large as the cap is read; one byte more is not."""
     async with wired(Answer.say(TEXT)) as (server, model):
         assert isinstance(await model.complete(request()), Reply)
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.seen[0].outcome == "finished")
         size = server.seen[0].sent
     async with wired(Answer.say(TEXT), reply_bytes_max=size) as (_, model):
         assert isinstance(await model.complete(request()), Reply)

@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import trio
@@ -103,8 +102,8 @@ class _Limiter(CallLimiter):
         super().__init__()
         self._clock = clock
 
-    def for_run(self, provider: str, of_models: Mapping[str, str] = MappingProxyType({})) -> CallSlot:
-        slot = super().for_run(provider, of_models)
+    def for_run(self, provider: str, *others: Any) -> CallSlot:
+        slot = super().for_run(provider, *others)
 
         @asynccontextmanager
         async def counted(model: str = "", /) -> AsyncIterator[None]:
@@ -128,8 +127,8 @@ class _Probes(Probes):
             return await super().ask(provider, model, fault, fresh=fresh, clock=clock)
 
 
-CHARGED_MAYBE = (500, 502, 504)
-"""The answers after which a provider may have counted the call."""
+CHARGED_MAYBE = (500,)
+"""The answers after which a provider on this machine may have counted the call."""
 
 
 class Provider:

@@ -112,7 +112,7 @@ class RecordsNoCrash(Host):
 async def due_with_parked(journal, limit, *, dead, kinds=None):
     due = await DUE(journal, limit, dead=dead, kinds=kinds)
     parked = (run for run, held in journal._store.runs.items() if held.head.summary.status == "parked")
-    return replace(due, runs=(*due.runs, *parked))
+    return due._replace(runs=(*due.runs, *parked))
 
 
 def slots_for_all(_limiter, _provider):

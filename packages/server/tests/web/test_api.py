@@ -42,18 +42,26 @@ class Program:
         responses = document["paths"][found[0].path][found[0].method.lower()]["responses"]
         assert str(answer.status_code) in responses, (path, answer.status_code, answer.text)
         name = responses[str(answer.status_code)]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        validator(name).validate(answer.json())
+        validator(name, _paths()).validate(answer.json())
         return answer
 
 
-@cache
+def _paths():
+    return tuple(found.path for _, found in addressed_operations())
+
+
 def description():
-    """Return the description, made once."""
+    """Return the description, made once for the same operations."""
+    return _description(_paths())
+
+
+@cache
+def _description(_):
     return openapi()
 
 
 @cache
-def validator(name):
+def validator(name, _):
     schema = {"$ref": f"#/components/schemas/{name}", "components": description()["components"]}
     return Draft202012Validator(schema)
 

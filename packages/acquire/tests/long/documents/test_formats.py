@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import sys
 
 import docx
 import openpyxl
@@ -12,7 +11,7 @@ from docx.oxml.ns import nsdecls
 from fpdf import FPDF
 
 from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
-from replan_acquire.documents import extract_archive, index
+from replan_acquire.documents import index
 from replan_acquire.documents.index import open_index
 
 TABLE = [["Item", "Cost (EUR/year)"], ["Tax", 310.0], ["Insurance", "1,250.50"]]
@@ -176,17 +175,6 @@ def test_a_file_over_the_limits_is_named(tmp_path, monkeypatch):
     assert open_index(tmp_path).notices == ("a.pdf: left out: it has more than 20 MiB",)
     monkeypatch.setattr(index, "OFFICE_BYTES_MAX", 1)
     assert "too many or too large" in open_index(tmp_path).notices[0]
-
-
-@pytest.mark.parametrize("name", ["pdf", "docx", "xlsx"])
-def test_without_the_extra_a_file_is_left_out_with_the_command_that_installs_it(monkeypatch, name):
-    monkeypatch.setitem(sys.modules, {"pdf": "pdfplumber", "docx": "docx", "xlsx": "openpyxl"}[name], None)
-    monkeypatch.delitem(sys.modules, f"replan_acquire.documents.extract_{name}", raising=False)
-    missing = extract_archive.prepare_readers("zip")
-    assert missing == {name}
-    content = {"pdf": b"%PDF-", "docx": b"PK", "xlsx": b"PK"}[name]
-    with pytest.raises(extract_archive.DocumentRefused, match=r"pip install 'replan\[documents\]'"):
-        extract_archive.read_parts(name, content, missing)
 
 
 def test_a_changed_file_is_read_anew_and_an_unchanged_one_is_not(tmp_path, monkeypatch):

@@ -86,8 +86,11 @@ async def test_a_person_has_a_profile_proposed_approves_edits_and_keeps_it_and_u
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "fleet.md").write_text("The insurance is 1,250.50 EUR per year. The distance is 28,500 km per year.\n")
-    options = {"scripts": {"proposes": {"g_profile": [GOOD]}}, "documents": {"fleet": str(docs)}}
-    async with served(tmp_path, **options) as web, process.connected() as browser:
+    settings = {"acquisitions": {"documents": {"fleet": str(docs)}}}
+    async with (
+        served(tmp_path, scripts={"proposes": {"g_profile": [GOOD]}}, settings=settings) as web,
+        process.connected() as browser,
+    ):
         person = await person_of(process, browser, web)
         await person.go("/new/acquisition")
         await person.type("#goal", "cost per km of our van fleet")

@@ -70,7 +70,7 @@ def run_suite(suite, results, *words, token=""):
     if not (suite.exists() and NODE.exists()):
         assert not os.environ.get("REPLAN_REQUIRE_PROTOCOLS"), "REPLAN_REQUIRE_PROTOCOLS is set: make linters, with npm"
         pytest.skip("there is no conformance suite: `make linters` installs it where there is npm")
-    options = ["--import", str(ROOT / "tests" / "mcp" / "with_token.mjs")] if token else []
+    options = ["--import", str(ROOT / "packages" / "server" / "tests" / "mcp" / "with_token.mjs")] if token else []
     done = subprocess.run(
         [NODE, *options, suite, *words, "-o", results],
         cwd=ROOT,
