@@ -262,8 +262,8 @@ class Kind(Generic[S, E]):
     """
     views: Views[S, E] = field(default_factory=Views)
     """How its runs are shown to people and as JSON."""
-    faces: str = ""
-    """The import path `MODULE:OBJECT` of what the interfaces ask of it (`replan.runs.faces.Faces`); empty for nothing.
+    interface: str = ""
+    """The import path `MODULE:OBJECT` of its `replan.runs.kind_interface.KindInterface`; empty if it has none.
 
     Then the HTTP API, the MCP server and the web page start its runs.
     """

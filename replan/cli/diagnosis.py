@@ -33,7 +33,7 @@ from replan.cli.exits import Exit
 from replan.cli.home import registry_of
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import plain_terminal, print_json, show
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces, interface_problems
 from replan.runs.models import check_model, open_named
 from replan.runs.services import SERVICES, usable_services
 from replan.runs.token_goals import TOOLS_FILE
@@ -253,14 +253,14 @@ def _describe_version() -> str:
 def _describe_plugins() -> str:
     plugins, own = registry_of(Invocation()), len(BUILT_IN)
     kinds, broken_kinds = Kinds().formats()
-    of_kinds = [group for faces in installed_faces() for group in faces.plugins]
+    of_kinds = [group for interface in installed_interfaces() for group in interface.plugins]
     groups = (
         *PLUGIN_GROUPS,
         *of_kinds,
         *(group for service in usable_services().values() for group in service.plugins),
     )
     broken = [line for group in (GUARD_PLUGINS, GENERATOR_PLUGINS, *groups) for line in group.problems()]
-    if broken := [*broken, *broken_kinds]:
+    if broken := [*broken, *broken_kinds, *interface_problems()]:
         raise UsageProblem("; ".join(broken))
     return "; ".join(
         [

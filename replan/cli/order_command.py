@@ -23,14 +23,14 @@ from replan.cli.run_options import (
 )
 from replan.cli.starting import start_run
 from replan.cli.terminal.console import notice
-from replan.runs.faces import Faces
+from replan.runs.kind_interface import KindInterface
 from replan.runs.orders import KindOrder
 from replan.runs.prepare import RunOrder, prepare
 from runtime.core.errors import UsageProblem
 from runtime.core.pydantic_messages import describe
 
 
-def order_command(faces: Faces) -> click.Command:
+def order_command(interface: KindInterface) -> click.Command:
     """Return the command `replan KIND`, to be named by an entry point of the group `replan.commands`.
 
     A needed field of the order is an argument, another one an option; a mapping is an option `NAME=VALUE` that may be
@@ -40,11 +40,11 @@ def order_command(faces: Faces) -> click.Command:
     def call(invocation: Invocation, /, *, model: str | None, detach: bool, **values: Any) -> int:
         import trio
 
-        fields = {name: values.pop(name) for name in faces.order.model_fields}
-        chosen = model_to_use(invocation, model, [faces.kind], templates=False)
-        order = KindOrder(fields=_order_of(faces.order, fields), limits=split_limits(values))
+        fields = {name: values.pop(name) for name in interface.order.model_fields}
+        chosen = model_to_use(invocation, model, [interface.kind], templates=False)
+        order = KindOrder(fields=_order_of(interface.order, fields), limits=split_limits(values))
         with name_options():
-            wanted = RunOrder(order, chosen, faces.kind)
+            wanted = RunOrder(order, chosen, interface.kind)
             prepared = prepare(wanted, registry=registry_of(invocation), environment=os.environ)
         for item in prepared.notices:
             notice(item)
@@ -53,10 +53,12 @@ def order_command(faces: Faces) -> click.Command:
     function: Callable[..., Any] = click.pass_obj(call)
     for add in (driving_options, placement_options, detach_option, limit_options, model_option):
         function = add(function)
-    brief = " ".join((*faces.order.model_fields, "model max_calls max_cost deadline detach no_input quiet full json"))
-    more = {"brief": brief, "help": faces.summary, "short_help": faces.summary}
-    command = click.command(faces.kind, cls=LongCommand, **more)(function)
-    command.params[:0] = [_parameter(faces.order, name) for name in faces.order.model_fields]
+    brief = " ".join(
+        (*interface.order.model_fields, "model max_calls max_cost deadline detach no_input quiet full json")
+    )
+    more = {"brief": brief, "help": interface.summary, "short_help": interface.summary}
+    command = click.command(interface.kind, cls=LongCommand, **more)(function)
+    command.params[:0] = [_parameter(interface.order, name) for name in interface.order.model_fields]
     return command
 
 

@@ -1,7 +1,7 @@
-"""What the interfaces ask of a kind: how its runs are ordered, what they may cost, and how its questions are shown.
+"""How the interfaces start and show the runs of a kind.
 
-The command line, HTTP, MCP and the web page have no code for a kind. A kind names its `Faces` (`Kind.faces`), and the
-interfaces derive bodies, arguments and forms from the model of its order.
+The command line, HTTP, MCP and the web page have no code for a kind. A kind names its `KindInterface`
+(`Kind.interface`), and the interfaces derive bodies, arguments and forms from the model of its order.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,10 +21,11 @@ from replan.runs.orders import KindOrder, Offer
 from replan.runs.prepare import RunOrder, prepare
 from replan.setup.kinds import Kinds
 from runtime.core.entry_points import PluginGroup
+from runtime.core.errors import UsageProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Ordering:
+class OrderContext:
     """What a kind needs to prepare a run that a client has ordered."""
 
     offer: Offer
@@ -33,7 +34,7 @@ class Ordering:
     environment: Mapping[str, str]
     """The environment variables of the process."""
     may_take_long: bool = False
-    """Whether the caller has a thread for it, so that it may read many files."""
+    """Whether the caller runs the preparation in a thread, so that it may read many files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,71 +42,75 @@ class Names:
     """The names that clients may use as the value of one field of an order."""
 
     key: str
-    """The key under which the offer lists them, such as `profiles`."""
+    """The key under which the offer lists the names, such as `profiles`."""
     thing: str
-    """The word for one of them in messages."""
+    """What a name stands for, for messages, such as `profile`."""
     setting: str
-    """The key of the config file that gives such names."""
+    """The key of the config file that defines such names."""
     find: Callable[[Offer], Mapping[str, str]]
-    """Returns what each name stands for, such as a path."""
+    """Returns the value of each name, such as a path."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Further values that only the web form offers, each with its label."""
+    """Further values of the field that only the web form offers, each with its label."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Keeps:
-    """Something that runs make as text, and that people may edit and keep in the home, such as a profile."""
+class KeptText:
+    """A kind of text that runs make and that people may edit and keep in the home, such as a profile."""
 
     word: str
-    """The word for it, which is also the field of the order that names a kept one."""
+    """The noun for such a text. The field of the order that names a kept text has the same name."""
     about: str
     """A sentence about the text, for the page on which people edit it."""
     text: Callable[[RunResult], str | None]
-    """Returns the text that a run has made and a person has approved; None if there is none."""
+    """Returns the text that a person has approved in a run; None if the run has none."""
     outline: Callable[[str], Sequence[Line]]
-    """Returns the outline of a text. Raises `UsageProblem` for an invalid one."""
+    """Returns the outline of a text. Raises `UsageProblem` for an invalid text."""
     is_kept: Callable[[Offer, str], bool]
-    """Tells whether one of the same name as a valid text's is kept."""
+    """Tells whether the home already keeps a text with the name of this valid text."""
     keep: Callable[[Offer, str, bool], str]
-    """Keeps a text and returns its name; with True it replaces one of that name. Raises `UsageProblem`."""
+    """Stores a text and returns its name. If True is passed, it replaces a kept text with this name.
+
+    Raises `UsageProblem`.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Faces:
-    """What the interfaces ask of a kind."""
+class KindInterface:
+    """How the interfaces start and show the runs of a kind."""
 
     kind: str
-    """The name of the kind, from which the addresses and operations have their names."""
+    """The name of the kind. Addresses, operations and the command are named after it."""
     order: type[BaseModel]
-    """The fields of an order beside its model and its limits.
+    """The fields of an order besides its model and its limits.
 
-    Its descriptions are shown in forms. A mapping of texts is a field with a line `NAME = VALUE` for each.
+    Forms show the descriptions of the fields. For a field that maps texts to texts, people write one line
+    `NAME = VALUE` for each entry.
     """
     title: str
     """What such a run does, in two or three words, such as `Fill a schema`."""
     summary: str
-    """What the operation does that starts such a run, in a sentence."""
+    """A sentence about the operation that starts such a run."""
     tool: str
     """The name of the MCP tool that starts such a run."""
     calls: Callable[[Mapping[str, Any]], int]
-    """Returns the usual limit of model calls for the values of an order's fields, or for their texts in a form."""
-    prepare_order: Callable[[KindOrder, Ordering], PreparedRun] | None = None
-    """Returns the run that a client has ordered; None if the kind's `prepare` does so, for a `KindOrder`.
+    """Returns the default limit of model calls. Its argument is the fields of an order, or their texts in a form."""
+    prepare_order: Callable[[KindOrder, OrderContext], PreparedRun] | None = None
+    """Returns the run that a client has ordered. If it is None, the kind's `prepare` gets the `KindOrder`.
 
     Raises `UsageProblem`, whose place is the field.
     """
     names: Mapping[str, Names] = field(default_factory=dict)
     """The names that clients may use, by the field of the order."""
     without: Collection[str] = ()
-    """The keys of the ledger's limits that such runs do not have, such as `stop_below`; forms leave them out."""
+    """The keys of the ledger's limits that such runs do not have, such as `stop_below`. Forms do not show them."""
     like: Callable[[Loaded], Mapping[str, str] | None] = lambda _: None
     """Returns the texts of a form that orders a run like this one; None for a run that the form does not start."""
     outline: Callable[[Any], Sequence[Line]] = lambda _: ()
-    """Returns the outline of the JSON value of an artifact under review; empty for a value that is not of the kind."""
+    """Returns the outline of an artifact under review, given as a JSON value; empty for a value of another kind."""
     result: type | None = None
-    """The `TypedDict` of the keys that the results of such runs have beside those of all runs."""
-    keeps: Keeps | None = None
-    """What its runs make for people to keep; None for nothing."""
+    """The `TypedDict` of the keys that results of such runs have in addition to the keys of all results."""
+    kept_text: KeptText | None = None
+    """The texts that its runs make for people to keep; None if they make none."""
     plugins: Sequence[PluginGroup] = ()
     """The groups of plug-ins that only its runs use, which `replan doctor` checks."""
 
@@ -114,21 +119,21 @@ class Faces:
         """The last part of the addresses where such runs are started."""
         return f"{self.kind}s"
 
-    def prepare(self, order: KindOrder, ordering: Ordering) -> PreparedRun:
+    def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:
         """Return the run that a client has ordered, within the limits of clients.
 
         Raises `UsageProblem`, whose place is the field.
         """
         if self.prepare_order is not None:
-            return self.prepare_order(order, ordering)
-        offer = ordering.offer
+            return self.prepare_order(order, context)
+        offer = context.offer
         for name in self.names.keys() & order.fields.model_fields_set:
             self.choose(offer, name, getattr(order.fields, name))
         limits = offer.limits_of(order, self.calls(dict(order.fields)))
         prepared = prepare(
             RunOrder(replace(order, limits=limits), offer.model_of(order), self.kind),
-            registry=ordering.registry,
-            environment=ordering.environment,
+            registry=context.registry,
+            environment=context.environment,
             config=offer.config,
         )
         prepared.check_model()
@@ -136,40 +141,57 @@ class Faces:
         return request
 
     def choose(self, offer: Offer, place: str, name: str) -> str:
-        """Return what a name stands for. Raises `UsageProblem`, whose place is the field."""
+        """Return the value of a name. Raises `UsageProblem`, whose place is the field."""
         names = self.names[place]
         return offer.choose(name, names.find(offer), place, thing=names.thing, things=names.key, setting=names.setting)
 
 
-def installed_faces() -> Sequence[Faces]:
-    """Return the faces of all installed kinds that have some, by the kinds' names. A broken one is left out."""
-    return tuple(_faces(Kinds()))
+def installed_interfaces() -> Sequence[KindInterface]:
+    """Return the interfaces of the installed kinds that have one, ordered by the names of the kinds.
+
+    An interface that cannot be loaded is left out. `interface_problems` names it.
+    """
+    return tuple(found for found in _load_interfaces() if isinstance(found, KindInterface))
 
 
-def _faces(kinds: Kinds) -> Iterator[Faces]:
-    return (_load_faces(kind.faces) for kind in kinds.usable() if kind.faces)
+def interface_problems() -> list[str]:
+    """Return a line for each interface of an installed kind that cannot be loaded."""
+    return [found for found in _load_interfaces() if isinstance(found, str)]
+
+
+def _load_interfaces() -> Iterator[KindInterface | str]:
+    return (_load_interface(kind.name, kind.interface) for kind in Kinds().usable() if kind.interface)
 
 
 @cache
-def _load_faces(name: str) -> Faces:
-    """Return the faces with an import path `MODULE:OBJECT`."""
-    faces = resolve_name(name)
-    assert isinstance(faces, Faces)
-    return faces
+def _load_interface(kind: str, path: str) -> KindInterface | str:
+    """Return the interface with an import path `MODULE:OBJECT`, or a line that says why it cannot be loaded."""
+    try:
+        found = resolve_name(path)
+    except Exception as error:  # noqa: BLE001 -- the code of an installed distribution runs here
+        cause = f"cannot be loaded: {type(error).__name__}: {error}"
+    else:
+        if isinstance(found, KindInterface):
+            return found
+        cause = f"is of type {type(found).__name__}, not a KindInterface"
+    return str(UsageProblem(cause, place=f"{path} (the interface of the kind {kind})", hint="uninstall or repair it"))
 
 
 def outline_of(value: Any) -> Sequence[Line]:
-    """Return the outline of the JSON value of an artifact, from the first kind that knows such a value."""
-    return next((lines for faces in installed_faces() if (lines := faces.outline(value))), ())
+    """Return the outline of the JSON value of an artifact, from the first kind that has an outline of it."""
+    return next((lines for interface in installed_interfaces() if (lines := interface.outline(value))), ())
 
 
-def made_to_keep(result: RunResult) -> Iterator[tuple[Keeps, str]]:
+def texts_to_keep(result: RunResult) -> Iterator[tuple[KeptText, str]]:
     """Yield each text that a run has made for people to keep."""
-    for faces in installed_faces():
-        if faces.keeps is not None and (text := faces.keeps.text(result)) is not None:
-            yield faces.keeps, text
+    for interface in installed_interfaces():
+        kept = interface.kept_text
+        if kept is not None and (text := kept.text(result)) is not None:
+            yield kept, text
 
 
 def offered_names(offer: Offer) -> dict[str, list[str]]:
     """Return the names of all kinds that clients may use, by the keys of the offer."""
-    return {names.key: list(names.find(offer)) for faces in installed_faces() for names in faces.names.values()}
+    return {
+        names.key: list(names.find(offer)) for interface in installed_interfaces() for names in interface.names.values()
+    }

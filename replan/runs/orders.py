@@ -62,10 +62,10 @@ class Order(ModelAndLimits):
 
 @dataclass(frozen=True, slots=True)
 class KindOrder(ModelAndLimits):
-    """An order of a client for a run of an installed kind (`replan.runs.faces.Faces`)."""
+    """An order of a client for a run of an installed kind (`replan.runs.kind_interface.KindInterface`)."""
 
     fields: BaseModel
-    """The other fields of the order, checked: an instance of `Faces.order`."""
+    """The other fields of the order, checked: an instance of `KindInterface.order`."""
 
 
 @dataclass(frozen=True, slots=True)

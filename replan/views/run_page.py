@@ -16,7 +16,7 @@ from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, describe_expected, options_of
 from actors.values.format import format_count, money
 from actors.values.lines import Line
-from replan.runs.faces import outline_of
+from replan.runs.kind_interface import outline_of
 from runtime.core.ledger import MICRO, Amount
 from runtime.logs.terminal_text import clean
 

@@ -1,5 +1,6 @@
-"""A kind that is only registered has a command and is started from Python; the server starts and shows it too."""
+"""A kind that is only registered has a command and is started from Python."""
 
+import dataclasses
 import json
 
 import pytest
@@ -7,10 +8,11 @@ import pytest
 import replan as python
 from actors.run.limits import LIMITS, flag
 from replan.cli.app import app
-from replan.runs.faces import installed_faces, outline_of
+from replan.runs.kind_interface import installed_interfaces, outline_of
 from replan.runs.orders import KindOrder
 from tests.cli.conftest import home, replan  # noqa: F401 -- fixtures
 from tests.cli.samples import write_script
+from tests.support import poems
 from tests.support.distributions import install
 from tests.support.poems import GROUPS, PoemOrder
 
@@ -61,8 +63,24 @@ def test_a_program_admits_an_order_and_the_run_is_driven_like_any_other(home, mo
     assert (result.outcome, result.calls) == ("success", 1)
 
 
-def test_the_faces_are_found_and_know_their_values():
-    assert "poem" in [faces.kind for faces in installed_faces()]
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("tests.support.poems:NOTHING", "cannot be loaded: AttributeError"),
+        ("tests.support.poems:STYLES", "is of type dict, not a KindInterface"),
+        ("tests.support.no_poems:INTERFACE", "cannot be loaded: ModuleNotFoundError"),
+    ],
+)
+def test_an_interface_that_cannot_be_loaded_is_left_out_and_named_by_doctor(replan, monkeypatch, path, problem):  # noqa: F811
+    monkeypatch.setattr(poems, "POEM", dataclasses.replace(poems.POEM, interface=path))
+    assert "poem" not in [interface.kind for interface in installed_interfaces()]
+    done = replan("doctor")
+    assert f"{path} (the interface of the kind poem): {problem}" in " ".join(done.stdout.split())
+    assert done.exit_code != 0
+
+
+def test_the_interfaces_are_found_and_know_their_values():
+    assert "poem" in [interface.kind for interface in installed_interfaces()]
     [shown] = outline_of(json.loads('{"poem": "Dew"}'))
     assert shown.plain == "Dew"
     assert outline_of({"other": 1}) == ()

@@ -14,7 +14,7 @@ from actors.run.questions import ClarificationAnswered, ClarificationDeclined
 from actors.values.answers import YES_NO
 from actors.values.lines import line
 from replan.cli.order_command import order_command
-from replan.runs.faces import Faces, Names
+from replan.runs.kind_interface import KindInterface, Names
 from replan.runs.orders import KindOrder
 from runtime.core.errors import UsageProblem
 
@@ -96,9 +96,9 @@ def prepare(order: KindOrder, setup: Setup) -> PreparedRun:
     return _AGENT.prepare(AgentTask(task, ledger_limits(order.limits, CALLS, setup.now)), setup)
 
 
-POEM = replace(_AGENT, prepare=prepare, faces="tests.support.poems:FACES")
+POEM = replace(_AGENT, prepare=prepare, interface="tests.support.poems:INTERFACE")
 """Poems."""
-FACES = Faces(
+INTERFACE = KindInterface(
     kind="poem",
     order=PoemOrder,
     title="Write a poem",
@@ -110,5 +110,5 @@ FACES = Faces(
     outline=lambda value: [line(value["poem"])] if isinstance(value, dict) and "poem" in value else (),
 )
 """Poems in the interfaces."""
-COMMAND = order_command(FACES)
+COMMAND = order_command(INTERFACE)
 """The command `replan poem`."""

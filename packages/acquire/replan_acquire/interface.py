@@ -9,7 +9,7 @@ from actors.run.kind import PreparedRun
 from actors.run.result import RunResult
 from actors.values.answers import ANSWER_MAX
 from actors.values.lines import Line
-from replan.runs.faces import Faces, Keeps, Names, Ordering
+from replan.runs.kind_interface import KeptText, KindInterface, Names, OrderContext
 from replan.runs.loaded import Loaded
 from replan.runs.orders import KindOrder, Offer
 from replan.setup.settings import settings_of
@@ -77,23 +77,23 @@ def _documents_of(offer: Offer) -> Mapping[str, str]:
     return {name: str(offer.folder / path) for name, path in settings.documents.items()}
 
 
-def _prepare(order: KindOrder, ordering: Ordering) -> PreparedRun:
+def _prepare(order: KindOrder, context: OrderContext) -> PreparedRun:
     """Return the ordered acquisition, or the run that proposes its profile."""
-    offer, wanted = ordering.offer, order.fields
+    offer, wanted = context.offer, order.fields
     assert isinstance(wanted, AcquisitionOrder)
-    documents = None if wanted.documents is None else FACES.choose(offer, "documents", wanted.documents)
+    documents = None if wanted.documents is None else INTERFACE.choose(offer, "documents", wanted.documents)
     resources: dict[str, Any] = {
-        "registry": ordering.registry,
-        "environment": ordering.environment,
+        "registry": context.registry,
+        "environment": context.environment,
         "config": offer.config,
     }
-    if wanted.profile == PROPOSES and ordering.may_take_long:
+    if wanted.profile == PROPOSES and context.may_take_long:
         limits = offer.limits_of(order, profile_proposals.CALLS)
         proposal = prepare_proposal(wanted.goal, documents, offer.model_of(order), limits, no_input=False, **resources)
         proposal.check_model()
         return proposal.request
     wish = AcquisitionInput(
-        profile=FACES.choose(offer, "profile", wanted.profile),
+        profile=INTERFACE.choose(offer, "profile", wanted.profile),
         goal=wanted.goal,
         given=dict(wanted.given),
         limits=offer.limits_of(order, CALLS),
@@ -110,7 +110,7 @@ def _calls(texts: Mapping[str, str]) -> int:
 def _like(loaded: Loaded) -> Mapping[str, str] | None:
     if proposes_profile(loaded):
         return {"goal": loaded.kind.views.asked(loaded.state).text, "profile": PROPOSES}
-    if loaded.kind.name != FACES.kind:
+    if loaded.kind.name != INTERFACE.kind:
         return None
     asked = loaded.kind.views.asked(loaded.state)
     return {"goal": asked.text, "profile": dict(asked.facts).get("profile", "")}
@@ -133,7 +133,7 @@ def _keep(offer: Offer, text: str, replace: bool) -> str:
     return keep_profile(offer.folder, text, frozenset(_fixed_profiles(offer)), replace=replace)
 
 
-FACES = Faces(
+INTERFACE = KindInterface(
     kind="acquisition",
     order=AcquisitionOrder,
     prepare_order=_prepare,
@@ -152,7 +152,7 @@ FACES = Faces(
     outline=_outline,
     result=AcquisitionJson,
     plugins=(READER_PLUGINS,),
-    keeps=Keeps(
+    kept_text=KeptText(
         word="profile",
         about="Fields with their units and words, then the formulas of the results. It is checked before it is kept.",
         text=_text_of,

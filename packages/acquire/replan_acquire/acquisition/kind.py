@@ -70,6 +70,6 @@ ACQUISITION: Kind[State, AcquisitionEvent] = Kind(
     correction=_correction,
     diagram=_diagram,
     views=VIEWS,
-    faces="replan_acquire.faces:FACES",
+    interface="replan_acquire.interface:INTERFACE",
 )
 """Acquisition: fills a schema by searching, asking and calculating."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, create_model
 
-from replan.runs.faces import Faces, installed_faces
+from replan.runs.kind_interface import KindInterface, installed_interfaces
 from replan_server.service import arguments, bodies, read_operations, write_operations
 from replan_server.service.ag_ui_input import AgUiInput
 from replan_server.service.read_operations import FIELDS, PAGE_MAX, QueryField
@@ -404,13 +404,13 @@ _OPERATIONS: tuple[Operation, ...] = (
 
 
 def operations() -> Sequence[Operation]:
-    """Return all operations: those of the table, and for each installed kind with faces the one that starts a run."""
-    return _operations_with(*installed_faces())
+    """Return the operations of the table, and for each installed kind with an interface the one that starts a run."""
+    return _operations_with(*installed_interfaces())
 
 
 @cache
-def _operations_with(*kinds: Faces) -> Sequence[Operation]:
-    gives = bodies.result_body(*(faces.result for faces in kinds if faces.result is not None))
+def _operations_with(*kinds: KindInterface) -> Sequence[Operation]:
+    gives = bodies.result_body(*(interface.result for interface in kinds if interface.result is not None))
     table = [replace(item, gives=gives) if item.gives is bodies.ResultBody else item for item in _OPERATIONS]
     return (*table, *map(_start_of_kind, kinds))
 
@@ -422,30 +422,30 @@ def result_model() -> type[BaseModel]:
     return model
 
 
-def _start_of_kind(faces: Faces) -> Operation:
+def _start_of_kind(interface: KindInterface) -> Operation:
     """Return the operation that starts a run of an installed kind, with models made from the kind's order."""
-    name = "".join(map(str.capitalize, faces.kind.replace("-", "_").split("_")))
+    name = "".join(map(str.capitalize, interface.kind.replace("-", "_").split("_")))
     return Operation(
-        name=f"start_{faces.kind}",
+        name=f"start_{interface.kind}",
         scope="control",
-        summary=faces.summary,
+        summary=interface.summary,
         gives=bodies.StartedBody,
-        function=partial(write_operations.start_of_kind, faces),
+        function=partial(write_operations.start_of_kind, interface),
         http=HttpAddress(
-            method="POST", path=f"/api/{faces.plural}", body=_extend(faces, f"Start{name}", bodies.StartOfKind)
+            method="POST", path=f"/api/{interface.plural}", body=_extend(interface, f"Start{name}", bodies.StartOfKind)
         ),
         mcp=McpOperation(
-            name=faces.tool,
-            title=faces.title,
-            description=f"{faces.summary} Returns its id at once. Then `wait`.",
-            takes=_extend(faces, name, arguments.Ordered),
+            name=interface.tool,
+            title=interface.title,
+            description=f"{interface.summary} Returns its id at once. Then `wait`.",
+            takes=_extend(interface, name, arguments.Ordered),
             idempotent=False,
         ),
     )
 
 
-def _extend(faces: Faces, name: str, base: type[BaseModel]) -> type[BaseModel]:
+def _extend(interface: KindInterface, name: str, base: type[BaseModel]) -> type[BaseModel]:
     """Return the model of a kind's order with the fields of another model, whose strictness it takes on."""
     return create_model(
-        name, __base__=(faces.order, base), __module__=__name__, __doc__=faces.order.__doc__, __config__=None
+        name, __base__=(interface.order, base), __module__=__name__, __doc__=interface.order.__doc__, __config__=None
     )

@@ -9,9 +9,9 @@ from typing import Any
 import trio
 
 from replan.api.plan_checks import PlanToCheck, Standard, judge_plan
-from replan.runs.faces import offered_names
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
+from replan.runs.kind_interface import offered_names
 from replan.runs.orders import offer_fields
 from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES

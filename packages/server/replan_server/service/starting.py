@@ -7,8 +7,8 @@ from dataclasses import replace
 from actors.run.kind import PreparedRun
 from replan.runs.engine import Engine
 from replan.runs.executing import EXECUTION
-from replan.runs.faces import Faces, Ordering
 from replan.runs.forks import ForkRequest, fork_run
+from replan.runs.kind_interface import KindInterface, OrderContext
 from replan.runs.orders import ExecutionOrder, KindOrder, Order
 from replan.runs.run_ids import new_run_id
 from replan_server.service.access import Principal
@@ -95,13 +95,15 @@ async def start_once(
         return await start_prepared(service, who, prepare(), run=_run_of_key(key), mark=mark), True
 
 
-def prepare_of_kind(service: Service, faces: Faces, order: KindOrder, *, may_take_long: bool = False) -> PreparedRun:
+def prepare_of_kind(
+    service: Service, interface: KindInterface, order: KindOrder, *, may_take_long: bool = False
+) -> PreparedRun:
     """Return an ordered run of an installed kind, ready to begin. Raises `UsageProblem` if it cannot be carried out.
 
     With `may_take_long` it may read many files, so call it in a thread.
     """
     engine = service.engine
-    return faces.prepare(order, Ordering(service.offer, engine.registry, engine.environment, may_take_long))
+    return interface.prepare(order, OrderContext(service.offer, engine.registry, engine.environment, may_take_long))
 
 
 def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:

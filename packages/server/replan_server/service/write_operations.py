@@ -9,7 +9,7 @@ from typing import Any
 from actors.run.kind import PreparedRun
 from replan.runs.changes import Changes
 from replan.runs.executing import plan_of_run
-from replan.runs.faces import Faces
+from replan.runs.kind_interface import KindInterface
 from replan.runs.orders import ExecutionOrder, ForkOrder, KindOrder, Order
 from replan.setup.limit_fields import limits_in
 from replan_server.service import messages
@@ -40,12 +40,12 @@ async def start_run(request: ProgramRequest) -> Mapping[str, Any]:
     return await _start(request, lambda: prepare_planning(request.service, order))
 
 
-async def start_of_kind(faces: Faces, request: ProgramRequest) -> Mapping[str, Any]:
+async def start_of_kind(interface: KindInterface, request: ProgramRequest) -> Mapping[str, Any]:
     """Start a run of an installed kind."""
     body = request.body
-    fields = faces.order.model_construct(**{name: getattr(body, name) for name in faces.order.model_fields})
+    fields = interface.order.model_construct(**{name: getattr(body, name) for name in interface.order.model_fields})
     order = KindOrder(fields=fields, model=body.model, limits=limits_in(body))
-    return await _start(request, lambda: prepare_of_kind(request.service, faces, order))
+    return await _start(request, lambda: prepare_of_kind(request.service, interface, order))
 
 
 async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from replan.runs.faces import Faces, installed_faces
+from replan.runs.kind_interface import KindInterface, installed_interfaces
 from replan_server.web import (
     answer_pages,
     record_pages,
@@ -86,7 +86,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/runs/{run}/records", get_endpoint(site, record_pages.show_records)),
         Route("/runs/{run}/attempts/{node:path}", get_endpoint(site, record_pages.show_attempt)),
         Route("/runs/{run}/passages/{path}", get_endpoint(site, record_pages.show_passage)),
-        *(route for faces in installed_faces() for route in _pages_of_kind(site, faces)),
+        *(route for interface in installed_interfaces() for route in _pages_of_kind(site, interface)),
         Route("/runs/{run}/export/{form}", get_endpoint(site, record_pages.export)),
         Route("/runs/{run}/tell", post_endpoint(site, run_actions.tell, "answer"), methods=["POST"]),
         Route("/runs/{run}/limits", post_endpoint(site, run_actions.limits), methods=["POST"]),
@@ -101,15 +101,15 @@ def pages(site: Site) -> Sequence[BaseRoute]:
     ]
 
 
-def _pages_of_kind(site: Site, faces: Faces) -> Iterator[BaseRoute]:
+def _pages_of_kind(site: Site, interface: KindInterface) -> Iterator[BaseRoute]:
     """Yield the routes of an installed kind: of its form, and of what its runs make for people to keep."""
-    form = f"/new/{faces.kind}"
-    yield Route(form, get_endpoint(site, partial(start_page.show_form_of_kind, faces)))
-    yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, faces)), methods=["POST"])
-    if faces.keeps is not None:
-        made = f"/runs/{{run}}/{faces.keeps.word}"
-        yield Route(made, get_endpoint(site, partial(start_page.show_made, faces)))
-        yield Route(made, post_endpoint(site, partial(start_page.keep_made, faces)), methods=["POST"])
+    form = f"/new/{interface.kind}"
+    yield Route(form, get_endpoint(site, partial(start_page.show_form_of_kind, interface)))
+    yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, interface)), methods=["POST"])
+    if interface.kept_text is not None:
+        made = f"/runs/{{run}}/{interface.kept_text.word}"
+        yield Route(made, get_endpoint(site, partial(start_page.show_made, interface)))
+        yield Route(made, post_endpoint(site, partial(start_page.keep_made, interface)), methods=["POST"])
 
 
 async def _static(request: Request) -> Response:

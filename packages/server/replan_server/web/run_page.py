@@ -14,8 +14,8 @@ from actors.run.waits import Started
 from actors.run.words import in_words
 from actors.values.format import format_count, money
 from actors.values.lines import reword_line, reword_tree
-from replan.runs.faces import installed_faces, made_to_keep
 from replan.runs.families import ShownRun, read_shown
+from replan.runs.kind_interface import installed_interfaces, texts_to_keep
 from replan.runs.status import goes_on, status_of
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
@@ -109,7 +109,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
-        "made": [(keeps.word, keeps.outline(text)) for keeps, text in made_to_keep(shown.result)],
+        "made": [(kept.word, kept.outline(text)) for kept, text in texts_to_keep(shown.result)],
         "sources": views.sources(shown.result)[:ROWS_MAX] if begun else (),
         "may_be_strict": common is not None and not common.never_strict,
         "takes_messages": not final and shown.moved_to is None,
@@ -211,7 +211,7 @@ def _limits_text(limits: Limits) -> str:
 
 def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
     """Return the address of the form that starts such a run again; empty if pages cannot start this kind."""
-    forms = {"planning": "/new"} | {faces.kind: f"/new/{faces.kind}" for faces in installed_faces()}
+    forms = {"planning": "/new"} | {interface.kind: f"/new/{interface.kind}" for interface in installed_interfaces()}
     forms |= {"execution": "/new/execution"} if executes else {}
     return f"{forms[kind]}?like={run}" if kind in forms else ""
 

@@ -14,7 +14,7 @@ from actors.config.model_spec import describe_model
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import format_count, money
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces
 from replan.runs.orders import DEFAULT, ModelAndLimits, Order
 from replan.runs.prepare import price_for
 from replan.runs.worst_case import cost_of_run, cost_texts
@@ -70,10 +70,14 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
     workflow = None
     try:
         wanted = ModelAndLimits(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
-        for faces in installed_faces():
-            if faces.kind == kind:
+        for interface in installed_interfaces():
+            if interface.kind == kind:
                 return StartCost(
-                    _rows(site, wanted, faces.calls({field: form.text(field) for field in faces.order.model_fields}))
+                    _rows(
+                        site,
+                        wanted,
+                        interface.calls({field: form.text(field) for field in interface.order.model_fields}),
+                    )
                 )
         if kind == "execution":
             return StartCost(_rows(site, wanted, EXECUTION_CALLS))

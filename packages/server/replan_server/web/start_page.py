@@ -17,8 +17,8 @@ from starlette.responses import RedirectResponse, Response
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
-from replan.runs.faces import Faces, Keeps, installed_faces
 from replan.runs.families import read_shown
+from replan.runs.kind_interface import KeptText, KindInterface, installed_interfaces
 from replan.runs.loaded import Loaded
 from replan.runs.orders import DEFAULT, ExecutionOrder, KindOrder, Offer, Order
 from replan.views.errors import line_of_error
@@ -48,9 +48,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 def _fields_of_form(kind: str) -> tuple[str, ...]:
     """Return the same for the form of any kind, installed or not; empty for a kind without a form."""
-    for faces in installed_faces():
-        if faces.kind == kind:
-            return (*faces.order.model_fields, "model", *LIMITS)
+    for interface in installed_interfaces():
+        if interface.kind == kind:
+            return (*interface.order.model_fields, "model", *LIMITS)
     return FIELDS.get(kind, ())
 
 
@@ -59,13 +59,13 @@ async def show_form(site: Site, request: Request, who: Principal) -> Response:
     return await _empty_form(site, request, who, "planning")
 
 
-async def show_form_of_kind(faces: Faces, site: Site, request: Request, who: Principal) -> Response:
+async def show_form_of_kind(interface: KindInterface, site: Site, request: Request, who: Principal) -> Response:
     """Return the page that starts a run of an installed kind.
 
     The query may name a run that fills the form, and offered names for its fields.
     """
-    typed = {name: text[:64] for name in faces.names if (text := request.query_params.get(name))}
-    return await _empty_form(site, request, who, faces.kind, **typed)
+    typed = {name: text[:64] for name in interface.names if (text := request.query_params.get(name))}
+    return await _empty_form(site, request, who, interface.kind, **typed)
 
 
 async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
@@ -98,24 +98,26 @@ async def start_run(site: Site, request: Request, who: Principal, form: FormFiel
     return await _start_run(site, who, form, "planning", prepare)
 
 
-async def start_of_kind(faces: Faces, site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+async def start_of_kind(
+    interface: KindInterface, site: Site, request: Request, who: Principal, form: FormFields
+) -> Response:
     """Start a run of an installed kind."""
     del request
 
     async def prepare() -> PreparedRun:
-        order = KindOrder(fields=_order_in_form(faces, form), **_model_and_limits(form))
-        work = partial(prepare_of_kind, site, faces, order, may_take_long=True)
+        order = KindOrder(fields=_order_in_form(interface, form), **_model_and_limits(form))
+        work = partial(prepare_of_kind, site, interface, order, may_take_long=True)
         return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
 
-    return await _start_run(site, who, form, faces.kind, prepare)
+    return await _start_run(site, who, form, interface.kind, prepare)
 
 
-def _order_in_form(faces: Faces, form: FormFields) -> BaseModel:
+def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
     """Return the order of a kind's run in a form. Raises `UsageProblem`, whose place is the field."""
     values: dict[str, Any] = {}
-    for name in faces.order.model_fields:
+    for name in interface.order.model_fields:
         text = form.text(name)
-        match _input_form(faces, name):
+        match _input_form(interface, name):
             case "values":
                 values[name] = values_in_form(text)
             case "switch":
@@ -125,9 +127,9 @@ def _order_in_form(faces: Faces, form: FormFields) -> BaseModel:
             case _:
                 pass  # An empty field is one that is left out.
     try:
-        return faces.order.model_validate(values)
+        return interface.order.model_validate(values)
     except ValidationError as error:
-        raise wrong_value(error, faces.order, PAGE) from None
+        raise wrong_value(error, interface.order, PAGE) from None
 
 
 PAGE = replace(HTTP, noun="field", whole="form")
@@ -153,10 +155,10 @@ class OrderInput:
     """The labels of values that are not shown as they are."""
 
 
-def _input_form(faces: Faces, name: str) -> InputForm:
+def _input_form(interface: KindInterface, name: str) -> InputForm:
     """Return the form of a field of a kind's order, from the model of the order."""
-    schema = faces.order.model_json_schema()["properties"][name]
-    if name in faces.names:
+    schema = interface.order.model_json_schema()["properties"][name]
+    if name in interface.names:
         return "choice"
     match schema.get("type"):
         case "boolean":
@@ -169,11 +171,11 @@ def _input_form(faces: Faces, name: str) -> InputForm:
             return "line"
 
 
-def _order_inputs(faces: Faces, offer: Offer) -> Iterator[OrderInput]:
+def _order_inputs(interface: KindInterface, offer: Offer) -> Iterator[OrderInput]:
     """Yield the fields of the form that orders a run of a kind."""
-    for name, spec in faces.order.model_fields.items():
-        form = _input_form(faces, name)
-        names = faces.names.get(name)
+    for name, spec in interface.order.model_fields.items():
+        form = _input_form(interface, name)
+        names = interface.names.get(name)
         hint = spec.description or ""
         if form == "values":
             hint = "A line NAME = VALUE for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
@@ -238,7 +240,9 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
 
 def form_of(loaded: Loaded) -> str:
     """Return the kind of form that starts runs like this one."""
-    return next((faces.kind for faces in installed_faces() if faces.like(loaded) is not None), loaded.kind.name)
+    return next(
+        (interface.kind for interface in installed_interfaces() if interface.like(loaded) is not None), loaded.kind.name
+    )
 
 
 def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
@@ -248,9 +252,9 @@ def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
     values = {"problem": order.text, "plan_of": loaded.kind.made_from(loaded.state)}
     if (workflow := dict(order.facts).get("workflow")) in site.offer.workflows:
         values["workflow"] = str(workflow)
-    for faces in installed_faces():
-        for name, text in (faces.like(loaded) or {}).items():
-            names = faces.names.get(name)
+    for interface in installed_interfaces():
+        for name, text in (interface.like(loaded) or {}).items():
+            names = interface.names.get(name)
             if names is None or text in names.labels or text in names.find(site.offer):
                 values[name] = text
     model = loaded.kind.model(loaded.state)
@@ -282,17 +286,19 @@ def _form(
     notice: str = "",
 ) -> Response:
     filled = typed or {}
-    kinds = installed_faces()
+    kinds = installed_interfaces()
     planning = kind == "planning"
-    chosen = [faces for faces in kinds if faces.kind == kind]
+    chosen = [interface for interface in kinds if interface.kind == kind]
     values = {
         "kind": kind,
         "kinds": kinds,
-        "inputs": [item for faces in chosen for item in _order_inputs(faces, site.offer)],
+        "inputs": [item for interface in chosen for item in _order_inputs(interface, site.offer)],
         "key": secrets.token_urlsafe(),
         "typed": {name: filled.get(name, "") for name in _fields_of_form(kind)},
         "limits": {
-            name: spec for name, spec in LIMITS.items() if not any(spec.key in faces.without for faces in chosen)
+            name: spec
+            for name, spec in LIMITS.items()
+            if not any(spec.key in interface.without for interface in chosen)
         },
         "limited": any(filled.get(name) for name in LIMITS),
         "trouble": trouble,
@@ -320,47 +326,49 @@ class MadeShown:
     """Whether a kept one of the same name may be replaced."""
 
 
-async def show_made(faces: Faces, site: Site, request: Request, who: Principal) -> Response:
+async def show_made(interface: KindInterface, site: Site, request: Request, who: Principal) -> Response:
     """Return the page of what a run has made and a person has approved, as text to edit."""
-    keeps = _keeps(faces)
-    text = keeps.text((await read_shown(site.reader, request.path_params["run"])).result)
+    kept = _kept_text(interface)
+    text = kept.text((await read_shown(site.reader, request.path_params["run"])).result)
     if text is None:
-        raise HTTPException(404, f"this run has proposed no {keeps.word} that was approved")
-    return await _made_page(keeps, site, request, who, MadeShown(text=text))
+        raise HTTPException(404, f"this run has proposed no {kept.word} that was approved")
+    return await _made_page(kept, site, request, who, MadeShown(text=text))
 
 
-async def keep_made(faces: Faces, site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+async def keep_made(
+    interface: KindInterface, site: Site, request: Request, who: Principal, form: FormFields
+) -> Response:
     """Store the edited text; with the field `do=check` only show it. An invalid text is shown with its error."""
-    keeps = _keeps(faces)
-    text = form.text(keeps.word)
+    kept = _kept_text(interface)
+    text = form.text(kept.word)
     replaces = form.text("replace") == "yes"
     run = (await site.engine.journal.row(request.path_params["run"])).run
     try:
         if form.text("do") == "check":
-            keeps.outline(text)
-            return await _made_page(keeps, site, request, who, MadeShown(text=text, replaces=replaces))
-        name = await trio.to_thread.run_sync(keeps.keep, site.offer, text, replaces)
+            kept.outline(text)
+            return await _made_page(kept, site, request, who, MadeShown(text=text, replaces=replaces))
+        name = await trio.to_thread.run_sync(kept.keep, site.offer, text, replaces)
     except UsageProblem as error:
         rejected = MadeShown(text=text, trouble=line_of_error(error), replaces=replaces)
-        return await _made_page(keeps, site, request, who, rejected)
-    return RedirectResponse(f"/new/{faces.kind}?{urlencode({keeps.word: name, 'like': run, 'done': 'kept'})}", 303)
+        return await _made_page(kept, site, request, who, rejected)
+    return RedirectResponse(f"/new/{interface.kind}?{urlencode({kept.word: name, 'like': run, 'done': 'kept'})}", 303)
 
 
-def _keeps(faces: Faces) -> Keeps:
-    assert faces.keeps is not None, "only such kinds have these pages"
-    return faces.keeps
+def _kept_text(interface: KindInterface) -> KeptText:
+    assert interface.kept_text is not None, "only such kinds have these pages"
+    return interface.kept_text
 
 
-async def _made_page(keeps: Keeps, site: Site, request: Request, who: Principal, shown: MadeShown) -> Response:
+async def _made_page(kept: KeptText, site: Site, request: Request, who: Principal, shown: MadeShown) -> Response:
     row = await site.engine.journal.row(request.path_params["run"])
     values: dict[str, Any] = {
         "run": row.run,
         "title": row.title,
-        "word": keeps.word,
-        "about": keeps.about,
+        "word": kept.word,
+        "about": kept.about,
         "text": shown.text,
-        "lines": [] if shown.trouble else list(keeps.outline(shown.text)),
-        "kept": not shown.trouble and keeps.is_kept(site.offer, shown.text),
+        "lines": [] if shown.trouble else list(kept.outline(shown.text)),
+        "kept": not shown.trouble and kept.is_kept(site.offer, shown.text),
         "replaces": shown.replaces,
         "trouble": shown.trouble,
         "here": "runs",

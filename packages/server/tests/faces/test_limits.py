@@ -11,7 +11,7 @@ from actors.planning.prepare import PlanningInput, RunOptions
 from actors.run.limits import LIMITS, check_limits, duration_text, flag, seconds_of
 from replan.cli.app import app
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces
 from replan.runs.prepare import RunOrder, prepare
 from replan.runs.shipped_examples import example_named
 from replan.setup.plugins import registry
@@ -50,7 +50,7 @@ def test_a_limit_has_its_name_in_every_face(name):
     for body in BODIES:
         assert name in schemas[body]["properties"], body
     for tool, (_, entry) in offered_tools(allow_execute=True).items():
-        starts = tool in {*TOOLS, *(faces.tool for faces in installed_faces())}
+        starts = tool in {*TOOLS, *(interface.tool for interface in installed_interfaces())}
         assert (name in entry.takes.model_json_schema()["properties"]) == starts, tool
     assert f"`{name}`" in (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert f'name="{name}"' in form("planning")

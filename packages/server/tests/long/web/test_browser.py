@@ -10,7 +10,7 @@ import trio
 from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from packages.server.tests.web.world import PLANS, served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces
 from replan.runs.shipped_examples import example_named
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
 from tests.tidy.source import ROOT
@@ -177,7 +177,7 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
         await web.settled(asking, "waiting")
         paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
         paths += [
-            *(f"/new/{faces.kind}" for faces in installed_faces()),
+            *(f"/new/{interface.kind}" for interface in installed_interfaces()),
             f"/runs/{run}/attempts/g_plan/v1.a1",
             f"/questions/{asking}/q1",
         ]

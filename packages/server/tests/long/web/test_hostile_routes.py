@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from packages.server.tests.long.web.test_hostile_requests import head, raw
 from packages.server.tests.web.world import served
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces
 from replan_server.service import limits
 from replan_server.service.access import digest
 from replan_server.web.api_routes import addressed_operations
@@ -256,7 +256,7 @@ async def test_no_page_shows_a_secret_of_the_server(tmp_path, monkeypatch):
             "/",
             "/runs",
             "/new",
-            *(f"/new/{faces.kind}" for faces in installed_faces()),
+            *(f"/new/{interface.kind}" for interface in installed_interfaces()),
             "/new/execution",
             "/sign-in",
             "/nonesuch",

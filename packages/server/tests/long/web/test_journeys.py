@@ -15,7 +15,7 @@ from packages.server.tests.long.web.browsing import AXE, RULES, signed_in
 from packages.server.tests.long.web.test_browser import of_other_kinds
 from packages.server.tests.web.world import served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces
 from replan.runs.reader import ORDERS
 from replan.runs.shipped_examples import example_named
 from replan.setup.settings import PriceEntry
@@ -350,7 +350,7 @@ async def test_axe_finds_nothing_on_the_pages(person, tmp_path):
     code = AXE.read_text(encoding="utf-8")
     paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records"]
     paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
-    paths += [f"/new/{faces.kind}" for faces in installed_faces()]
+    paths += [f"/new/{interface.kind}" for interface in installed_interfaces()]
     paths += [f"/runs/{name}" for name in await of_other_kinds(person.web, tmp_path / "project")]
     for path in paths:
         await person.go(path)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from packages.server.tests.web.world import served
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces
 from replan_server.web.api_routes import addressed_operations
 
 SQL = (
@@ -52,7 +52,7 @@ def named(path, text):
     return re.sub(r"\{[^}]+\}", lambda _: text, path)
 
 
-STARTS = {"/api/runs", "/api/executions", *(f"/api/{faces.plural}" for faces in installed_faces())}
+STARTS = {"/api/runs", "/api/executions", *(f"/api/{interface.plural}" for interface in installed_interfaces())}
 """Where runs are started."""
 
 

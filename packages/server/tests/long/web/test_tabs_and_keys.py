@@ -2,7 +2,7 @@
 
 from packages.server.tests.long.web.browsing import check_quiet, signed_in
 from packages.server.tests.web.world import served
-from replan.runs.faces import installed_faces
+from replan.runs.kind_interface import installed_interfaces
 
 FOCUSABLE = """[...document.querySelectorAll("a[href], button, input, textarea, select, summary, [tabindex='0']")]
   .filter(each => each.type !== "hidden" && each.checkVisibility() && !each.disabled)
@@ -47,7 +47,7 @@ async def test_every_control_is_reached_by_the_tab_key_and_shows_its_focus(tmp_p
         run = await web.start()
         await web.engine.resume(run)
         page = await signed_in(browser, web)
-        forms = [f"/new/{faces.kind}" for faces in installed_faces()]
+        forms = [f"/new/{interface.kind}" for interface in installed_interfaces()]
         for path in ("/", "/runs", "/new", *forms, f"/runs/{run}", f"/questions/{run}/q1"):
             await page.go(f"{web.address}{path}")
             await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
