@@ -137,7 +137,7 @@ conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL
 soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
 	@$(BIN)/python -m tests.soak --share $(SHARE)
 
-mutants: $(READY) ## plant 100 changed lines in actors/ and count how many the suites of their area catch (SEED=1 COUNT=100 TIER=fast|check; then TIER=long plants the survivors of fast)
+mutants: $(READY) ## plant 100 changed lines in machines, guards and values and count how many the suites of their area catch (SEED=1 COUNT=100 TIER=fast|check; then TIER=long plants the survivors of fast)
 	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT) --tier $(TIER)
 
 whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made, and those that `mutants` has published, and count how many `whatif` names with the exact record (SEED=1 COUNT=100)

@@ -23,7 +23,7 @@ from benchmarks.common import RESULTS, commit, machine, table, today
 
 ROOT = Path(__file__).parents[1]
 EVERYTHING = ("-o", "norecursedirs=.*")
-"""Collects `tests/long` too."""
+"""Collects the folders named `long` too."""
 LIMIT_SECONDS = 7_500
 """The time limit in seconds: two hours, and the start and the end of the suite that takes them."""
 PARALLEL = 4
@@ -33,12 +33,16 @@ FLEET = ["packages/server/tests/long/dispatch/test_fleet.py", "packages/server/t
 OWN_SUITES = ("crash", "power", "shell")
 """The long suites that have counts of their own below."""
 LINKS = ["packages/server/tests/long/webhooks/test_kill_links.py", "packages/server/tests/long/webhooks/test_storm.py"]
-LABORATORY = ("lab", "exact_values", "independent_world")
+LABORATORY = [
+    "packages/lab/tests/experiments/test_lab.py",
+    "packages/lab/tests/experiments/test_exact_values.py",
+    "packages/lab/tests/long/experiments/test_independent_world.py",
+]
 SUITES = {
     "server": (["packages/server/tests/long/web/test_server_soak.py"], {"REPLAN_SERVER_SECONDS": 7_200}),
     "kills": ([KILLS], {"REPLAN_KILLS": 1_000}),
     "more_kills": ([KILLS, "-k", "random"], {"REPLAN_KILLS": 2_000, "REPLAN_KILLS_FROM": 1_000}),
-    "generated": (["tests", *EVERYTHING, *(f"--ignore=tests/long/{name}" for name in OWN_SUITES)], {}),
+    "generated": ([*EVERYTHING, *(f"--ignore=tests/long/{name}" for name in OWN_SUITES)], {}),
     "shell": (["tests/long/shell", "-k", "not planted"], {"REPLAN_SHELL_SEEDS": 20_000}),
     "power": (["tests/long/power"], {"REPLAN_POWER_PROGRAMS": 5}),
     "hosts": (["tests/long/crash/test_hosts.py", "tests/long/crash/test_children.py"], {"REPLAN_HOSTS": 8}),
@@ -54,7 +58,7 @@ SUITES = {
     "fences": (["tests/long/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
     "copies": (["packages/server/tests/long/postgres/test_copy_sequences.py"], {"REPLAN_COPIES": 2_000}),
     "replies": (["tests/replies/test_fuzzed_runs.py"], {"REPLAN_REPLIES": 100_000}),
-    "laboratory": ([f"packages/lab/tests/experiments/test_{name}.py" for name in LABORATORY], {"REPLAN_TRIALS": 1_000}),
+    "laboratory": (LABORATORY, {"REPLAN_TRIALS": 1_000}),
     "prices": (["tests/models/test_prices.py"], {"REPLAN_PRICES": 1_000_000}),
     "api": (["packages/server/tests/long/web/test_schemathesis.py"], {"REPLAN_API_EXAMPLES": 200}),
     "web": (["packages/server/tests/long/web/test_memory.py"], {"REPLAN_WEB_SECONDS": 3_600}),

@@ -1,10 +1,10 @@
 """Plants mutants in machines, guards and values, and counts how many the suites of their area catch: `make mutants`.
 
 `--seed` and `--count` choose the mutants, `--out` names the JSON file: a list of samples, one for each seed and tier.
-`--tier fast` runs the tests of `make test`, `--tier check` (the default) also those of `tests/long`, with the examples
-of `make check`. `--tier long` plants only the survivors of the fast sample again, and runs what `check` runs. Each
-mutant is one changed place (`sites.py`) in a copy of a commit. The test files that import its module run first, then
-the suites of its area, then the test of the generated pages. A mutant is caught by a test that fails with it and
+`--tier fast` runs the tests of `make test`, `--tier check` (the default) also those in folders named `long`, with the
+examples of `make check`. `--tier long` plants only the survivors of the fast sample again, and runs what `check` runs.
+Each mutant is one changed place (`sites.py`) in a copy of a commit. The test files that import its module run first,
+then the suites of its area, then the test of the generated pages. A mutant is caught by a test that fails with it and
 passes without it, or by a suite that takes more than `LIMIT_SECONDS` with it and less than half of that without it.
 One that only a test finds which fails anyway is unclear; one whose module cannot be imported is left out, since no
 test is needed to see it. `judged.yaml` lists survivors that behave as the program does, each with the reason. The
@@ -85,11 +85,11 @@ AREAS = {
     "tools": ("tests/tools", "tests/execution", "tests/long/tools"),
     "values": ("tests/histories", "tests/run", "tests/guards", "tests/planning", "tests/tools", STORED),
 }
-"""The suites of each room, the quickest first; the tier `fast` leaves out those in `long`."""
+"""The suites of each area, the quickest first; the tier `fast` leaves out those in `long`."""
 SLOW = {"cli", "conformance", "crash", "dispatch", "host", "postgres", "power", "real", "web", "wire"}
 """Suites that start processes: a module is judged without their test files."""
 PLANTED = ("actors", "packages/acquire/replan_acquire", "packages/lab/replan_lab")
-"""The folders of the rooms in which mutants are planted."""
+"""The folders of the areas in which mutants are planted."""
 COUNTED = ("caught", "survived", "equivalent", "unclear")
 """The results of mutants; only the first two are in the share."""
 TIERS = {"fast": "test", "check": "check", "long": "check"}
@@ -104,7 +104,7 @@ def judged():
 
 
 def chosen(folder, seed):
-    """Return the room, the file and the place of every mutant, in the random order of a seed."""
+    """Return the area, the file and the place of every mutant, in the random order of a seed."""
     places = [
         (path.parent.name, str(path.relative_to(folder)), site)
         for planted in PLANTED
@@ -121,6 +121,11 @@ def dotted(file):
     return re.sub(r"^packages/\w+/", "", file).removesuffix(".py").replace("/", ".")
 
 
+def import_paths(folder):
+    """Return the folders of a copy of the repository that Python imports its packages from."""
+    return [folder, *sorted(folder.glob("packages/*"))]
+
+
 class Tree:
     """A copy of a commit in which mutants are planted."""
 
@@ -130,13 +135,13 @@ class Tree:
         subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", ROOT, folder], check=True)
         subprocess.run(["git", "checkout", "-q", commit], cwd=folder, check=True)
 
-    def result(self, room, file, site):
+    def result(self, area, file, site):
         """Return `caught`, `survived`, `broken` or `unclear` for a mutant, and the test or suite that tells."""
         path = self.folder / file
         source = path.read_text(encoding="utf-8")
         try:
             path.write_text(site.applied(source), encoding="utf-8")
-            for suite in self.suites(room, file):
+            for suite in self.suites(area, file):
                 status, output = self._run(*self._pytest, *suite)
                 if status == 0:
                     continue
@@ -153,8 +158,8 @@ class Tree:
         finally:
             path.write_text(source, encoding="utf-8")
 
-    def suites(self, room, file):
-        """Yield the arguments of pytest: the test files of any suite that import the module, then the room's suites."""
+    def suites(self, area, file):
+        """Yield the arguments of pytest: the test files of any suite that import the module, then the area's suites."""
         module = re.compile(rf"\b{dotted(file)}\b".replace(".", r"\."))
         folders = ["tests/*", *(f"packages/{name}/tests{below}" for name in ("acquire", "lab") for below in ("", "/*"))]
         folders += [] if self.tier == "fast" else [f"{LONG}*", "packages/*/tests/long/*"]
@@ -163,18 +168,15 @@ class Tree:
         own = [str(each.relative_to(self.folder)) for each in files if module.search(each.read_text(encoding="utf-8"))]
         if own:
             yield own
-        for suite in AREAS[room]:
+        for suite in AREAS[area]:
             if suite not in own and (self.tier != "fast" or "/long/" not in suite):
                 yield [suite, *(f"--ignore={each}" for each in own)]
         yield PAGES
 
     def _run(self, *words):
         """Run Python in the copy, and return its status, None where it takes too long, and its output."""
-        environment = {
-            **os.environ,
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": f"{self.folder}:{self.folder / 'packages' / 'acquire'}",
-        }
+        paths = os.pathsep.join(map(str, import_paths(self.folder)))
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": paths}
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
                 [sys.executable, *words],
@@ -258,30 +260,30 @@ def main():
         known = {planted(row) for row in sample.value["rows"]}
 
         def tried(place):
-            room, file, site = place
+            area, file, site = place
             if len(sample.value["rows"]) >= options.count:
                 return
             tree, begun = free.get(), time.monotonic()
             try:
-                result, test = tree.result(room, file, site)
+                result, test = tree.result(area, file, site)
                 text = (tree.folder / file).read_text(encoding="utf-8").splitlines()[site.line - 1].strip()
             finally:
                 free.put(tree)
             if result != "broken" and len(sample.value["rows"]) < options.count:
-                row = {"room": room, "file": file, "line": site.line, "text": text}
+                row = {"area": area, "file": file, "line": site.line, "text": text}
                 row |= {"before": site.before, "after": site.after, "result": result, "test": test}
                 sample.add(row, time.monotonic() - begun)
 
         places = chosen(Path(folder) / "0", options.seed)
-        listed = {(file, site.line, site.before, site.after): (room, file, site) for room, file, site in places}
+        listed = {(file, site.line, site.before, site.after): (area, file, site) for area, file, site in places}
         wanted = listed if survivors is None else [each for each in listed if each in survivors]
         list(pool.map(tried, (listed[each] for each in wanted if each not in known)))
     rows = [row for row in sample.value["rows"] if row["result"] in COUNTED[:2]]
     lines = []
-    for room in sorted({row["room"] for row in rows}):
-        own = [row["result"] for row in rows if row["room"] == room]
-        lines.append([room, len(own), own.count("caught"), own.count("survived")])
-    print(table(["room", "mutants", "caught", "survived"], lines))
+    for area in sorted({row["area"] for row in rows}):
+        own = [row["result"] for row in rows if row["area"] == area]
+        lines.append([area, len(own), own.count("caught"), own.count("survived")])
+    print(table(["area", "mutants", "caught", "survived"], lines))
     counts = [f"{sample.value[name]} {name}" for name in COUNTED]
     print(f"{', '.join(counts)}: {sample.value['caught'] / max(1, len(rows)):.1%}")
 

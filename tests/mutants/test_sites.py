@@ -2,8 +2,9 @@
 
 import ast
 
-from tests.mutants.__main__ import AREAS, PLANTED, Sample, judged
+from tests.mutants.__main__ import AREAS, PLANTED, Sample, chosen, dotted, import_paths, judged
 from tests.mutants.sites import sites
+from tests.soak import SUITES
 from tests.tidy.source import ROOT
 
 SOURCE = '''"""1 + 1 in a docstring."""
@@ -41,15 +42,28 @@ def test_every_sort_is_found_and_what_no_test_can_see_is_not():
     assert not [site for site in sites(SOURCE) if site.before == "64" or site.line in (1, 4, 6, 7)]
 
 
-def test_every_room_of_the_actors_has_suites_and_every_judged_survivor_its_place():
-    rooms = {path.parent.name for path in (ROOT / "actors").glob("*/*.py")}
-    assert rooms <= set(AREAS)
+def test_every_folder_of_actors_has_suites_and_every_judged_survivor_its_place():
+    folders = {path.parent.name for path in (ROOT / "actors").glob("*/*.py")}
+    assert folders <= set(AREAS)
     assert set(AREAS) <= {path.parent.name for folder in PLANTED for path in (ROOT / folder).glob("*/*.py")}
     assert all((ROOT / suite).exists() for suites in AREAS.values() for suite in suites)
     for each in judged():
         source = (ROOT / each["file"]).read_text(encoding="utf-8")
         assert each["text"] in (line.strip() for line in source.splitlines()), each
         assert each["before"] in source, each
+
+
+def test_every_mutant_is_in_a_module_that_its_copy_imports():
+    """Otherwise the installed module would be imported, and no test could catch the mutant."""
+    for file in {file for _, file, _ in chosen(ROOT, 1)}:
+        module = dotted(file).replace(".", "/")
+        paths = [path for path in import_paths(ROOT) if (path / f"{module}.py").exists()]
+        assert [path / f"{module}.py" for path in paths] == [ROOT / file]
+
+
+def test_every_suite_of_the_soak_exists():
+    for words, _ in SUITES.values():
+        assert all((ROOT / word).exists() for word in words if "tests/" in word and not word.startswith("-"))
 
 
 def test_a_truth_value_that_is_returned_changes_to_the_other_one_alone():

@@ -1,6 +1,6 @@
 """Plants mutants in the decisions and compares what `whatif` names with the record that really changes.
 
-    python -m packages.lab.tests.whatif.mutants [--seed N] [--count N] [--out FILE]        as `make whatif-mutants` does
+    python -m packages.lab.tests.whatif.mutants [--seed N] [--count N] [--out FILE]    # `make whatif-mutants`
 
 It plants `--count` random mutants, and those that `make mutants` has published, where the code is still the same. A
 mutant is one changed place (`tests.mutants.sites`) in a copy of the packages. The histories are recorded by the
@@ -26,16 +26,19 @@ from packages.lab.tests.whatif.recordings import histories
 from tests.mutants.sites import sites
 
 ROOT = Path(__file__).parents[4]
-ROOMS = ("planning", "policy", "run", "search", "execution")
-"""The rooms whose code decides."""
-PACKAGES = ("actors", "configs", "prompts", "replan", "runtime", "tests/histories", "tests/support")
-PACKAGES += (
+AREAS = ("planning", "policy", "run", "search", "execution")
+"""The folders of `actors` whose code decides."""
+COPIED = (
+    *("actors", "configs", "prompts", "replan", "runtime"),
     "tests/execution",
+    "tests/histories",
     "tests/long/shell",
     "tests/mutants",
+    "tests/support",
     "packages/lab/replan_lab",
     "packages/lab/tests/whatif",
 )
+"""The folders that each copy has."""
 PUBLISHED = ROOT / "benchmarks" / "results" / "mutants.json"
 """The mutants that `make mutants` has planted."""
 TEXT_MAX = 60
@@ -63,8 +66,8 @@ def chosen(seed):
     """Return the file and the place of every mutant, in the random order of a seed."""
     places = [
         (str(path.relative_to(ROOT)), site)
-        for room in ROOMS
-        for path in sorted((ROOT / "actors" / room).glob("*.py"))
+        for area in AREAS
+        for path in sorted((ROOT / "actors" / area).glob("*.py"))
         for site in sites(path.read_text(encoding="utf-8"))
     ]
     random.Random(seed).shuffle(places)
@@ -76,8 +79,8 @@ class Copy:
 
     def __init__(self, folder, recorded):
         self.folder, self._recorded = Path(folder), recorded
-        for package in PACKAGES:
-            shutil.copytree(ROOT / package, self.folder / package, ignore=shutil.ignore_patterns("*.png"))
+        for name in COPIED:
+            shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("*.png"))
 
     def judged(self, file, site):
         """Return `named`, `missed`, `undecided` (no history differs) or `broken` for a mutant, and the histories."""
@@ -112,7 +115,7 @@ def listed():
     """Return the file and the place of each mutant that `make mutants` has published, where the code is the same."""
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     samples = [sample for sample in published["samples"] if sample.get("tier") != "long"]
-    rows = [row for sample in samples for row in sample["rows"] if row["room"] in ROOMS]
+    rows = [row for sample in samples for row in sample["rows"] if row["area"] in AREAS]
     places = []
     for row in rows:
         path = ROOT / row["file"]
