@@ -13,9 +13,9 @@ import bench_host
 import bench_lab
 import bench_postgres
 import bench_prompts
+import bench_run
 import bench_scale
 import bench_shared
-import bench_start
 import bench_startup
 import bench_steps
 import bench_web
@@ -32,7 +32,7 @@ BENCHMARKS = {
     "guards": bench_guards,
     "prompts": bench_prompts,
     "startup": bench_startup,
-    "start": bench_start,
+    "run": bench_run,
     "lab": bench_lab,
     "before": bench_before,
     "postgres": bench_postgres,
