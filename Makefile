@@ -192,7 +192,7 @@ lock: ## resolve the dependencies anew into the three lock files (needs uv)
 sbom: $(READY) ## write what a release is made of as a CycloneDX document, into build/sbom.cdx.json
 	@$(BIN)/python docs/sbom.py
 
-size: ## count lines and files by room, beside those of the commit that the code review has read
+size: ## count lines and files by folder, and the longest lists of parameters and imports, beside the commit that the review of the code has read
 	@$(PYTHON) docs/size.py
 
 clean: ## remove .venv and all that tools have left

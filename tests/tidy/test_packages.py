@@ -117,5 +117,5 @@ def test_a_planted_import_for_types_only_is_found():
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_package_has_rooms_to_look_at(package):
+def test_every_package_has_folders_to_look_at(package):
     assert sum(name.startswith(f"{package}.") for name in package_imports(SOURCES)) >= 5

@@ -1,4 +1,4 @@
-"""The size of the product is counted from commits, so that the published table stays true."""
+"""The size of the product is counted from commits, so that the published tables stay true."""
 
 import importlib.util
 import subprocess
@@ -9,9 +9,11 @@ from tests.docs.blocks import ROOT
 
 FILES = {
     "replan/__init__.py": "a\n",
-    "replan/cli/app.py": "a\nb\n",
+    "replan/cli/app.py": "import ast, os.path\nfrom . import run as os\n",
     "replan/cli/commands/run.py": "a\n\nb",
-    "actors/run/kind.py": "",
+    "actors/run/kind.py": "class A:\n    async def f(self, a, /, b, *c, d, **e): import ast\ndef g(a): pass\n",
+    "packages/lab/replan_lab/race.py": "def h(a, b, c, d, e, f): pass\n",
+    "conftest.py": "a\n",
     "tests/cli/test_run.py": "a\n" * 5,
     "docs/size.py": "a\n",
     "docs/how-to/host.md": "# Run a host\n\nOne two.\n",
@@ -36,8 +38,8 @@ def git(folder, *words):
     subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
 
 
-def test_a_commit_is_counted_by_room(tmp_path):
-    """A room has what is below it, and docs count by words; data, scripts and uncommitted edits do not count."""
+def test_a_commit_is_counted_by_folder(tmp_path):
+    """A folder has what is below it, and docs count by words; data, scripts and uncommitted edits do not count."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -45,31 +47,42 @@ def test_a_commit_is_counted_by_room(tmp_path):
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "all")
     (tmp_path / "replan/cli/app.py").write_text("a\n" * 9)
-    found = SIZE.counted("HEAD", tmp_path)
-    assert found == {"replan": (1, 1), "replan/cli": (5, 2), "actors/run": (0, 1), "tests/cli": (5, 1), "docs": (8, 2)}
-    assert SIZE.rows({"replan/old": (7, 2)}, found) == [
+    found = SIZE.size_of("HEAD", tmp_path)
+    assert found.folders == {
+        "replan": (1, 1),
+        "replan/cli": (5, 2),
+        "actors/run": (3, 1),
+        "replan_lab": (1, 1),
+        "tests/cli": (5, 1),
+        "tests": (1, 1),
+        "docs": (8, 2),
+    }
+    assert found.parameters == [(5, "actors/run/kind.py f"), (1, "actors/run/kind.py g")]
+    assert found.imports[:2] == [(3, "replan/cli/app.py"), (1, "actors/run/kind.py")]
+    assert SIZE.rows({"replan/old": (7, 2)}, found.folders) == [
         ("replan", 0, 0, 1, 1),
         ("replan/cli", 0, 0, 5, 2),
         ("replan/old", 7, 2, 0, 0),
-        ("actors/run", 0, 0, 0, 1),
-        ("core", 7, 2, 6, 4),
+        ("actors/run", 0, 0, 3, 1),
+        ("replan_lab", 0, 0, 1, 1),
+        ("core", 7, 2, 9, 4),
         ("replan_server", 0, 0, 0, 0),
         ("replan_acquire", 0, 0, 0, 0),
-        ("replan_lab", 0, 0, 0, 0),
-        ("product", 7, 2, 6, 4),
-        ("tests", 0, 0, 5, 1),
+        ("replan_lab", 0, 0, 1, 1),
+        ("product", 7, 2, 10, 5),
+        ("tests", 0, 0, 6, 2),
         ("docs (words, pages)", 0, 0, 8, 2),
     ]
 
 
 @pytest.mark.parametrize("commit", SIZE.published())
-def test_the_published_counts_are_those_of_their_commits(commit):
+def test_the_published_sizes_are_those_of_their_commits(commit):
     """They are compared where the history is at hand, which it is not in an unpacked archive."""
-    counts = SIZE.published()[commit]
-    tops = {room.partition("/")[0] for room in counts}
+    size = SIZE.published()[commit]
+    tops = {folder.partition("/")[0] for folder in size.folders}
     assert {*SIZE.CORE, SIZE.TESTS, SIZE.DOCS} <= tops <= {*SIZE.CORE, *SIZE.PACKAGES, SIZE.TESTS, SIZE.DOCS}
     if (
         subprocess.run(["git", "cat-file", "-e", f"{commit}:"], cwd=ROOT, capture_output=True, check=False).returncode
         == 0
     ):
-        assert counts == SIZE.counted(commit)
+        assert size == SIZE.size_of(commit)
