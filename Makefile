@@ -23,7 +23,7 @@ SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 # The tests in tests/long are collected too.
 EVERYTHING := -o norecursedirs='.*'
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check lint linters site model serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
+.PHONY: help setup run test check distributions lint linters site model serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -82,6 +82,9 @@ test: $(READY) ## run the quick tests, on all cores (4 min on 2): after each cha
 check: $(READY) ## run all tests, with more examples, and lint (15 min on 2 cores): before a change is handed over
 	@$(WRITING) $(BIN)/python -m pytest $(SIDE_BY_SIDE) --hypothesis-profile=check $(EVERYTHING)
 	@$(MAKE) --no-print-directory lint
+
+distributions: $(READY) ## run the quick tests of each distribution where only it and the core are installed
+	@$(BIN)/python -m tests.each_distribution $(SIDE_BY_SIDE)
 
 lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff check

@@ -1,8 +1,0 @@
-"""The distribution `replan-server`."""
-
-from importlib import metadata
-
-
-def test_it_has_the_version_of_the_core_that_it_needs():
-    assert metadata.version("replan-server") == metadata.version("replan")
-    assert "replan==" + metadata.version("replan") in metadata.requires("replan-server")
