@@ -128,7 +128,7 @@ class Workflow(Config):
     model_timeout_seconds: Seconds = 120.0
     """The time limit of one model call, in seconds."""
     guard_timeout_seconds: Seconds = 60.0
-    """The time limit of one judgement, in seconds; a guard that exceeds it ends the run as a bug."""
+    """The time limit of one judgement, in seconds; if a guard exceeds it again and again, the run is parked."""
     output_tokens_max: Positive = 4096
     """The largest number of tokens in one reply. Each call reserves them in addition to those of its prompt."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
