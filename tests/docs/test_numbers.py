@@ -23,7 +23,9 @@ from actors.templates.plan import DEMANDS_MAX
 from actors.tools import listing
 from replan.cli.commands.check import FILE_BYTES_MAX
 from replan.cli.logfile import LOG_BYTES_MAX
+from replan.setup.home_folder import LEASE_SECONDS
 from runtime.drive.options import TERMINATED_SECONDS, LeaseTerms
+from runtime.host.host import LOOK_SECONDS
 from runtime.models.replies import BYTES_MAX, DEPTH_MAX
 from tests.docs.blocks import ROOT
 
@@ -41,7 +43,11 @@ STATED = [
     ("how-to/write-a-guard.md", f"`guard_timeout_seconds` ({DEFAULTS['guard_timeout_seconds']:g})"),
     ("how-to/write-a-guard.md", f"above {INLINE_BYTES_MAX // 1024} KiB"),
     ("how-to/limit-spending.md", f"`max_total_calls` of the workflow ({DEFAULTS['max_total_calls']})"),
-    ("how-to/resume-and-inspect.md", f"runs out after {LeaseTerms('x').ttl:g} seconds"),
+    (
+        "how-to/resume-and-inspect.md",
+        f"runs out after {LeaseTerms('x').ttl:g} seconds; on Postgres, after {LEASE_SECONDS:g}",
+    ),
+    ("how-to/use-postgres.md", f"within {LEASE_SECONDS + LOOK_SECONDS:g} seconds"),
     ("explanation/search.md", f"previews of {PREVIEW_MAX} characters"),
     ("explanation/guards.md", f"At {Settings().max_explorations:,} configurations"),
     ("reference/guards.md", f"`max_explorations` ({Settings().max_explorations:,})"),
