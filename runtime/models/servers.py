@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -35,8 +36,16 @@ MODELS_MAX = 200
 
 LIMITS_MAX = 100
 """The largest number of servers and keys whose limits are kept."""
-KEY_HASH = 12
-"""How many digits of the hash of a key are kept."""
+KEY_HASH = 4
+"""How many hexadecimal digits of the hash of a key are kept: so few that a guessed key cannot be confirmed by them.
+
+Two keys with the same digits share their limits. With five keys for one server, the chance of that is 1 in 6,500.
+"""
+
+LOCK_SECONDS = 0.05
+"""The longest wait in seconds for the lock of the file. All runs of the process stand still meanwhile."""
+UNSHARED_SECONDS = 60.0
+"""How long a process that could not change the file keeps its changes in memory, before it tries the file again."""
 
 _GATEWAY = frozenset({502, 504})
 """The HTTP statuses with which a gateway says that the server behind it gave no answer."""
@@ -78,6 +87,8 @@ class Servers:
             charge_gateway_errors: whether a 502 or 504 is charged, unless the server is on this machine.
         """
         self._path, self._known = path, Known()
+        self._version: tuple[int, ...] = ()
+        self._unshared_until = 0.0
         self._refusals, self._charge_gateway_errors = refusals or {}, charge_gateway_errors
         self._paces: dict[str, Pace] = {}
 
@@ -119,7 +130,8 @@ class Servers:
 
     def pace(self, base_url: str, secret: str) -> "Pace":
         """Return the pace of this process for a server and a key."""
-        key = f"{urlsplit(base_url).netloc} {hashlib.sha256(secret.strip().encode()).hexdigest()[:KEY_HASH]}"
+        host = urlsplit(base_url).netloc
+        key = f"{host} {hashlib.sha256(f'{host} {secret.strip()}'.encode()).hexdigest()[:KEY_HASH]}"
         return self._paces.setdefault(key, Pace(self, key))
 
     def limits(self) -> Mapping[str, ServerLimits]:
@@ -140,29 +152,34 @@ class Servers:
         self._change(put)
 
     def _read(self) -> Known:
-        if self._path is None:
+        """Return what is known. The file is read only if it has changed; half a file changes nothing."""
+        if self._path is None or time.monotonic() < self._unshared_until:
             return self._known
         try:
-            with self._path.open("rb") as file:
-                self._known = _parse(file.read(FILE_BYTES_MAX + 1))
+            with self._path.open("rb", buffering=0) as file:
+                state = os.fstat(file.fileno())
+                version = (state.st_ino, state.st_size, state.st_mtime_ns)
+                if version != self._version:
+                    self._known = _parse(file.read(FILE_BYTES_MAX + 1)) or self._known
+                    self._version = version
         except OSError:
             pass  # It is not there yet, or cannot be read: what this process has learned counts.
         return self._known
 
     def _change(self, change: Callable[[Known], Known]) -> None:
         """Change what is known. If the file cannot be written, only this process knows the change."""
-        if self._path is None:
+        if self._path is None or time.monotonic() < self._unshared_until:
             self._known = change(self._known)
             return
         try:
             with _locked(self._path) as file:
-                self._known = change(_parse(os.pread(file, FILE_BYTES_MAX + 1, 0)))
-                os.ftruncate(file, 0)
-                os.pwrite(file, self._known.model_dump_json().encode(), 0)
+                self._known = change(_parse(os.pread(file, FILE_BYTES_MAX + 1, 0)) or self._known)
+                os.ftruncate(file, os.pwrite(file, self._known.model_dump_json().encode(), 0))
         except OSError as error:
             log.get_logger("replan.servers").warning(
                 "the file about servers cannot be written", path=str(self._path), error=str(error)
             )
+            self._unshared_until = time.monotonic() + UNSHARED_SECONDS
             self._known = change(self._known)
 
 
@@ -197,7 +214,7 @@ class Pace:
     def heard(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
         """Learn from an answer. `sent_at` is when its call was sent, and `tokens` is what it may have taken."""
         self._answered, self._tokens = True, tokens
-        later = max(0, sum(at >= sent_at for at in self._open) - 1)
+        later = sum(at > sent_at for at in self._open)
         self._servers.change_limits(
             self._key,
             lambda limits: after_answer(limits, headers, status, sent_at=sent_at, costs=self._costs(later), now=now),
@@ -236,18 +253,29 @@ class Pace:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """Yield the open file, which no other process changes meanwhile."""
+    """Yield the open file, which no other process changes meanwhile. Raises `OSError` if the lock is not free in time.
+
+    A process that was stopped while it holds the lock must not stop the others.
+    """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    last = time.monotonic() + LOCK_SECONDS
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > last:
+                    raise
+                time.sleep(0.001)
         yield file
     finally:
         os.close(file)
 
 
-def _parse(content: bytes) -> Known:
-    """Return the content of the file; nothing for a content that is damaged, too large, or of another release."""
+def _parse(content: bytes) -> Known | None:
+    """Return the content of the file; None for a content that is damaged, too large, or of another release."""
     try:
-        return Known.model_validate_json(content) if len(content) <= FILE_BYTES_MAX else Known()
+        return Known.model_validate_json(content) if len(content) <= FILE_BYTES_MAX else None
     except ValidationError:
-        return Known()
+        return None

@@ -1,6 +1,7 @@
 """The pace of calls: limits that a server tells in its headers are met before they are hit."""
 
 import random
+import re
 from collections import deque
 from contextlib import AsyncExitStack
 
@@ -9,6 +10,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replan.runs.models import pace_of
 from runtime.core.clock import TrioClock
 from runtime.models.pace import (
     FIRST_CALLS,
@@ -285,6 +287,24 @@ async def test_other_keys_and_other_servers_have_their_own_limits(autojump_clock
             assert trio.current_time() - began == pytest.approx(seconds)
 
 
+async def test_an_answer_does_not_count_the_calls_that_were_sent_after_its_own(autojump_clock):
+    """The own call of the answer took its turn a moment before it was sent."""
+    pace, clock = (servers := Servers()).pace("https://h/v1", ""), TrioClock()
+
+    def headers(remaining):
+        return {"x-ratelimit-limit": "60", "x-ratelimit-remaining": str(remaining), "x-ratelimit-reset": "30"}
+
+    pace.heard(headers(50), 200, sent_at=clock.now(), tokens=0, now=clock.now())
+    async with pace.turn(clock):
+        await trio.sleep(0.01)
+        sent_at = clock.now()
+        await trio.sleep(1)
+        async with pace.turn(clock):
+            pace.heard(headers(5), 200, sent_at=sent_at, tokens=0, now=clock.now())
+    [limits] = servers.limits().values()
+    assert limits.windows["requests"].remaining == 4
+
+
 async def test_a_server_without_limits_is_not_slowed_once_it_has_answered(autojump_clock):
     world = World(FixedWindow(limit=10**6), headers=False)
     await world.runs([Servers().pace("https://h/v1", "")], calls=1)
@@ -330,6 +350,22 @@ def test_the_file_is_bounded_and_has_no_key(tmp_path):
         servers.pace(f"https://h{number}/v1", "sk-secret-key").heard(headers, 200, sent_at=NOW, tokens=0, now=NOW)
     assert len(servers.limits()) == LIMITS_MAX
     assert "sk-secret" not in (tmp_path / "servers.json").read_text()
+
+
+def test_what_is_kept_of_a_key_fits_so_many_keys_that_none_can_be_guessed():
+    servers = Servers()
+    for host in ("a", "b"):
+        servers.pace(f"https://{host}/v1", "1234").heard({"retry-after": "9"}, 429, sent_at=NOW, tokens=0, now=NOW)
+    kept = [re.fullmatch(r"[ab] ([0-9a-f]{4})", key)[1] for key in servers.limits()]
+    assert len(set(kept)) == 2  # The same key has other digits for another server.
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["scripted:a.yaml", "replay:k7m2x9qa", "recorded:a.yaml", "recorded:a.yaml?record=gpt-5-mini", "template:bug"],
+)
+def test_a_model_with_replies_of_its_own_waits_for_no_server(model):
+    assert pace_of(model, {}, Servers()) is None
 
 
 class NotingClock(FastBackOffClock):

@@ -1,7 +1,12 @@
 """What a server refuses of a request: asked again in another way, remembered for a day, never dropped in silence."""
 
+import errno
 import json
+import os
 import stat
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -210,6 +215,67 @@ def test_without_a_file_that_can_be_written_this_process_still_knows_it(tmp_path
     known = servers(tmp_path / "missing" / "servers.json")
     known.learn("http://a/v1", "m", {STREAM: WITHOUT}, NOW)
     assert known.ways("http://a/v1", "m", NOW) == {STREAM: WITHOUT}
+
+
+@pytest.fixture
+def stopped_writer(tmp_path):
+    """Another process, which was stopped while it changes `servers.json`."""
+    path = str(tmp_path / "servers.json")
+    code = (
+        f"import fcntl, os, signal; fcntl.flock(os.open({path!r}, os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX); "
+        "os.kill(os.getpid(), signal.SIGSTOP)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        os.waitpid(process.pid, os.WUNTRACED)
+        yield process
+        process.kill()
+
+
+@pytest.mark.usefixtures("stopped_writer")
+def test_a_stopped_process_that_holds_the_lock_stops_no_other(tmp_path, monkeypatch):
+    known, sleeps = servers(tmp_path / "servers.json"), []
+    monkeypatch.setattr(time, "sleep", lambda seconds, sleep=time.sleep: (sleeps.append(seconds), sleep(seconds)))
+    known.learn("http://a/v1", "m", {STREAM: WITHOUT}, NOW)
+    tries = len(sleeps)
+    known.learn("http://b/v1", "m", {STREAM: WITHOUT}, NOW)
+    assert len(known.learned(NOW)) == 2
+    assert 0 < tries == len(sleeps)  # For a minute, the file is not tried again.
+
+
+def test_a_full_disk_takes_nothing_from_what_processes_know(tmp_path, monkeypatch):
+    path = tmp_path / "servers.json"
+    one, two = servers(path), servers(path)
+    one.learn("http://a/v1", "m", {STREAM: WITHOUT}, NOW)
+    assert len(two.learned(NOW)) == 1
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", full)
+        one.learn("http://b/v1", "m", {STREAM: WITHOUT}, NOW)
+    assert (len(one.learned(NOW)), len(two.learned(NOW))) == (2, 1)
+    two.learn("http://c/v1", "m", {STREAM: WITHOUT}, NOW)
+    assert len(servers(path).learned(NOW)) == 2
+
+
+def test_what_a_process_knows_counts_while_another_writes_the_file(tmp_path):
+    path = tmp_path / "servers.json"
+    known = servers(path)
+    known.learn("http://a/v1", "m", {STREAM: WITHOUT}, NOW)
+    path.write_bytes(path.read_bytes()[:20])
+    assert len(known.learned(NOW)) == 1
+
+
+def test_the_file_is_parsed_only_when_it_has_changed(tmp_path, monkeypatch):
+    one, two = servers(tmp_path / "servers.json"), servers(tmp_path / "servers.json")
+    one.learn("http://a/v1", "m", {STREAM: WITHOUT}, NOW)
+    assert len(two.learned(NOW)) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr("runtime.models.servers._parse", lambda _: pytest.fail("parsed again"))
+        assert len(two.learned(NOW)) == 1
+    one.learn("http://bb/v1", "m", {STREAM: WITHOUT}, NOW)
+    assert len(two.learned(NOW)) == 2
 
 
 def test_a_clock_that_was_set_back_keeps_nothing_for_longer_than_a_day(tmp_path):
