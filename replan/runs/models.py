@@ -150,10 +150,11 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def pace_of(text: str, environment: Mapping[str, str], servers: Servers) -> Pace | None:
-    """Return the pace of the calls to a model's server; None for a model in this process."""
+    """Return the pace of the calls to a model's server.
+
+    None for a model in this process, and for every recording: a reply from its file must not wait for a server.
+    """
     spec = parse_model_spec(text)
-    if isinstance(spec, RecordingSpec) and spec.missing:
-        return pace_of(spec.missing, environment, servers)
     if not isinstance(spec, Named):
         return None
     provider = PROVIDERS[spec.provider]
