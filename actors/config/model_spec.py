@@ -82,7 +82,7 @@ class PluginSpec:
 
     @property
     def is_ours(self) -> bool:
-        """Whether another distribution of Replan brings it. Such a model is in this process, and names no file."""
+        """Whether another distribution of Replan has it. Such a model runs in this process, and names no file."""
         return self.prefix in OURS
 
 
@@ -90,7 +90,7 @@ ModelSpec = Named | TemplateSpec | Scripted | ReplaySpec | RecordingSpec | Plugi
 
 GRAMMAR = (
     "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, scripted:FILE, "
-    " replay:RUN[?lenient] or recorded:FILE[?lenient|?record=MODEL]"
+    "replay:RUN[?lenient] or recorded:FILE[?lenient|?record=MODEL]"
 )
 """The accepted forms, for help texts."""
 
@@ -101,15 +101,14 @@ TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
 OURS = tuple(prefix for brought in BROUGHT.values() for prefix in brought.get("models", ()))
-"""The prefixes of the models that the other distributions of Replan bring.
+"""The prefixes of the models in the other distributions of Replan.
 
-They begin no server's name for a model, so that runs store these models as they are written.
+No server's model has such a prefix, so runs store these models unchanged.
 """
 _FREQUENT = ("anthropic", "openai-responses", "template", "scripted", "replay", "recorded", *OURS)
-"""The prefixes that an error may suggest for a misspelt one. The others resemble names of models such as
-`llama3:8b`."""
+"""The prefixes that an error may suggest for a misspelt one. Others resemble names of models such as `llama3:8b`."""
 _PLUGIN = "plugin"
-"""The prefix that a run puts before a plug-in's own. Without it, `PREFIX:TEXT` may be a server's name for a model."""
+"""The prefix that a run adds to a plug-in's model, because `PREFIX:TEXT` may also be a server's name for a model."""
 _PREFIXES = frozenset((*_FREQUENT, *PROVIDERS, _PLUGIN)) - {"openai", *OURS}
 MODEL_PLUGINS = PluginGroup(
     "replan.models", "a function make(text, environment)", function_of(2), dict.fromkeys((*_PREFIXES, "openai"), "")
@@ -126,7 +125,7 @@ _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{pref
 def pin_model(text: str) -> str:
     """Return the text of a model as a run stores it: `plugin:PREFIX:TEXT` if `PREFIX` is that of an installed plug-in.
 
-    Other texts are returned unchanged. Thus a later change of the installed packages gives no run another model.
+    Other texts are returned unchanged. So a later change of the installed packages does not change a run's model.
     """
     text = text.strip()
     recording, record, model = text.partition("?record=") if text.startswith("recorded:") else ("", "", text)
@@ -250,7 +249,7 @@ def _read_plugin(rest: str, place: str) -> PluginSpec:
     prefix, colon, text = rest.partition(":")
     if not prefix or not colon:
         hint = "such as plugin:PREFIX:TEXT"
-        raise UsageProblem("`plugin:` takes the prefix of a plug-in and a text", place=place, hint=hint)
+        raise UsageProblem("`plugin:` needs the prefix of a plug-in and a text", place=place, hint=hint)
     if len(text) > NAME_MAX or not text.isprintable():
         cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or cannot be printed"
         raise UsageProblem(cause, place=place, hint="shorten it, or write it as one line")

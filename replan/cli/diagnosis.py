@@ -226,7 +226,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("key", lambda: _describe_key(environment, model)),
         ("server", lambda: _describe_server(environment, model, online=online)),
         ("refused", lambda: _describe_refused(environment)),
-        ("pace", lambda: _describe_pace(environment)),
+        ("limits", lambda: _describe_limits(environment)),
         ("terminal", lambda: _describe_terminal(environment)),
     ]
     failed: set[str] = set()
@@ -373,8 +373,8 @@ def _describe_refused(environment: Mapping[str, str]) -> str:
     return "; ".join(rows) or "nothing in the last day"
 
 
-def _describe_pace(environment: Mapping[str, str]) -> str:
-    """Describe the limits that servers of models have told, by host."""
+def _describe_limits(environment: Mapping[str, str]) -> str:
+    """Describe the rate limits that servers of models have reported, by host."""
     now, rows = SystemClock().now(), []
     for key, limits in Servers(locate_home(environment).servers).limits().items():
         windows = [(what, window) for what, window in limits.windows.items() if now < window.resets_at]
@@ -384,7 +384,7 @@ def _describe_pace(environment: Mapping[str, str]) -> str:
         ]
         parts += [f"all calls refused for {limits.held_until - now:.0f} s"] if now < limits.held_until else []
         rows += [f"{key.partition(' ')[0]}: {', '.join(parts)}"] if parts else []
-    return "; ".join(rows) or "no limit of a server counts now"
+    return "; ".join(rows) or "no limit is known that counts now"
 
 
 def _describe_anthropic() -> str:

@@ -37,7 +37,7 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.provider_state import Askable
 from runtime.models.providers import PROVIDERS, check_base_url, prompt_cache_of
-from runtime.models.servers import Pace, Servers
+from runtime.models.servers import RateLimiter, Servers
 
 if TYPE_CHECKING:
     from actors.run.views import Views
@@ -149,16 +149,16 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
     return urlsplit(PROVIDERS[spec.provider].url_in(environment)).hostname or "" if isinstance(spec, Named) else None
 
 
-def pace_of(text: str, environment: Mapping[str, str], servers: Servers) -> Pace | None:
-    """Return the pace of the calls to a model's server.
+def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers) -> RateLimiter | None:
+    """Return the rate limiter of a model's server.
 
-    None for a model in this process, and for every recording: a reply from its file must not wait for a server.
+    None for a model in this process, and for a recording, because the replies in its file must not wait.
     """
     spec = parse_model_spec(text)
     if not isinstance(spec, Named):
         return None
     provider = PROVIDERS[spec.provider]
-    return servers.pace(provider.url_in(environment), environment.get(provider.key, ""))
+    return servers.rate_limiter(provider.url_in(environment), environment.get(provider.key, ""))
 
 
 def is_stateless(text: str) -> bool:

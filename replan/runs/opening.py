@@ -14,7 +14,7 @@ from actors.run.waits import WaitRequested
 from replan.runs.cached import CachedReader
 from replan.runs.inbox import RunPoster
 from replan.runs.loaded import AnyKind, Loaded
-from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, pace_of, provider_of
+from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of, rate_limiter_of
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
@@ -202,11 +202,11 @@ class Opener(RunPoster):
         provider = next(filter(None, providers.values()), None)
         of_models = {name: asked for name in others if (asked := providers.get(name)) is not None}
 
-        paces = {name: pace_of(name, self.environment, self.servers) for name in names}
+        limiters = {name: rate_limiter_of(name, self.environment, self.servers) for name in names}
 
         def turn(model: str = "", /) -> AbstractAsyncContextManager[Any]:
-            pace = paces.get(model or names[0])
-            return nullcontext() if pace is None else pace.turn(self.clock)
+            limiter = limiters.get(model or names[0])
+            return nullcontext() if limiter is None else limiter.turn(self.clock)
 
         async def drive(child: ChildRun) -> Any:
             child_options = DriveOptions(stop=options.stop, at_once=options.at_once)

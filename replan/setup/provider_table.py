@@ -1,4 +1,4 @@
-"""Reads `configs/providers.yaml`: what servers are known to refuse, and how the same call is asked again."""
+"""Reads `configs/providers.yaml`: the parameters that servers may refuse, and how a call is sent again."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -25,26 +25,22 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
             *("parallel_tool_calls", "service_tier", CACHE, STREAM),
         }
     ),
-    "messages": frozenset(
-        {
-            *("temperature", "top_p", "top_k", "tools", "service_tier", CACHE, STREAM),
-        }
-    ),
+    "messages": frozenset({"temperature", "top_p", "top_k", "tools", "service_tier", CACHE, STREAM}),
 }
-"""The parameters of requests that a table may name, by interface."""
+"""The parameters of requests that the file may name, by interface."""
 
 _Word = Annotated[str, StringConstraints(min_length=3, max_length=60, pattern=r"^[^A-Z]+$")]
 
 
 class RefusalEntry(Config):
-    """A parameter that servers are known to refuse."""
+    """A parameter that servers may refuse."""
 
     named: Annotated[tuple[_Word, ...], Field(max_length=20)] = ()
-    """The words that name it in a refusal, in lower case; without them, its own name."""
+    """The words that name it in a refusal, in lower case; empty for its own name."""
     instead: str = ""
-    """Its other name; without it, the parameter is left out."""
+    """Its other name; if empty, the parameter is left out."""
     weaker: Annotated[tuple[str, ...], Field(max_length=5)] = ()
-    """The weaker ways to ask for the same, the strongest first; only of the parameter that asks for structure."""
+    """The weaker ways to ask for structure, the strongest first; empty for a parameter that does not ask for it."""
     statuses: Annotated[tuple[Annotated[int, Field(ge=400, le=599)], ...], Field(min_length=1)] = (400, 422)
     """The HTTP statuses of a refusal."""
 

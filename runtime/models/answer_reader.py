@@ -260,7 +260,7 @@ class AnswerReader(ABC):
 
 
 def _error_in(body: bytes) -> Any:
-    """Return the error in a JSON body, in the form of OpenAI, Anthropic and their gateways; None without one."""
+    """Return the value of `error` in a JSON body; None if there is none."""
     try:
         plain = json.loads(body)
     except (ValueError, RecursionError):

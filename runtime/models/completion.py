@@ -16,7 +16,7 @@ from runtime.models.usage import read_usage
 LISTED_VALUES_MAX = 400_000
 """The largest number of JSON values in a list of models; a catalogue of 400 models has 30,000."""
 _REASONING = ("reasoning_content", "reasoning")
-"""The keys for reasoning text of compatible servers. It is the reply only if that is missing."""
+"""The keys of reasoning in the messages of compatible servers. It is the reply only if there is no other text."""
 
 
 class _Lenient(BaseModel):
@@ -25,7 +25,7 @@ class _Lenient(BaseModel):
 
 
 def _plain(content: Any) -> Any:
-    """Return content in parts as one text, without parts that are no texts, such as thoughts; else the same value."""
+    """Return the text of content in parts, without other parts such as thoughts; other content unchanged."""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content
     texts = [part.get("text") for part in content if part.get("type") == "text"]

@@ -79,7 +79,7 @@ MESSAGE_MAX = 300
 _VALUES_MAX = 10_000
 _SECRETS = Redactor()
 _TIME_MIN = 10**9
-"""From how many seconds on a wait is a time since 1970."""
+"""From this number on, a wait is a time in seconds since 1970."""
 _RETRY_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset(
     {"content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "misalignment_policy_violation"}
@@ -127,10 +127,10 @@ def provider_text(text: str, secret: str = "") -> str:
 
 
 def error_of(body: bytes) -> tuple[str, str]:
-    """Return the message of an error body, with the parameter that it names, and its code.
+    """Return the message of an error body, with the parameter that the error names, and the code of the error.
 
-    A body in another format gives its text and no code. Gemini puts the error into a list. OpenRouter puts that of the
-    server behind it into the error's `metadata`.
+    A body in another format gives its text and no code. Gemini puts the error into a list. OpenRouter puts the error of
+    the server behind it into `metadata` of its own error.
     """
     if has_more_values(body, _VALUES_MAX):
         return body.decode("utf-8", "replace"), ""
@@ -145,7 +145,7 @@ def error_of(body: bytes) -> tuple[str, str]:
     message, named = error.get("message", error.get("detail")), error.get("param")
     if isinstance(message, str) and isinstance(named, str) and named not in message:
         message = f"{message} ({named})"
-    names = (error.get("code"), error.get("type"))  # The code is a number where it repeats the status.
+    names = (error.get("code"), error.get("type"))  # A numeric code only repeats the status.
     code = next((name for name in names if name and isinstance(name, str)), "")
     message = message if isinstance(message, str) else json.dumps(error)
     metadata = error.get("metadata")
@@ -172,7 +172,7 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
 def status_named_by(error: Any) -> int | None:
     """Return the HTTP status that an error in an answer with status 200 names; None for none.
 
-    Servers name it by a number, or by the word for a type of error, in the error's `code`, `status` or `type`.
+    A server writes it into the error's `code`, `status` or `type`, as a number or as a word of `_STATUSES`.
     """
     if not isinstance(error, dict):
         return None
@@ -217,8 +217,8 @@ def _status_kind(status: int, code: str) -> FaultKind:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
 
-    A number from `_TIME_MIN` on is a time, as some servers give it. A date counts from the response's own `date` if it
-    has one, so that a wrong clock here has no effect.
+    Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date counts from the response's own `date` if there
+    is one, so that a wrong clock here has no effect.
     """
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000

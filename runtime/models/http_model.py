@@ -1,10 +1,10 @@
 """A model behind a provider's HTTP interface: one request, sent with the provider's SDK, gives a reply or a fault.
 
-What all providers have in common is here: limits of time and size, faults, streams, and asking again at once in another
-way where a server refuses one. A subclass says what a request's body is and how an answer is read.
+What all providers have in common is here: limits of time and size, faults, streams, and requests that are sent again
+without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
 
-The SDK sends without its retries: a try that was not reserved must not be sent. Importing this module loads the HTTP
-client (0.4 s).
+The retries of the SDK are switched off, because each try must be reserved before it is sent. Importing this module
+loads the HTTP client (0.4 s).
 """
 
 import re
@@ -71,13 +71,13 @@ class Sdk:
 class HttpModel(ABC):
     """A model behind the HTTP interface of a provider.
 
-    A request is sent in the strongest of the interface's `modes`: how structure is asked for. If the server refuses
-    that, or another parameter of the table (`runtime.models.refusals`), the same call asks again at once in another
-    way. A refusal costs nothing, so this is still one try. `Servers` remembers the ways that worked.
+    A request first asks for structure in the strongest of the interface's `modes`. If the server refuses this mode, or
+    another parameter that `runtime.models.refusals` can change, the same call sends the request again at once in
+    another way. A refusal costs nothing, so this is still one try. `Servers` remembers the ways that worked.
 
-    Replies are asked for as a stream, so that a dead connection is told from a slow model. A server whose stream
-    reports no usage is asked without from then on, since a call without usage is charged at its reservation. A JSON
-    answer to a request for a stream is taken as it is.
+    A request asks for a stream, so that a dead connection differs from a slow model. If the stream reports no usage,
+    later requests to the server ask for no stream, because a call without usage is charged at its reservation. A server
+    may answer a request for a stream with JSON.
     """
 
     modes: ClassVar[tuple[str, ...]]
@@ -91,9 +91,9 @@ class HttpModel(ABC):
     path_of_models: ClassVar[str]
     """The path of the list of models."""
     sent_names: ClassVar[Mapping[str, str]] = {}
-    """The names of settings in a request that differ from the setting's own name."""
+    """The names in a request of those settings that have another name there."""
     provider: ClassVar[ProviderName]
-    """The provider whose interface it is: its row says which settings the interface does not take."""
+    """The provider whose `not_taken` holds for the interface."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class HttpModel(ABC):
         self._name, self._sdk, self._secret, self._clock = name, sdk, secret, clock
         self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
         self._address, self._cache, self._servers = base_url, cache, servers
-        self._pace = servers.pace(base_url, secret)
+        self._rate_limiter = servers.rate_limiter(base_url, secret)
         self._window: ContextWindow | None = None
         self._window_asked, self._asking = False, trio.Lock()
 
@@ -158,7 +158,7 @@ class HttpModel(ABC):
         return answer
 
     async def ask_models(self) -> Listed:
-        """Ask the server which models it has, within `PROBE_SECONDS`; it costs nothing."""
+        """Ask the server for its models, within `PROBE_SECONDS`. The request costs nothing."""
         with trio.move_on_after(PROBE_SECONDS):
             return await self._list_models()
         return Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
@@ -185,7 +185,7 @@ class HttpModel(ABC):
         return None if self._window is None else too_long(request, self._window)
 
     async def _ask(self, url: str, body: Any) -> Any:
-        """Return the JSON that the server answers, None for anything else; it costs nothing."""
+        """Return the JSON that the server answers; None for anything else. The request costs nothing."""
         options: Any = {"headers": {"Accept-Encoding": "identity"}, "timeout": httpx2.Timeout(ASK_SECONDS)}
         try:
             if body is None:
@@ -206,7 +206,7 @@ class HttpModel(ABC):
         except self._sdk.status_error as error:
             status, headers_of = error.status_code, error.response.headers
             fault = status_fault(status, headers_of, error.response.content, now=self._clock.now(), secret=self._secret)
-            # Not every server has the path: a 404, a 405 or another complaint about it says that it is there.
+            # Not every server has the path. A 404, a 405 or another 4xx says that the server is up.
             return frozenset() if status in _NO_PATH or fault.kind is FaultKind.BAD_REQUEST else fault
         except self._sdk.connection_error as error:
             return self._connection_fault(error.__cause__ or error)
@@ -229,7 +229,7 @@ class HttpModel(ABC):
                 break
             sent = {*body, CACHE} if cache else {*body}
             sent = sent - {structure} if mode == "text" else sent
-            if not asking.takes(answer, sent, mode):
+            if not asking.change_ways(answer, sent, mode):
                 break
         if isinstance(answer, Fault):
             answer = self._servers.with_charge(answer, self._address)
@@ -246,7 +246,7 @@ class HttpModel(ABC):
 
         def heard(answer: httpx2.Response) -> None:
             now = self._clock.now()
-            self._pace.heard(answer.headers, answer.status_code, sent_at=sent_at, tokens=tokens, now=now)
+            self._rate_limiter.heard(answer.headers, answer.status_code, sent_at=sent_at, tokens=tokens, now=now)
 
         try:
             opened = await self._sdk.client.post(
@@ -290,7 +290,7 @@ class HttpModel(ABC):
         return _connection_fault(cause, self._secret)
 
     async def _read(self, response: httpx2.Response, request: ModelRequest, mode: str) -> Reply | Fault:
-        """Read the body of a 200. A silence is a fault only after the model has written something."""
+        """Read the body of an answer with status 200. Silence is a fault only after the model has written something."""
         reader = self.reader(
             asked=self._name,
             mode=mode,
@@ -343,7 +343,7 @@ class HttpModel(ABC):
         return fault.model_copy(update={"message": text})
 
     def _name_refused(self, fault: Fault, request: ModelRequest, refused: Sequence[str]) -> Fault:
-        """Return a fault with the settings of the user that it refuses, and with what was refused before it."""
+        """Add to a fault the settings of the user that it refuses, and what the server has refused before."""
         if fault.kind is not FaultKind.BAD_REQUEST:
             return fault
         words = set(_WORD.findall(fault.message.lower()))

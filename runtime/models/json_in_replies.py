@@ -1,8 +1,7 @@
-"""Finds the JSON of a reply where a server has put it, and reads JSON that is broken but unambiguous.
+"""Finds the JSON of a reply in its text or reasoning, and repairs JSON that is broken but unambiguous.
 
-Broken are commas, comments, quotes and line ends in strings. They are read by the library json-repair, which guesses
-where it cannot know; what it has added, left out or moved is found by comparing the words and brackets of both texts,
-and is not taken.
+Commas, comments, quotes and line ends in strings are repaired by the library json-repair. The library also guesses. So
+the words and brackets of both texts are compared, and a text with other words or brackets is rejected.
 """
 
 import json
@@ -25,13 +24,13 @@ from runtime.models.replies import (
 )
 
 REPAIR_MAX = 128 * 1024
-"""The largest number of characters of a broken JSON text that is read."""
+"""The largest number of characters of a broken JSON text that is repaired."""
 THREAD_MIN = 8 * 1024
-"""From how many characters on a broken JSON text is read in a thread; these take 20 ms."""
+"""From this number of characters on, a broken JSON text is repaired in a thread. So many take 20 ms."""
 THOUGHTS_KEPT = 2_000
-"""How many characters of its reasoning a reply keeps that has nothing else."""
+"""The number of characters that are kept of a reply that has only reasoning."""
 
-# The parts of a broken JSON text. An unterminated comment or string is no part.
+# The parts of a broken JSON text. A comment or string without an end is none of them.
 _PARTS = {
     "double": r'"[^"\\]*+(?:\\.[^"\\]*+)*+"',
     "single": r"'[^'\\]*+(?:\\.[^'\\]*+)*+'",
@@ -46,10 +45,10 @@ _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 
 
 async def find_json(reply: Reply, thoughts: str) -> Reply:
-    """Return a reply whose text is the JSON that was asked for, as far as it can be found; else the same reply.
+    """Return a reply whose text is the JSON that was asked for; the same reply if none is found.
 
-    `thoughts` is the model's reasoning, which some servers give in place of the text. If it is JSON, it is the text. If
-    it is prose and there is no text, the text is the end of the reasoning, marked as such.
+    `thoughts` is the model's reasoning. It replaces an empty text, because some servers put the JSON there. Reasoning
+    without JSON is cut to its end and marked as reasoning.
     """
     if not reply.text.strip() and thoughts.strip():
         if not is_whole(thoughts) and await trio.to_thread.run_sync(_mend, thoughts.strip()) is None:
@@ -72,13 +71,13 @@ async def _repaired(text: str) -> str | None:
 
 
 def repair(text: str) -> str | None:
-    """Return the JSON that a broken reply can only mean; None if there is none, or several."""
+    """Return the repaired JSON of a broken reply; None if there is none, or if it is ambiguous."""
     found = (_mend(candidate) for candidate in candidates(text))
     return next((value for value in found if value is not None), None)
 
 
 def _mend(text: str) -> str | None:
-    """Return what the library makes of a broken object or array, if that has the same words and brackets."""
+    """Return a broken object or array as the library repairs it; None if the words or brackets differ."""
     if len(text) > REPAIR_MAX or not text.startswith(("{", "[")):
         return None
     words = _words(text)
@@ -94,9 +93,9 @@ def _mend(text: str) -> str | None:
 
 
 def _words(text: str) -> list[tuple[str, Any]] | None:
-    """Return the strings, numbers, names and brackets of a text, without what is between them and without comments.
+    """Return the strings, numbers, names and brackets of a text, without commas, colons, blanks and comments.
 
-    None for a text with something else, such as a bare word that is neither a key nor a value of JSON.
+    None for a text with anything else, such as a bare word that is neither a key nor a value of JSON.
     """
     words: list[tuple[str, Any]] = []
     at = 0

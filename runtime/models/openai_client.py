@@ -1,4 +1,4 @@
-"""The clients of OpenAI's two interfaces, chat completions and responses, with the official client.
+"""The models behind OpenAI's two interfaces, chat completions and responses, with the official client.
 
 Importing this module loads the client (0.4 s); use `runtime.models.open_models.open_openai`.
 """
@@ -61,9 +61,9 @@ class OpenAIModel(HttpModel):
 class ResponsesModel(OpenAIModel):
     """A model behind OpenAI's Responses API. Use `open_openai` with `responses`.
 
-    The server stores nothing. So it is asked for the reasoning in encrypted form, which the next attempt of the same
-    visit sends back. A server that refuses to give it is asked without from then on; one that refuses to take it back
-    is asked again at once without it. Both refusals cost nothing.
+    The server stores nothing. So each request asks for the reasoning in encrypted form, and the next attempt of the
+    same visit sends it back. If the server refuses to send it, later requests do not ask for it. If the server refuses
+    to accept it, the request is sent again at once without it. Both refusals cost nothing.
     """
 
     provider = "openai-responses"

@@ -69,7 +69,7 @@ class Fault(Value):
     retry_after: float | None = None
     """The seconds that the server asks to wait."""
     unpaid: bool = False
-    """Whether nothing was charged although the kind does not say so, such as for a gateway on this machine."""
+    """Whether nothing was charged although faults of this kind are charged, such as an error of a gateway here."""
 
 
 HEARD_MAX = 4_000
@@ -143,9 +143,9 @@ class Reply:
     mode: str = "text"
     """The way structure was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
     notices: tuple[str, ...] = ()
-    """What people should know about how the reply came: what the server refused, and where the text was found."""
+    """Notices for people about the reply: what the server refused, and where the text was found."""
     original: str = ""
-    """The text as the model wrote it, if its JSON was broken and `text` is what was read; else empty."""
+    """The text that the model wrote, if its JSON was broken and `text` has the repaired JSON; else empty."""
 
 
 class Model(Protocol):

@@ -166,13 +166,13 @@ class Provider:
     """A provider of models, or the servers with its interface."""
 
     name: ProviderName
-    """Its name, which stands before the names of its models."""
+    """Its name, the prefix of its models."""
     key: str
     """The environment variable of its key."""
     address: str
     """The environment variable of the address of another server."""
     url: str
-    """The base URL where that is not set; empty where it must be set. `{}` stands for the value of `region`."""
+    """The base URL if `address` is not set; empty if it must be set. `{}` stands for the value of `region`."""
     title: str
     interface: Interface = "chat"
     """The interface by which its models are asked."""
@@ -181,17 +181,17 @@ class Provider:
     model: str = ""
     """A model to offer to a person; empty if only the server knows its models."""
     port: int = 0
-    """The usual port on this machine of a server of one's own, which needs no key; 0 for a service."""
+    """The usual port of a local server, which needs no key; 0 for a service."""
     path: str = ""
-    """What is added to the address."""
+    """The path that is added to the address."""
     region: str = ""
     """The environment variable of the region in the base URL."""
     not_taken: tuple[str, ...] = ()
-    """The settings of calls that its interface does not have."""
+    """The settings of calls that its interface does not accept."""
     efforts: tuple[str, ...] = ()
-    """The values of `reasoning_effort` that its interface has; none where the server decides."""
+    """The values of `reasoning_effort` that its interface accepts; empty if only the server knows."""
     traced_as: str = ""
-    """Its name in telemetry, where OpenTelemetry's conventions have another."""
+    """Its name in OpenTelemetry's conventions; empty if it is `name`."""
 
     def is_configured(self, environment: Mapping[str, str]) -> bool:
         """Tell whether a key or an address is set; a server on this machine needs neither."""
@@ -199,7 +199,7 @@ class Provider:
         return bool(environment.get(self.address)) or (bool(self.url_in(environment)) and has_key)
 
     def url_in(self, environment: Mapping[str, str]) -> str:
-        """Return the base URL, as the environment says; empty where it does not say the region."""
+        """Return the base URL; empty if the environment lacks the region."""
         address = environment.get(self.address)
         if address:
             return address.rstrip("/").removesuffix(self.path) + self.path
@@ -213,7 +213,7 @@ class Provider:
         return self.interface
 
     def refused_settings(self, fields: Mapping[str, Any]) -> list[str]:
-        """Return the settings among fields that are not taken, with the value where that is the cause."""
+        """Return the names of fields that are not accepted; also the value if only that is not accepted."""
         refused = [name for name in self.not_taken if fields.get(name) is not None]
         effort = fields.get("reasoning_effort")
         if effort is not None and self.efforts and effort not in self.efforts:

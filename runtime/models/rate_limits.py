@@ -1,7 +1,7 @@
-"""The pace of calls to a server: its limits of requests and tokens, as its answers tell them. Pure.
+"""The rate limits of a server for requests and tokens, as the headers of its answers report them. Pure.
 
-A limit is a window: so many requests until a point in time, at which all of them are there again. A server with a
-bucket that fills all the time has at least as many then, so the same rule is right for both.
+A limit is a window: a number of requests until a point in time, at which all of them are available again. If the server
+has a bucket that refills continuously, the bucket is full at that time. So one rule fits both.
 """
 
 import re
@@ -12,87 +12,86 @@ from runtime.core.events import Value
 from runtime.models.faults import retry_after
 
 FIRST_CALLS = 10
-"""How many calls are in flight to a server that has not answered yet: its limits are not known."""
+"""The largest number of calls in flight to a server that has not answered yet. Its limits are not known."""
 RESET_MAX = 120.0
-"""The longest time in seconds for which a limit is believed. A longer one is no matter of pace: the calls are sent, and
-the runs wait for their provider as it refuses them.
+"""The longest time in seconds that calls wait for a reset. A later reset counts as one after this time: then the calls
+are sent, and when the server refuses them, their runs wait for the provider.
 """
 MARGIN = 1.0
-"""Seconds that are added to each reset, since some servers round it down."""
+"""Seconds that are added to each reset, because some servers round it down."""
 LIMIT_MAX = 10**9
-"""The largest limit that is believed."""
+"""The largest limit that is accepted. A larger one is ignored."""
 
-UNTOLD_MAX = 100
-"""How many calls are counted that were sent before a limit was known."""
+EARLY_CALLS_MAX = 100
+"""The largest number of calls that are counted before a limit is known."""
 
 REQUESTS, TOKENS = "requests", "tokens"
-_NAMES = {
-    REQUESTS: (
-        ("x-ratelimit-{}-requests", "anthropic-ratelimit-requests-{}", "x-ratelimit-{}", "ratelimit-{}"),
-        ("limit", "remaining", "reset"),
-    ),
-    TOKENS: (("x-ratelimit-{}-tokens", "anthropic-ratelimit-tokens-{}"), ("limit", "remaining", "reset")),
+_HEADERS = {
+    REQUESTS: ("x-ratelimit-{}-requests", "anthropic-ratelimit-requests-{}", "x-ratelimit-{}", "ratelimit-{}"),
+    TOKENS: ("x-ratelimit-{}-tokens", "anthropic-ratelimit-tokens-{}"),
 }
-"""The names of headers with the limits: of OpenAI and most others, of Anthropic, and of OpenRouter."""
+"""The names of the headers: of OpenAI and most others, of Anthropic, and of OpenRouter. `{}` is one of `_PARTS`."""
+_PARTS = ("limit", "remaining", "reset")
 _DURATION = re.compile(r"(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400.0, 3600.0, 60.0, 1.0, 0.001)
 _LONG = 10**8
-"""A number of seconds from which on it is a time: in seconds since 1970, or from a thousand times as much in
-milliseconds."""
+"""From this number on, a reset is a time in seconds since 1970; from a thousand times as much on, in milliseconds."""
 
 
-class Told(Value):
-    """A limit as one answer tells it."""
+class ReportedLimit(Value):
+    """A limit as one answer reports it."""
 
     limit: int
-    """How many there are in a window."""
+    """The number of requests or tokens in a window."""
     remaining: int
-    """How many are left."""
+    """How many of them are left."""
     seconds: float
-    """When all are there again, in seconds from the answer."""
+    """The time from the answer until all of them are available again, in seconds."""
 
 
 class Window(Value):
-    """A limit of a server as it is known."""
+    """The current window of a limit."""
 
     limit: int
-    """How many there are in a window."""
+    """The number of requests or tokens in a window."""
     remaining: int
-    """How many are left of this window; negative if more were in flight than are left."""
+    """How many of them are left; negative if more were in flight than were left."""
     began: float
-    """When this window began, in UTC seconds since 1970: earlier calls say nothing about it."""
+    """When this window began, in UTC seconds since 1970. Answers to calls that were sent before do not change it."""
     resets_at: float
-    """When all are there again."""
-    is_told: bool = True
-    """Whether an answer has told the end of this window; else it is the longest that is believed."""
+    """When all of them are available again, in UTC seconds since 1970."""
+    is_reported: bool = True
+    """Whether an answer has reported `resets_at`. If not, it is `RESET_MAX` after `began`."""
 
 
 class ServerLimits(Value):
     """The limits of a server for one key."""
 
     windows: Mapping[str, Window] = {}
-    """By what is limited: `requests` and `tokens`."""
+    """The windows by what they limit: `requests` or `tokens`."""
     held_until: float = 0.0
-    """Until when the server has refused all calls, in UTC seconds since 1970."""
-    untold: tuple[float, ...] = ()
-    """When calls were sent before any answer has told a limit, at most `UNTOLD_MAX`; empty once one has."""
+    """Until when the server refuses all calls, in UTC seconds since 1970."""
+    early_calls: tuple[float, ...] = ()
+    """When calls were sent before a limit was known, at most `EARLY_CALLS_MAX`; empty once a limit is known."""
 
 
-def read_limits(headers: Mapping[str, str], now: float) -> dict[str, Told]:
-    """Return the limits that an answer's headers tell, by what is limited. Header names are lower-case."""
-    told = {}
-    for what, (forms, parts) in _NAMES.items():
+def read_limits(headers: Mapping[str, str], now: float) -> dict[str, ReportedLimit]:
+    """Return the limits in an answer's headers, by what they limit. Header names are lower-case."""
+    reported = {}
+    for what, forms in _HEADERS.items():
         for form in forms:
-            limit, remaining, reset = (headers.get(form.format(part), "") for part in parts)
+            limit, remaining, reset = (headers.get(form.format(part), "") for part in _PARTS)
             numbers, seconds = (_count(limit), _count(remaining)), read_reset(reset, now)
             if None not in numbers and seconds is not None and numbers[0]:
-                told[what] = Told(limit=numbers[0] or 0, remaining=numbers[1] or 0, seconds=min(seconds, RESET_MAX))
+                reported[what] = ReportedLimit(
+                    limit=numbers[0] or 0, remaining=numbers[1] or 0, seconds=min(seconds, RESET_MAX)
+                )
                 break
-    return told
+    return reported
 
 
 def read_reset(text: str, now: float) -> float | None:
-    """Return the seconds until a reset: of a duration (`6m0s`), of seconds, or of a time; None for anything else."""
+    """Return the seconds until a reset, which is a duration (`6m0s`), a number of seconds or a time; else None."""
     text = text.strip()[:40]
     try:
         number = float(text)
@@ -122,31 +121,32 @@ def after_answer(
 ) -> ServerLimits:
     """Return the limits after an answer.
 
-    `sent_at` is when its call was sent, and `costs` is what was sent since then: the answer does not count that yet.
+    `sent_at` is when its call was sent. `costs` is what later calls use, which the answer may not count yet.
     """
     windows = dict(limits.windows)
-    for what, told in read_limits(headers, now).items():
-        before, until = windows.get(what), now + told.seconds + MARGIN
-        left = told.remaining - max(costs.get(what, 0), len(limits.untold) - 1 if what == REQUESTS else 0)
+    for what, reported in read_limits(headers, now).items():
+        before, until = windows.get(what), now + reported.seconds + MARGIN
+        early = len(limits.early_calls) - 1 if what == REQUESTS else 0  # The answer counts its own call.
+        left = reported.remaining - max(costs.get(what, 0), early)
         if before is None or _is_over(before, now):
-            windows[what] = Window(limit=told.limit, remaining=left, began=sent_at, resets_at=until)
+            windows[what] = Window(limit=reported.limit, remaining=left, began=sent_at, resets_at=until)
         elif sent_at >= before.began:
             windows[what] = Window(
-                limit=told.limit,
+                limit=reported.limit,
                 remaining=min(before.remaining, left),
                 began=before.began,
-                resets_at=max(before.resets_at, until) if before.is_told else until,
+                resets_at=max(before.resets_at, until) if before.is_reported else until,
             )
     held = limits.held_until
     if status == 429:
         asked = retry_after(headers, now)
         resets = [window.resets_at for window in windows.values() if window.remaining <= 0]
         held = max(held, min(now + RESET_MAX, max(resets, default=now + MARGIN) if asked is None else now + asked))
-    return ServerLimits(windows=windows, held_until=held, untold=() if windows else limits.untold)
+    return ServerLimits(windows=windows, held_until=held, early_calls=() if windows else limits.early_calls)
 
 
 def next_call_at(limits: ServerLimits, costs: Mapping[str, int], now: float) -> float:
-    """Return when the next call may be sent, in UTC seconds since 1970; `now` or earlier for at once."""
+    """Return when the next call may be sent, in UTC seconds since 1970. It may be sent at once if this is not later."""
     times = [limits.held_until] if limits.held_until <= now + RESET_MAX else []
     times += [
         window.resets_at
@@ -159,13 +159,13 @@ def next_call_at(limits: ServerLimits, costs: Mapping[str, int], now: float) -> 
 def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> ServerLimits:
     """Return the limits after a call was sent."""
     if not limits.windows:
-        untold = [at for at in limits.untold if now - RESET_MAX < at <= now]
-        return limits.model_copy(update={"untold": (*untold, now)[-UNTOLD_MAX:]})
+        early = [at for at in limits.early_calls if now - RESET_MAX < at <= now]
+        return limits.model_copy(update={"early_calls": (*early, now)[-EARLY_CALLS_MAX:]})
     windows = {}
     for what, window in limits.windows.items():
         if _is_over(window, now):
             window = Window(  # noqa: PLW2901
-                limit=window.limit, remaining=window.limit, began=now, resets_at=now + RESET_MAX, is_told=False
+                limit=window.limit, remaining=window.limit, began=now, resets_at=now + RESET_MAX, is_reported=False
             )
         cost = min(costs.get(what, 0), window.limit)
         windows[what] = window.model_copy(update={"remaining": window.remaining - cost})
@@ -173,7 +173,7 @@ def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> Se
 
 
 def _is_over(window: Window, now: float) -> bool:
-    """Tell whether a window has ended. One that ends later than any may was written before the clock was set back."""
+    """Tell whether a window has ended. It counts as ended too if the clock was set back after it began."""
     return not now < window.resets_at <= now + RESET_MAX + MARGIN
 
 

@@ -1,7 +1,6 @@
-"""What servers refuse of a request, and how the same call is asked again. Pure.
+"""The parameters that servers refuse, and how the same call is sent again without them. Pure.
 
-The table of `configs/providers.yaml` says which parameters can be asked for in another way. A parameter that the user
-has set is not one of them: the refusal of it is the answer.
+`configs/providers.yaml` lists these parameters. One that the user has set is never changed: its refusal is the answer.
 """
 
 import re
@@ -14,14 +13,14 @@ from runtime.models.port import Fault, FaultKind
 CACHE, STREAM = "prompt_cache", "stream"
 """The names of the rows for the fields about the prompt cache, and for all fields about streams."""
 WITHOUT = "without"
-"""The way of a parameter that is not sent."""
+"""The way of a parameter that is left out."""
 DAY_SECONDS = 86_400.0
-"""How long what a server refuses is remembered, in seconds: it may be another server tomorrow."""
+"""How long a refusal is remembered, in seconds. Another server may answer at the address tomorrow."""
 
 _OTHER_CAUSES = frozenset({FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
 
 Ways = Mapping[str, str]
-"""How parameters are sent to a server: by their name, the other name, the weaker way, or `WITHOUT`."""
+"""How parameters are sent to a server, by their names: the other name, the weaker way, or `WITHOUT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +28,11 @@ class Refusable:
     """A parameter that servers are known to refuse."""
 
     named: tuple[str, ...] = ()
-    """The words that name it in a refusal, in lower case."""
+    """The words that name it in a refusal, in lower case; empty for its own name."""
     instead: str = ""
     """Its other name; empty for none."""
     weaker: tuple[str, ...] = ()
-    """The weaker ways to ask for the same, the strongest first; only of the parameter that asks for structure."""
+    """The weaker ways to ask for structure, the strongest first; empty for a parameter that does not ask for it."""
     statuses: tuple[int, ...] = (400, 422)
     """The HTTP statuses of a refusal."""
 
@@ -44,21 +43,21 @@ Refusals = Mapping[str, Refusable]
 
 @dataclass
 class Asking:
-    """One call that may be asked in several ways, none of which is used twice."""
+    """One call that may be sent in several ways. No way is used twice."""
 
     rows: Refusals
-    """What can be asked for in another way."""
+    """The parameters that can be changed."""
     ways: dict[str, str]
     """How parameters are sent now."""
     own: Collection[str] = ()
     """The names of what the user has set, as settings and as they are sent."""
     refused: list[str] = field(default_factory=list)
-    """What the server has refused so far, as it was sent."""
+    """The parameters and ways that the server has refused so far."""
     notices: list[str] = field(default_factory=list)
-    """What was changed for it, in words."""
+    """What was changed because of the refusals, in words."""
 
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body with its parameters as they are sent; what the user has set stays."""
+        """Change the parameters of a body according to `ways`, and return it. What the user has set stays."""
         for name, way in self.ways.items():
             row = self.rows.get(name)
             if row is None or row.weaker or name not in body or name in self.own:
@@ -68,10 +67,10 @@ class Asking:
                 body[way] = value
         return body
 
-    def takes(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
-        """Change `ways` if a fault refuses something that can be asked for in another way; return whether it does.
+    def change_ways(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
+        """Change `ways` if a fault refuses a parameter that can be sent in another way. Return whether one is left.
 
-        `sent` are the parameters of the request, and `mode` is the way in which structure was asked for.
+        `sent` has the parameters of the request. `mode` is the way in which structure was asked for.
         """
         name = self._refused_by(fault, sent)
         if name is None or name in self.own:
@@ -86,7 +85,7 @@ class Asking:
         self.refused.append(mode if row.weaker else name)
         if way in self.refused:
             return False
-        if self.ways.get(way) == name:  # It goes by its first name again: another server answers here now.
+        if self.ways.get(way) == name:  # Another server answers at this address now, which knows the first name.
             del self.ways[way]
         else:
             self.ways[name] = way
@@ -95,7 +94,7 @@ class Asking:
         return True
 
     def _refused_by(self, fault: Fault, sent: Collection[str]) -> str | None:
-        """Return what a fault refuses: that of the sent parameters which its text names first; None for nothing."""
+        """Return the sent parameter that the text of a fault names first; None if it refuses none."""
         text = fault.message.lower()
         found: list[tuple[int, str]] = []
         for name, row in self.rows.items():

@@ -82,7 +82,7 @@ VALUES_MAX = 400_000
 PHRASE_MAX = 200
 """The largest number of characters of a phrase that counts as repeated."""
 REPEATED_MIN = 400
-"""The least number of characters at the end of a text that are one phrase, at least eight times."""
+"""The least number of characters that a phrase and its repetitions have at the end of a text."""
 
 _THINK, _THINK_END = "<think>", "</think>"
 _FENCES_MAX = 64
@@ -146,7 +146,7 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
 
 
 def _explain(text: str, error: Unreadable) -> Unreadable:
-    """Return why a text is not readable: what is the matter with all of it, or else the error of its JSON."""
+    """Return why a text is not readable: the fault of the whole text, or else the error of its JSON."""
     if error.code is not ReplyCode.NOT_JSON:
         return error
     phrase = repeated_phrase(text)

@@ -1,4 +1,4 @@
-"""The responses of OpenAI's Responses API: one in JSON, or a stream of its events; and the reasoning in them."""
+"""Reads the responses of OpenAI's Responses API, in JSON or as a stream, and keeps their reasoning in memory."""
 
 import json
 from collections import OrderedDict
@@ -13,16 +13,16 @@ from runtime.models.port import Fault, ModelRequest, Reply
 from runtime.models.usage import read_response_usage
 
 _REASONS = {"max_output_tokens": "length"}
-"""OpenAI's words of chat completions for the reasons of incomplete responses. Any other reason stays unchanged."""
+"""The reasons of incomplete responses in the words of chat completions. Any other reason stays unchanged."""
 _FAILED = frozenset({"incomplete", "failed", "cancelled"})
 
 
 class ResponseReader(AnswerReader):
     """Reads a response.
 
-    Its final messages are the reply; messages that comment on the work are not. Without text, the arguments of its
-    only function call are the reply, then a refusal in words. Reasoning is counted and is no part of the reply.
-    A stream ends only with an event that has the whole response. Invalid usage counts as not reported.
+    The reply is the text of its final messages, without messages that comment on the work. If there is no text, the
+    reply is the arguments of its only function call, else its refusal. Reasoning is counted, but is no part of the
+    reply. A stream ends only with an event that has the whole response. Invalid usage counts as not reported.
     """
 
     called = "response"
@@ -38,7 +38,7 @@ class ResponseReader(AnswerReader):
         self._usage: Any = None
 
     def output_to_keep(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the items of the output that the next request can repeat; none without encrypted reasoning."""
+        """Return the items of the output that the next request can send back; none without encrypted reasoning."""
         items = [_fields(item) for item in self._items]
         types = {item.get("type") for item in items}
         encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in items)
@@ -72,7 +72,7 @@ class ResponseReader(AnswerReader):
         )
 
     def _event(self, data: bytes) -> bool:
-        """Process the data of an event. The mark `[DONE]` of some gateways is ignored: it ends no response."""
+        """Process the data of an event. `[DONE]`, which some gateways send, is ignored, because it ends no response."""
         return data == b"[DONE]" or super()._event(data)
 
     def _take(self, event: Mapping[str, Any]) -> None:
@@ -100,7 +100,7 @@ class ResponseReader(AnswerReader):
                 pass
 
     def _end(self, response: Mapping[str, Any], status: str) -> None:
-        """Process the last state of a response. The texts in its output take the place of the pieces before them."""
+        """Process the last state of a response. The texts in its output replace the pieces that came before."""
         self._name(response)
         self._usage = response.get("usage")
         output = response.get("output")
@@ -168,9 +168,9 @@ def _fields(value: Any) -> Mapping[str, Any]:
 
 
 KEPT_BYTES_MAX = 64 * 1024 * 1024
-"""The largest number of bytes of reasoning that are kept for all runs. The oldest is dropped first."""
+"""The largest number of bytes of reasoning that are kept for the runs of a model. The oldest is dropped first."""
 _FRAMING_TOKENS = 64
-"""How many tokens a server may put around the repeated items; as much as is reserved for those around a prompt."""
+"""The largest number of tokens that a server adds for items that are sent back; as many are reserved for a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +183,10 @@ class _Kept:
 
 
 class KeptReasoning:
-    """The output of the earlier attempts of each visit, whose encrypted reasoning the next attempt gets back.
+    """The output of earlier attempts, by visit. The next attempt of the visit sends its encrypted reasoning back.
 
-    It is only in memory: after the end of the process, the next attempt is asked without it. No call costs more than
-    was reserved for it: what may not fit into the bytes of the prompt is dropped.
+    The output is only in memory, so the first attempt after a restart is sent without it. It is also left out if its
+    tokens may exceed the bytes of the prompt. So no call costs more than was reserved for it.
     """
 
     def __init__(self) -> None:
@@ -194,7 +194,7 @@ class KeptReasoning:
         self._size = 0
 
     def items_for(self, request: ModelRequest) -> tuple[Mapping[str, Any], ...]:
-        """Return the items that belong between the prompt and the feedback of a request; none for another prompt."""
+        """Return the items between the prompt and the feedback of a request; none if the prompt has changed."""
         kept = self._visits.get((request.run, request.visit))
         if kept is None or not request.repeated:
             return ()
@@ -204,7 +204,7 @@ class KeptReasoning:
         return kept.items if fits and feedback and kept.prompt == prompt and kept.feedback != feedback else ()
 
     def add(self, request: ModelRequest, output: tuple[Mapping[str, Any], ...], usage: Usage | None) -> None:
-        """Keep the output of a reply to a request, after the items that the request had; nothing without its usage."""
+        """Keep the output of a reply after the items that its request had. Without usage, nothing is kept."""
         earlier = self.items_for(request)
         self.forget(request)
         if not (output and usage and request.run and request.visit and request.repeated) or usage.contradictory:

@@ -1,4 +1,4 @@
-"""What a home knows about the servers of its models: what they refuse, what their errors cost, and their limits."""
+"""What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits."""
 
 import fcntl
 import hashlib
@@ -15,7 +15,9 @@ from pydantic import ValidationError
 from runtime.core.clock import Clock
 from runtime.core.events import Value
 from runtime.logs import log
-from runtime.models.pace import (
+from runtime.models.port import Fault
+from runtime.models.providers import is_loopback
+from runtime.models.rate_limits import (
     FIRST_CALLS,
     REQUESTS,
     RESET_MAX,
@@ -25,17 +27,14 @@ from runtime.models.pace import (
     after_call,
     next_call_at,
 )
-from runtime.models.port import Fault
-from runtime.models.providers import is_loopback
 from runtime.models.refusals import DAY_SECONDS, Refusals
 
 FILE_BYTES_MAX = 1024 * 1024
 """The largest number of bytes of the file; a larger one counts as empty."""
 MODELS_MAX = 200
-"""The largest number of models about which something is remembered; the latest are kept."""
-
+"""The largest number of models whose refused parameters are kept. The oldest are dropped first."""
 LIMITS_MAX = 100
-"""The largest number of servers and keys whose limits are kept."""
+"""The largest number of servers and keys whose rate limits are kept. The oldest are dropped first."""
 KEY_HASH = 4
 """How many hexadecimal digits of the hash of a key are kept: so few that a guessed key cannot be confirmed by them.
 
@@ -52,25 +51,25 @@ _GATEWAY = frozenset({502, 504})
 
 
 class Learned(Value):
-    """What was learned about one parameter."""
+    """What was learned about one parameter from a refusal."""
 
     way: str
-    """How it is sent, as in `runtime.models.refusals.Ways`."""
+    """How the parameter is sent, as in `runtime.models.refusals.Ways`."""
     until: float
-    """Until when this counts, in UTC seconds since 1970."""
+    """When this is forgotten, in UTC seconds since 1970."""
 
 
 class Known(Value):
     """The content of the file."""
 
     learned: Mapping[str, Mapping[str, Learned]] = {}
-    """What was learned about parameters, by the server's address and the model's name, separated by a blank."""
+    """What was learned about parameters, by `ADDRESS MODEL`."""
     limits: Mapping[str, ServerLimits] = {}
-    """The limits of servers, by host and a hash of the key, separated by a blank."""
+    """The rate limits of servers, by `HOST DIGITS` with some digits of a hash of the key."""
 
 
 class Servers:
-    """What all runs of a home know about the servers of their models. It is kept in a file that processes share."""
+    """What all runs of a home know about the servers of their models. The processes of the home share it in a file."""
 
     def __init__(
         self,
@@ -82,25 +81,25 @@ class Servers:
         """Take the path of the file.
 
         Args:
-            path: None keeps everything in memory. A missing file is made when something is learned.
-            refusals: what can be asked for in another way, by interface.
+            path: None keeps everything in memory. A missing file is created by the first change.
+            refusals: the parameters that servers may refuse, by interface.
             charge_gateway_errors: whether a 502 or 504 is charged, unless the server is on this machine.
         """
         self._path, self._known = path, Known()
         self._version: tuple[int, ...] = ()
         self._unshared_until = 0.0
         self._refusals, self._charge_gateway_errors = refusals or {}, charge_gateway_errors
-        self._paces: dict[str, Pace] = {}
+        self._rate_limiters: dict[str, RateLimiter] = {}
 
     def with_charge(self, fault: Fault, base_url: str) -> Fault:
-        """Return a fault of a server, marked as unpaid where it is an error of a gateway that is not charged."""
+        """Return a fault of a server. An error of a gateway is marked as unpaid if it is not charged."""
         if fault.status not in _GATEWAY:
             return fault
         free = not self._charge_gateway_errors or is_loopback(urlsplit(base_url).hostname or "")
         return fault.model_copy(update={"unpaid": free})
 
     def refusals(self, interface: str) -> Refusals:
-        """Return what can be asked for in another way."""
+        """Return the parameters of an interface that servers may refuse."""
         return self._refusals.get(interface, {})
 
     def ways(self, base_url: str, model: str, now: float) -> dict[str, str]:
@@ -128,18 +127,18 @@ class Servers:
 
         self._change(add)
 
-    def pace(self, base_url: str, secret: str) -> "Pace":
-        """Return the pace of this process for a server and a key."""
+    def rate_limiter(self, base_url: str, secret: str) -> "RateLimiter":
+        """Return the rate limiter of this process for a server and a key."""
         host = urlsplit(base_url).netloc
         key = f"{host} {hashlib.sha256(f'{host} {secret.strip()}'.encode()).hexdigest()[:KEY_HASH]}"
-        return self._paces.setdefault(key, Pace(self, key))
+        return self._rate_limiters.setdefault(key, RateLimiter(self, key))
 
     def limits(self) -> Mapping[str, ServerLimits]:
-        """Return the limits of servers, by host and the hash of the key."""
+        """Return the rate limits of servers, as in `Known.limits`."""
         return self._read().limits
 
     def change_limits(self, key: str, change: Callable[[ServerLimits], ServerLimits]) -> None:
-        """Change the limits of a server for a key. The file is written only if something changes."""
+        """Change the rate limits under a key of `limits`. The file is written only if something changes."""
         before = self._read().limits.get(key, ServerLimits())
         if change(before) == before:
             return
@@ -152,7 +151,7 @@ class Servers:
         self._change(put)
 
     def _read(self) -> Known:
-        """Return what is known. The file is read only if it has changed; half a file changes nothing."""
+        """Return what is known. The file is read only if it has changed. Half a file changes nothing."""
         if self._path is None or time.monotonic() < self._unshared_until:
             return self._known
         try:
@@ -163,7 +162,7 @@ class Servers:
                     self._known = _parse(file.read(FILE_BYTES_MAX + 1)) or self._known
                     self._version = version
         except OSError:
-            pass  # It is not there yet, or cannot be read: what this process has learned counts.
+            pass  # The file does not exist yet, or cannot be read. What this process has learned counts.
         return self._known
 
     def _change(self, change: Callable[[Known], Known]) -> None:
@@ -183,10 +182,10 @@ class Servers:
             self._known = change(self._known)
 
 
-class Pace:
-    """The calls of this process to one server with one key: each waits for its turn by the limits that are known.
+class RateLimiter:
+    """Delays the calls of this process to one server with one key, so that they stay below its known rate limits.
 
-    Waiting calls go one after the other. Other processes of the home take from the same limits.
+    Calls that wait are sent in the order in which they came. Processes of a home share the limits.
     """
 
     def __init__(self, servers: Servers, key: str) -> None:
@@ -197,7 +196,7 @@ class Pace:
 
     @asynccontextmanager
     async def turn(self, clock: Clock) -> AsyncIterator[None]:
-        """Open a context in which one call may be sent; wait for at most `RESET_MAX` seconds once it is the next."""
+        """Open a context in which one call may be sent. The next call waits for at most `RESET_MAX` seconds."""
         async with self._lock:
             last = clock.now() + RESET_MAX
             while (at := min(self._next(now := clock.now()), last)) > now:
@@ -212,7 +211,7 @@ class Pace:
             self._wake()
 
     def heard(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
-        """Learn from an answer. `sent_at` is when its call was sent, and `tokens` is what it may have taken."""
+        """Learn from an answer. `sent_at` is when its call was sent. `tokens` is the most that the call may use."""
         self._answered, self._tokens = True, tokens
         later = sum(at > sent_at for at in self._open)
         self._servers.change_limits(
@@ -235,7 +234,7 @@ class Pace:
         return next_call_at(limits, self._costs(1), now)
 
     async def _wait(self, clock: Clock, until: float) -> None:
-        """Wait until a time, or until an answer has come or a call has ended."""
+        """Wait until a time, or until an answer comes or a call ends."""
         async with trio.open_nursery() as nursery:
 
             async def sleep() -> None:
@@ -253,9 +252,9 @@ class Pace:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """Yield the open file, which no other process changes meanwhile. Raises `OSError` if the lock is not free in time.
+    """Open the file and lock it for this process. Raises `OSError` if the lock is not free within `LOCK_SECONDS`.
 
-    A process that was stopped while it holds the lock must not stop the others.
+    Another process may hold the lock for hours if a signal stopped it.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     last = time.monotonic() + LOCK_SECONDS

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from runtime.core.ledger import Usage
 
 TOKENS_MAX = 10**9
-"""More tokens than any call uses. A larger number is not believed, and no journal could hold the sums."""
+"""More tokens than any call uses. A larger number is ignored, and no journal could hold the sums."""
 
 _Count = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
 
@@ -34,7 +34,7 @@ _NAMES = {
     "input_tokens_details": "prompt_tokens_details",
     "output_tokens_details": "completion_tokens_details",
 }
-"""The fields of chat completions for those of the Responses API, which counts in the same way."""
+"""The fields of the Responses API under the names of chat completions. Both count in the same way."""
 
 
 def read_response_usage(reported: Any) -> Usage | None:

@@ -1,4 +1,4 @@
-"""What a call without a reply is charged: errors inside a 200, and gateways."""
+"""What a failed call costs if the error is in an answer with status 200, or comes from a gateway."""
 
 import pytest
 

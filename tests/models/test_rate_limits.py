@@ -1,4 +1,4 @@
-"""The pace of calls: limits that a server tells in its headers are met before they are hit."""
+"""Rate limits: calls wait for the limits in a server's headers before the server refuses them."""
 
 import random
 import re
@@ -10,15 +10,15 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.runs.models import pace_of
+from replan.runs.models import rate_limiter_of
 from runtime.core.clock import TrioClock
-from runtime.models.pace import (
+from runtime.models.rate_limits import (
     FIRST_CALLS,
     LIMIT_MAX,
     MARGIN,
     RESET_MAX,
+    ReportedLimit,
     ServerLimits,
-    Told,
     after_answer,
     after_call,
     next_call_at,
@@ -70,8 +70,8 @@ def test_a_reset_is_a_duration_or_a_time(text, seconds):
                 "x-ratelimit-reset-tokens": "6ms",
             },
             {
-                "requests": Told(limit=60, remaining=59, seconds=1),
-                "tokens": Told(limit=150000, remaining=149984, seconds=0.006),
+                "requests": ReportedLimit(limit=60, remaining=59, seconds=1),
+                "tokens": ReportedLimit(limit=150000, remaining=149984, seconds=0.006),
             },
         ),
         (
@@ -80,11 +80,11 @@ def test_a_reset_is_a_duration_or_a_time(text, seconds):
                 "anthropic-ratelimit-requests-remaining": "0",
                 "anthropic-ratelimit-requests-reset": "2023-11-14T22:13:50Z",
             },
-            {"requests": Told(limit=50, remaining=0, seconds=30)},
+            {"requests": ReportedLimit(limit=50, remaining=0, seconds=30)},
         ),
         (
             {"x-ratelimit-limit": "20", "x-ratelimit-remaining": "3", "x-ratelimit-reset": str(int(NOW + 5) * 1000)},
-            {"requests": Told(limit=20, remaining=3, seconds=5)},
+            {"requests": ReportedLimit(limit=20, remaining=3, seconds=5)},
         ),
         ({"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "59"}, {}),
         ({"x-ratelimit-limit": "0", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}, {}),
@@ -103,7 +103,7 @@ NAMES = [f"x-ratelimit-{part}{end}" for part in ("limit", "remaining", "reset") 
 @given(
     st.dictionaries(st.sampled_from([*NAMES, "retry-after"]), st.text(max_size=20)), st.sampled_from([200, 429, 503])
 )
-def test_no_header_raises_or_holds_for_longer_than_is_believed(headers, status):
+def test_no_header_raises_or_holds_for_longer_than_is_accepted(headers, status):
     limits = after_answer(ServerLimits(), headers, status, sent_at=NOW, costs={}, now=NOW)
     assert next_call_at(after_call(limits, ONE, NOW), ONE, NOW) <= NOW + RESET_MAX + MARGIN
 
@@ -216,8 +216,8 @@ class World:
         self.clock, self.statuses, self.times = TrioClock(), [], []
         self.random = random.Random(7)
 
-    async def call(self, pace):
-        async with pace.turn(self.clock):
+    async def call(self, limiter):
+        async with limiter.turn(self.clock):
             sent_at = self.clock.now()
             await trio.sleep(self.random.uniform(0.01, 0.1))
             admitted, remaining, reset = self.server.admit(trio.current_time())
@@ -231,16 +231,16 @@ class World:
                 headers["retry-after"] = self.retry_after
             writes = self.random.uniform(0.5, 20)
             await trio.sleep(0 if self.early else writes)  # Headers come before the text of a stream.
-            pace.heard(headers, self.statuses[-1], sent_at=sent_at, tokens=0, now=self.clock.now())
+            limiter.heard(headers, self.statuses[-1], sent_at=sent_at, tokens=0, now=self.clock.now())
             await trio.sleep(writes if self.early else 0)
         return admitted
 
-    async def runs(self, paces, *, runs=100, calls=3):
+    async def runs(self, limiters, *, runs=100, calls=3):
         """Let runs make calls, one after the other, each until it is admitted."""
 
         async def run(number):
             for _ in range(calls):
-                while not await self.call(paces[number % len(paces)]):  # noqa: ASYNC110 - as the runs do
+                while not await self.call(limiters[number % len(limiters)]):  # noqa: ASYNC110 - as the runs do
                     await trio.sleep(1)
 
         async with trio.open_nursery() as nursery:
@@ -253,7 +253,7 @@ class World:
 async def test_a_hundred_runs_meet_a_limit_of_sixty_a_minute(autojump_clock, server, early):
     """No request after the first ten is refused, and little of the limit stays unused."""
     world = World(server(), early=early)
-    await world.runs([Servers().pace("https://api.example.org/v1", "key")])
+    await world.runs([Servers().rate_limiter("https://api.example.org/v1", "key")])
     assert 429 not in world.statuses[FIRST_CALLS:]
     assert world.statuses.count(200) == 300
     assert trio.current_time() < (300 / 60 + 1.5) * 60
@@ -262,84 +262,84 @@ async def test_a_hundred_runs_meet_a_limit_of_sixty_a_minute(autojump_clock, ser
 async def test_processes_of_a_home_share_the_limit(autojump_clock, tmp_path):
     world = World(FixedWindow())
     homes = [Servers(tmp_path / "servers.json") for _ in range(3)]
-    await world.runs([home.pace("https://api.example.org/v1", "key") for home in homes], calls=2)
+    await world.runs([home.rate_limiter("https://api.example.org/v1", "key") for home in homes], calls=2)
     assert 429 not in world.statuses[3 * FIRST_CALLS :]
     assert trio.current_time() < (200 / 60 + 1.5) * 60
 
 
 async def test_the_next_process_knows_the_limit(autojump_clock, tmp_path):
     first, then = World(FixedWindow()), World(FixedWindow())
-    await first.runs([Servers(tmp_path / "servers.json").pace("https://h/v1", "key")], runs=60, calls=1)
+    await first.runs([Servers(tmp_path / "servers.json").rate_limiter("https://h/v1", "key")], runs=60, calls=1)
     then.server = first.server
-    await then.runs([Servers(tmp_path / "servers.json").pace("https://h/v1", "key")], runs=100, calls=1)
+    await then.runs([Servers(tmp_path / "servers.json").rate_limiter("https://h/v1", "key")], runs=100, calls=1)
     assert 429 not in first.statuses[FIRST_CALLS:] + then.statuses
 
 
 async def test_other_keys_and_other_servers_have_their_own_limits(autojump_clock):
     servers = Servers()
-    servers.pace("https://a/v1", "one").heard(
+    servers.rate_limiter("https://a/v1", "one").heard(
         {"x-ratelimit-limit": "1", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "60"},
         200, sent_at=NOW, tokens=0, now=TrioClock().now(),
     )  # fmt: skip
     for url, key, seconds in (("https://a/v1", "two", 0), ("https://b/v1", "one", 0), ("https://a/v2", "one", 61)):
         began = trio.current_time()
-        async with servers.pace(url, key).turn(TrioClock()):
+        async with servers.rate_limiter(url, key).turn(TrioClock()):
             assert trio.current_time() - began == pytest.approx(seconds)
 
 
 async def test_an_answer_does_not_count_the_calls_that_were_sent_after_its_own(autojump_clock):
     """The own call of the answer took its turn a moment before it was sent."""
-    pace, clock = (servers := Servers()).pace("https://h/v1", ""), TrioClock()
+    limiter, clock = (servers := Servers()).rate_limiter("https://h/v1", ""), TrioClock()
 
     def headers(remaining):
         return {"x-ratelimit-limit": "60", "x-ratelimit-remaining": str(remaining), "x-ratelimit-reset": "30"}
 
-    pace.heard(headers(50), 200, sent_at=clock.now(), tokens=0, now=clock.now())
-    async with pace.turn(clock):
+    limiter.heard(headers(50), 200, sent_at=clock.now(), tokens=0, now=clock.now())
+    async with limiter.turn(clock):
         await trio.sleep(0.01)
         sent_at = clock.now()
         await trio.sleep(1)
-        async with pace.turn(clock):
-            pace.heard(headers(5), 200, sent_at=sent_at, tokens=0, now=clock.now())
+        async with limiter.turn(clock):
+            limiter.heard(headers(5), 200, sent_at=sent_at, tokens=0, now=clock.now())
     [limits] = servers.limits().values()
     assert limits.windows["requests"].remaining == 4
 
 
 async def test_a_server_without_limits_is_not_slowed_once_it_has_answered(autojump_clock):
     world = World(FixedWindow(limit=10**6), headers=False)
-    await world.runs([Servers().pace("https://h/v1", "")], calls=1)
+    await world.runs([Servers().rate_limiter("https://h/v1", "")], calls=1)
     assert sum(at < 1 for at in world.times) == 100
     assert sum(at < 0.1 for at in world.times) >= FIRST_CALLS
 
 
 async def test_a_refusal_holds_all_calls_for_as_long_as_the_server_asks(autojump_clock):
     world = World(FixedWindow(limit=10), headers=False, retry_after="30")
-    await world.runs([Servers().pace("https://h/v1", "")], runs=60, calls=1)
+    await world.runs([Servers().rate_limiter("https://h/v1", "")], runs=60, calls=1)
     refused = [at for at, status in zip(world.times, world.statuses, strict=True) if status == 429]
     assert all(not at < other < at + 29 for at in refused for other in world.times if other > at + 1)
 
 
 async def test_a_server_that_does_not_answer_gets_ten_calls_and_then_one_each_two_minutes(autojump_clock):
-    pace, clock = Servers().pace("https://h/v1", ""), TrioClock()
+    limiter, clock = Servers().rate_limiter("https://h/v1", ""), TrioClock()
     async with AsyncExitStack() as stack:
         for _ in range(FIRST_CALLS):
-            await stack.enter_async_context(pace.turn(clock))
+            await stack.enter_async_context(limiter.turn(clock))
         assert trio.current_time() == 0
-        await stack.enter_async_context(pace.turn(clock))
+        await stack.enter_async_context(limiter.turn(clock))
         assert trio.current_time() == pytest.approx(RESET_MAX)
 
 
 async def test_a_call_that_is_withdrawn_while_it_waits_leaves_its_place(autojump_clock):
-    pace, clock = Servers().pace("https://h/v1", ""), TrioClock()
-    pace.heard(
+    limiter, clock = Servers().rate_limiter("https://h/v1", ""), TrioClock()
+    limiter.heard(
         {"x-ratelimit-limit": "5", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"},
         200, sent_at=NOW, tokens=0, now=clock.now(),
     )  # fmt: skip
     with trio.move_on_after(5) as scope:
-        async with pace.turn(clock):
+        async with limiter.turn(clock):
             pytest.fail("sent")
     assert scope.cancelled_caught
-    async with pace.turn(clock):
+    async with limiter.turn(clock):
         assert trio.current_time() == pytest.approx(30 + MARGIN)
 
 
@@ -347,7 +347,9 @@ def test_the_file_is_bounded_and_has_no_key(tmp_path):
     servers = Servers(tmp_path / "servers.json")
     headers = {"x-ratelimit-limit": "5", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}
     for number in range(LIMITS_MAX + 2):
-        servers.pace(f"https://h{number}/v1", "sk-secret-key").heard(headers, 200, sent_at=NOW, tokens=0, now=NOW)
+        servers.rate_limiter(f"https://h{number}/v1", "sk-secret-key").heard(
+            headers, 200, sent_at=NOW, tokens=0, now=NOW
+        )
     assert len(servers.limits()) == LIMITS_MAX
     assert "sk-secret" not in (tmp_path / "servers.json").read_text()
 
@@ -355,7 +357,9 @@ def test_the_file_is_bounded_and_has_no_key(tmp_path):
 def test_what_is_kept_of_a_key_fits_so_many_keys_that_none_can_be_guessed():
     servers = Servers()
     for host in ("a", "b"):
-        servers.pace(f"https://{host}/v1", "1234").heard({"retry-after": "9"}, 429, sent_at=NOW, tokens=0, now=NOW)
+        servers.rate_limiter(f"https://{host}/v1", "1234").heard(
+            {"retry-after": "9"}, 429, sent_at=NOW, tokens=0, now=NOW
+        )
     kept = [re.fullmatch(r"[ab] ([0-9a-f]{4})", key)[1] for key in servers.limits()]
     assert len(set(kept)) == 2  # The same key has other digits for another server.
 
@@ -365,7 +369,7 @@ def test_what_is_kept_of_a_key_fits_so_many_keys_that_none_can_be_guessed():
     ["scripted:a.yaml", "replay:k7m2x9qa", "recorded:a.yaml", "recorded:a.yaml?record=gpt-5-mini", "template:bug"],
 )
 def test_a_model_with_replies_of_its_own_waits_for_no_server(model):
-    assert pace_of(model, {}, Servers()) is None
+    assert rate_limiter_of(model, {}, Servers()) is None
 
 
 class NotingClock(FastBackOffClock):

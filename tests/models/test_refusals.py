@@ -1,4 +1,4 @@
-"""What a server refuses of a request: asked again in another way, remembered for a day, never dropped in silence."""
+"""A refused parameter is sent in another way, remembered for a day, and shown in a notice."""
 
 import errno
 import json

@@ -180,7 +180,7 @@ def test_a_stored_name_of_a_server_s_model_stays_that_when_a_plug_in_takes_its_p
 
 @pytest.mark.parametrize("text", ["plugin:", "plugin:echo", "plugin::x"])
 def test_the_prefix_of_pinned_plug_ins_needs_another_one(text):
-    with pytest.raises(replan.UsageProblem, match="`plugin:` takes the prefix of a plug-in and a text"):
+    with pytest.raises(replan.UsageProblem, match="`plugin:` needs the prefix of a plug-in and a text"):
         parse_model_spec(text)
 
 
