@@ -3,7 +3,7 @@
 Workflow, policy, prompts and limits are resolved and checked before the run begins.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,10 +11,10 @@ from typing import Any
 
 from actors.config.loader import LoadedWorkflow, load_policy
 from actors.config.model_spec import (
-    ModelSpec,
     RecordingSpec,
     ReplaySpec,
     Scripted,
+    check_script,
     check_settings,
     parse_model_spec,
     pin_model,
@@ -22,7 +22,6 @@ from actors.config.model_spec import (
 from actors.config.step_guards import GuardRefused, make_step_guard
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
-from actors.files.suggestions import nearest
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig, StepModel, writes_the_same
 from actors.planning.events import RunStarted
@@ -136,7 +135,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     check_problem(problem)
     loaded, policy, changed_keys = _resolve_workflow(options, setup)
     everything = (loaded, *(child for child, _ in _child_workflows(loaded)))
-    _check_script(parse_model_spec(setup.model), set(_model_steps(loaded)))
+    check_script(setup.model, set(_model_steps(loaded)), "the workflow", "step")
     settings = check_limits(options.limits).get("model_settings") or {}
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input, setup=setup, settings=settings)
     setup.check_price(limited="max_cost" in check_limits(options.limits), others=pinned.step_prices)
@@ -407,22 +406,6 @@ def _with_options(
         hint = problem.hint or "leave it out for the workflow's own"
         raise UsageProblem(problem.cause, place=_OPTIONS.get(problem.place, problem.place), hint=hint) from None
     return loaded, tuple(changed_keys)
-
-
-def _check_script(spec: ModelSpec, steps: Collection[str]) -> None:
-    """Check that the keys of a script are steps of the workflow.
-
-    Raises `UsageProblem` for the first key that is not.
-    """
-    if not isinstance(spec, Scripted):
-        return
-    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
-
-    script = ScriptedModel.from_file(spec.path)
-    for key, step in script.keys.items():
-        if step not in steps:
-            hint = nearest(step, steps, kind="steps")
-            raise UsageProblem(f"the workflow has no step {step!r}", place=script.place_of(key), hint=hint)
 
 
 def fork_config(state: State, workflow: str | None, policy: str | None, setup: Setup) -> ForkConfig:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.config.model_spec import Scripted, check_settings, parse_model_spec
+from actors.config.model_spec import check_script, check_settings
 from actors.files.suggestions import nearest
 from actors.prompting.prompts_file import load_prompts
 from actors.run.kind import Setup
@@ -98,7 +98,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     loaded = load_profile(request.profile)
     prompts = data_root("replan_acquire") / "prompts" / "acquisition.yaml"
     book, notices = load_prompts(prompts, prompts)
-    _check_script(setup.model)
+    check_script(setup.model, PURPOSES, "an acquisition run", "call")
     setup.check_price(limited="max_cost" in wanted)
     pinned = RunConfig(
         profile=loaded.profile,
@@ -153,17 +153,3 @@ def _check_goal(goal: object) -> None:
     if size > GOAL_BYTES_MAX:
         hint = f"at most {GOAL_BYTES_MAX:,} bytes; put material into documents"
         raise UsageProblem(f"the goal has {size:,} bytes", place="GOAL", hint=hint)
-
-
-def _check_script(model: str) -> None:
-    """Check that every key of a script is a purpose of calls. Raises `UsageProblem` for the first key that is not."""
-    spec = parse_model_spec(model)
-    if not isinstance(spec, Scripted):
-        return
-    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
-
-    script = ScriptedModel.from_file(spec.path)
-    for key, purpose in script.keys.items():
-        if purpose not in PURPOSES:
-            hint = nearest(purpose, PURPOSES, kind="calls")
-            raise UsageProblem(f"an acquisition run has no call {purpose!r}", place=script.place_of(key), hint=hint)
