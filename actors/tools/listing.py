@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import stat
-import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ import orjson
 
 from actors.tools.repository import decode_path
 from actors.tools.workspace import key_of
-from runtime.journal.folder import prepare_folder
+from runtime.journal.folder import prepare_folder, replace_file
 
 FILES_MAX = 20_000
 """The largest number of files in a listing."""
@@ -84,10 +83,7 @@ def keep(listing: Listing, workspace: Path, home: Path) -> str:
     folder = _folder(workspace, home)
     prepare_folder(folder)
     name = id_of(listing)
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(orjson.dumps(listing))
-    Path(temporary).replace(folder / f"{name.removeprefix(PREFIX)}.json")
+    replace_file(folder / f"{name.removeprefix(PREFIX)}.json", orjson.dumps(listing))
     for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)[:-KEPT]:
         old.unlink(missing_ok=True)
     return name

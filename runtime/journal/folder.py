@@ -113,6 +113,22 @@ def check_in_place(path: Path) -> Callable[[], None]:
     return check
 
 
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a private file, so that every reader finds either its old bytes or the new ones. Raises `OSError`."""
+    import tempfile  # noqa: PLC0415 -- it loads every compression that Python has
+
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
 def _make_file(path: Path) -> None:
     # Made under another name and then linked, so that its handle is closed before anyone can lock it.
     import tempfile  # noqa: PLC0415 -- it loads every compression that Python has

@@ -131,3 +131,18 @@ def test_what_the_system_says_becomes_one_line(tmp_path, monkeypatch, number, ki
 
 def test_an_error_without_a_number_is_still_typed(tmp_path):
     assert isinstance(folder.explain(OSError("odd"), tmp_path), JournalError)
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "state"
+    folder.replace_file(path, b"old")
+    assert (path.read_bytes(), mode_of(path)) == (b"old", 0o600)
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(folder.os, "fsync", full)
+    with pytest.raises(OSError, match="full"):
+        folder.replace_file(path, b"new")
+    assert [each.name for each in tmp_path.iterdir()] == ["state"]
+    assert path.read_bytes() == b"old"

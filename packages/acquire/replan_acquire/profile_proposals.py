@@ -1,8 +1,6 @@
 """Profiles of acquisitions that a run proposes: prepares that run, and keeps accepted profiles."""
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from replan_acquire.acquisition.profile import Profile, read_profile_value
 from replan_acquire.acquisition.profile_check import NAME, read_profile
 from replan_acquire.documents.index import DocumentIndex, open_index
 from runtime.core.errors import UsageProblem
-from runtime.journal.folder import prepare_folder
+from runtime.journal.folder import prepare_folder, replace_file
 
 WORKFLOW = "configs/proposals/profile.yaml"
 """The path of the proposal workflow, within the folder of shipped data."""
@@ -155,22 +153,8 @@ def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool 
         raise UsageProblem(f"{KEPT_MAX} profiles are kept, the most of a home", place=_SOURCE, hint=hint)
     prepare_folder(path.parent)
     try:
-        _write(path, text)
+        replace_file(path, text.encode())
     except OSError as error:
         cause = (error.strerror or str(error)).lower()
         raise UsageProblem(cause, place=str(path), hint="make the folder yours to write") from None
     return name
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file atomically: a reader finds either the old file or the new one."""
-    descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(made).replace(path)
-    except BaseException:
-        Path(made).unlink(missing_ok=True)
-        raise

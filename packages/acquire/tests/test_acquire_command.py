@@ -266,6 +266,15 @@ def test_bad_input_is_one_line_before_anything_is_written(replan, home, argument
     assert not home.exists()
 
 
+def test_a_script_with_a_call_that_no_acquisition_makes_is_refused_with_its_line(replan, home, tmp_path):
+    (tmp_path / "script.yaml").write_text("plan: []\nobserv: []\n")
+    done = replan("acquire", "market_size", "x", "--no-input", "-m", f"scripted:{tmp_path / 'script.yaml'}")
+    assert done.exit_code == 2
+    line = "script.yaml:2 observ: an acquisition run has no call 'observ' (did you mean 'observe'?)"
+    assert line in " ".join(done.stderr.split())
+    assert not home.exists()
+
+
 def test_a_search_service_of_the_config_is_asked_and_its_fault_is_survived(replan, home):
     """Nothing listens at the address: each search fails with its code, and the user is asked instead."""
     home.mkdir(mode=0o700)

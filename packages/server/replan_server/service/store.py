@@ -6,7 +6,6 @@
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
+from runtime.journal.folder import replace_file
 
 T = TypeVar("T")
 
@@ -119,16 +119,7 @@ class Store:
         if len(data) > BYTES_MAX:
             hint = f"`{program()} token revoke NAME` makes room"
             raise UsageProblem(f"more than {BYTES_MAX:,} bytes would be written", place=str(self._path), hint=hint)
-        number, name = tempfile.mkstemp(prefix=".web-", dir=self._path.parent)  # Private, whatever the umask.
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self._path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_file(self._path, data)
 
 
 @dataclass(frozen=True, slots=True)
