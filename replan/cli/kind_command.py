@@ -1,4 +1,4 @@
-"""Makes the command that starts runs of an installed kind, from the model of the kind's order."""
+"""Makes the command that starts runs of an installed kind from the kind's `KindInterface`."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -30,11 +30,11 @@ from runtime.core.errors import UsageProblem
 from runtime.core.pydantic_messages import describe
 
 
-def order_command(interface: KindInterface) -> click.Command:
-    """Return the command `replan KIND`, to be named by an entry point of the group `replan.commands`.
+def kind_command(interface: KindInterface) -> click.Command:
+    """Return the command `replan KIND`. An entry point of the group `replan.commands` names it.
 
-    A needed field of the order is an argument, another one an option; a mapping is an option `NAME=VALUE` that may be
-    repeated. The command also has the options for the model, for limits and for driving a run.
+    A required field of the order becomes an argument, and any other field an option. The option for a mapping accepts
+    `NAME=VALUE` and may be repeated. The command also has the options for the model, the limits and driving a run.
     """
 
     def call(invocation: Invocation, /, *, model: str | None, detach: bool, **values: Any) -> int:
@@ -78,13 +78,19 @@ def _parameter(order: type[BaseModel], name: str) -> click.Parameter:
 
 
 def _order_of(order: type[BaseModel], values: Mapping[str, Any]) -> BaseModel:
-    """Return the order with the values of the command line. Raises `UsageProblem` that names the first wrong one."""
+    """Return the order with the values of the command line. Raises `UsageProblem` that names the first wrong value."""
     given = {name: value for name, value in values.items() if value not in (None, ())}
     sent = {name: parse_assignments(value) if isinstance(value, tuple) else value for name, value in given.items()}
     try:
         return order.model_validate(sent)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0])
-        place = name.upper() if order.model_fields[name].is_required() else f"--{name.replace('_', '-')}"
-        raise UsageProblem(describe(first), place=place) from None
+        raise UsageProblem(describe(first), place=_place(order, first["loc"])) from None
+
+
+def _place(order: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """Return the argument or the option of a field; empty for an error about the order as a whole."""
+    if not location:
+        return ""
+    name = str(location[0])
+    return name.upper() if order.model_fields[name].is_required() else f"--{name.replace('_', '-')}"

@@ -1,4 +1,4 @@
-"""Makes the order of a planning run from the options of a command: its goal and its tools."""
+"""Reads the options of the commands that make a plan: its goal, its workflow and its tools."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = "") -> TokenGoal | None:
-    """Return the goal of `--goal`, or None if a problem is named. `or_else` names the other option that may be used.
+    """Return the goal of `--goal`, or None without the option. `or_else` is an option that replaces the problem.
 
-    Raises `UsageProblem` if a problem and a goal are given, or neither; for `--holds` without a goal; and for files
-    that a search for a plan does not read.
+    Raises `UsageProblem` if both a problem and a goal are given, or neither. Also raises it for `--holds` without a
+    goal, and for files that a search for a plan does not read.
     """
     if not values["goal"]:
         if values["holds"]:
@@ -43,7 +43,7 @@ def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = 
 
 
 def options_of(invocation: Invocation, values: dict[str, Any], goal: TokenGoal | None) -> RunOptions:
-    """Return the options of planning. A goal has a workflow of its own, unless the user names one."""
+    """Return the options of planning. A goal has its own workflow, which the option `--workflow` replaces."""
     return RunOptions(
         values["workflow"] if goal is None or is_given("workflow") else goal.workflow,
         values["search"],
@@ -54,7 +54,7 @@ def options_of(invocation: Invocation, values: dict[str, Any], goal: TokenGoal |
 
 
 def adapt_to(values: Mapping[str, Any], goal: TokenGoal | None) -> Adapt | None:
-    """Return what makes a plan from the tools of `--tools`, and for a goal; None if neither is given."""
+    """Return the function that adapts a run to the tools of `--tools` or to a goal; None if neither is given."""
     if goal is None and values["tools"] is None:
         return None
     from replan.runs.executing import plan_with_tools

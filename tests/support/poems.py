@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from actors.handlers.agents import AgentTask, agent_kind
 from actors.run.agent import AgentEvent, AgentState, Ask, Call, CallAnswered, End, Prompt, Wish
@@ -13,7 +13,7 @@ from actors.run.limits import ledger_limits
 from actors.run.questions import ClarificationAnswered, ClarificationDeclined
 from actors.values.answers import YES_NO
 from actors.values.lines import line
-from replan.cli.order_command import order_command
+from replan.cli.kind_command import kind_command
 from replan.runs.kind_interface import KindInterface, Names
 from replan.runs.orders import KindOrder
 from runtime.core.errors import UsageProblem
@@ -39,6 +39,12 @@ class PoemOrder(BaseModel):
     words: Annotated[Mapping[str, str], Field(max_length=9)] = Field(
         default_factory=dict, description="Words to use, each with its meaning.", examples=["dew = wet grass"]
     )
+
+    @model_validator(mode="after")
+    def _names_each_thing_once(self) -> Self:
+        if self.topic in self.words:
+            raise ValueError("the topic is one of the words")
+        return self
 
 
 @dataclass(frozen=True)
@@ -110,5 +116,5 @@ INTERFACE = KindInterface(
     outline=lambda value: [line(value["poem"])] if isinstance(value, dict) and "poem" in value else (),
 )
 """Poems in the interfaces."""
-COMMAND = order_command(INTERFACE)
+COMMAND = kind_command(INTERFACE)
 """The command `replan poem`."""

@@ -87,7 +87,7 @@ def do(
     from replan.cli.home import registry_of
     from replan.cli.inputs import read_problem, source_of
     from replan.cli.model_choice import model_to_use
-    from replan.cli.planning_order import options_of
+    from replan.cli.planning_options import options_of
     from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach
@@ -128,7 +128,7 @@ def do(
 
 def _goal(problem: str | None, example: str | None, values: dict[str, Any]) -> TokenGoal | None:
     """Return the goal of `--goal`; None for a problem. Raises `UsageProblem`."""
-    from replan.cli.planning_order import read_goal
+    from replan.cli.planning_options import read_goal
 
     if not (values["goal"] or values["holds"]):
         check_one_named("problem", problem, example, "name a file with a problem, or --example NAME")
