@@ -1,7 +1,7 @@
-"""The model `quoting:`, which fills a schema without a language model: it quotes sentences that state a number.
+"""The model `quoting:`, which fills a schema without a language model. It quotes sentences that state a number.
 
-It works on the plain data that `replan_acquire.acquisition.rules` makes as the material of a request, and invents no
-value. A text states a number in a sentence that has the words of the field, in a fitting unit.
+It reads the plain data that `replan_acquire.acquisition.rules` makes as the material of a request, and invents no
+value. A sentence states a number for a field if it has the words of the field and a fitting unit.
 """
 
 import itertools
@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 import trio
 
-from replan_acquire.quantities.numerals import DecimalMark
 from replan_acquire.quantities.quantity import Refusal
+from replan_acquire.quantities.quoted import Source
 from replan_acquire.quantities.unit_forms import find_form, with_words
 from replan_acquire.quantities.units import UnitTable
 from replan_acquire.quantities.whole import Whole, whole_quantity
@@ -24,9 +24,9 @@ from runtime.core.ledger import FREE, Price, Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 SENTENCES_MAX = 400
-"""The largest number of sentences of one text that are looked at."""
+"""The largest number of sentences of one text that are read."""
 SENTENCE_CHARACTERS_MAX = 500
-"""The largest number of characters in a sentence that is looked at; a longer one states no single value."""
+"""The largest number of characters in a sentence that is read. A longer sentence states no single value."""
 
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9À-Þ])|\n+")
 _ORDERS = re.compile(
@@ -52,10 +52,6 @@ class Sought:
     """The meaning of units that are not generally known (`replan_acquire.quantities.units`)."""
     places: tuple[str, ...] = ()
     """Names of the place that the number should be about."""
-    mark: DecimalMark = ""
-    """The decimal mark of the text; empty if it is not known."""
-    language: str = ""
-    """The language of the text, as a code; empty if it is not clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +66,14 @@ class StatedNumber:
     """From 0 to 1: how well the words, the unit and the place fit."""
 
 
-def find_stated_number(sought: Sought, text: str) -> StatedNumber | None:
+def find_stated_number(sought: Sought, source: Source) -> StatedNumber | None:
     """Return the number in a text that fits best; None if no sentence states one."""
-    text = _remove_orders(text)
+    text = _remove_orders(source.text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
     about = any(_names(text, place) for place in sought.places)
     for sentence, share in _sentences(text):
-        found = _find_number(sought, sentence, table)
+        found = _find_number(sought, replace(source, text=sentence), table)
         if found is None:
             continue
         here = any(_names(sentence, place) for place in sought.places)
@@ -109,7 +105,9 @@ def _sentences(text: str) -> Iterator[tuple[str, float]]:
             yield text[start:end].strip(), 0.7
 
 
-def _find_number(sought: Sought, sentence: str, table: UnitTable) -> StatedNumber | None:
+def _find_number(sought: Sought, source: Source, table: UnitTable) -> StatedNumber | None:
+    """Return the number that one sentence of a text states; None if it states none."""
+    sentence = source.text
     if len(sentence) > SENTENCE_CHARACTERS_MAX or _ORDERS.search(sentence):
         return None
     for rank, word in enumerate(sought.words):
@@ -117,8 +115,8 @@ def _find_number(sought: Sought, sentence: str, table: UnitTable) -> StatedNumbe
         if place is None:
             continue
         fitting = []
-        for number in find_numbers(sentence, sought.mark, sought.language):
-            whole = whole_quantity(sentence, number, table, mark=sought.mark, language=sought.language)
+        for number in find_numbers(sentence, source.mark, source.language):
+            whole = whole_quantity(sentence, number, table, mark=source.mark, language=source.language)
             sure = _unit_fit(sought, sentence, number, whole, table)
             if sure > 0 and not place[0] <= number.start < place[1] and not _counts_others(sentence, whole, place):
                 fitting.append((number, sure))
@@ -219,9 +217,9 @@ def _make_observation(
     """Return the value that a passage states for a field and whether the passage names the place; or None."""
     places = tuple(text for text in material.get("place", ()) if isinstance(text, str))
     words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
-    mark, language = passage.get("decimal_mark", ""), passage.get("language", "")
-    sought = Sought(words, field.get("unit", ""), material.get("units", {}), places, mark, language)
-    found = find_stated_number(sought, str(passage.get("text", "")))
+    sought = Sought(words, field.get("unit", ""), material.get("units", {}), places)
+    source = Source(str(passage.get("text", "")), passage.get("decimal_mark", ""), passage.get("language", ""))
+    found = find_stated_number(sought, source)
     if found is None:
         return None
     value = {
@@ -237,7 +235,7 @@ def _make_observation(
 
 
 def _decomposition(_: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an empty decomposition: it does not know the parts of a quantity."""
+    """Return an empty decomposition, because the model does not know the parts of a quantity."""
     return {"formula": "", "fields": []}
 
 
@@ -256,13 +254,13 @@ def _fields(material: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return sorted(fields, key=lambda field: field["path"] != wanted)
 
 
-AUTHORS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+_REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "acquisition_plan": _decision,
     "acquisition_observe": _observation,
     "acquisition_decompose": _decomposition,
     "acquisition_reflect": _review,
 }
-
+"""The functions that write the replies, by the role of the model in a request."""
 
 BYTES_PER_TOKEN = 4
 """How many bytes a token has: a common rule of thumb for English text and JSON."""
@@ -279,10 +277,10 @@ class QuotingModel:
         """Return the reply; the fault `BAD_REQUEST` for a request of another kind of run."""
         await trio.lowlevel.checkpoint()
         role = str(request.material.get("role", ""))
-        if role not in AUTHORS:
+        if role not in _REPLIES:
             message = f"the model `{self.name}` has no role {role!r}; it fills schemas only"
             return Fault(kind=FaultKind.BAD_REQUEST, message=message)
-        text = orjson.dumps(AUTHORS[role](request.material), option=orjson.OPT_INDENT_2).decode()
+        text = orjson.dumps(_REPLIES[role](request.material), option=orjson.OPT_INDENT_2).decode()
         prompt = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
         usage = Usage(input_tokens=prompt // BYTES_PER_TOKEN, output_tokens=len(text) // BYTES_PER_TOKEN)
         return Reply(text=text, usage=usage, model=self.name)
