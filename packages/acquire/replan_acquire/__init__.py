@@ -1,7 +1,6 @@
 """Acquisition runs for Replan: fill a typed schema by searching documents, asking people and calculating.
 
-`acquire` does so in one call, and `aacquire` in a trio or asyncio program. The public names are loaded when they are
-first used.
+Call `acquire`, or `aacquire` in a trio or asyncio program. The public names are loaded when they are first used.
 """
 
 from importlib import import_module

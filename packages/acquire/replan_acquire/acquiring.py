@@ -1,4 +1,4 @@
-"""Prepares an acquisition with the settings of this process, for the command line and for Python alike."""
+"""Prepares an acquisition with the settings of this process."""
 
 import os
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ def prepare_to_acquire(
     """Return an acquisition that may begin.
 
     `docs` is a folder of documents; without one, the search service of the user's config is asked, if there is one.
-    Reading the documents may take minutes, so a server leaves it to the first search (`reads`); then there are no
-    notices about them. Raises `UsageProblem`, whose place is `docs`, `model` or the name of a field of
+    Reading the documents may take minutes. Without `reads`, the first search reads them, and there are no notices
+    about them. Raises `UsageProblem`, whose place is `docs`, `model` or the name of a field of
     `AcquisitionInput`.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config

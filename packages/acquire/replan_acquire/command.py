@@ -40,8 +40,6 @@ _ACQUIRE = examples(
     "replan acquire market_size --explain",
     'replan acquire "cost per km of our van fleet" --docs fleet/ -m gpt-5-mini -o fleet.yaml',
 )
-GOAL_BYTES_MAX = 64 * 1024
-"""The largest number of bytes in a goal on standard input."""
 
 
 @click.command(
@@ -196,6 +194,7 @@ def _goal(argument: str) -> str:
     """Return the goal: the argument itself, or the text on standard input for `-`."""
     from replan.cli.inputs import read_stdin
     from replan.cli.terminal.console import notice
+    from replan_acquire.acquisition.prepare import GOAL_BYTES_MAX
 
     if argument != "-":
         return argument

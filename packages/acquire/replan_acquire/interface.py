@@ -1,4 +1,4 @@
-"""Acquisitions in the interfaces: the order of a client, the proposed profile, and the profiles that people keep."""
+"""How the interfaces start and show acquisitions, propose profiles, and keep them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ from replan_acquire.profile_proposals import (
 from replan_acquire.settings import AcquireConfig
 
 PROPOSES = "*"
-"""The value of the field `profile` that makes a model propose one. It is offered on the web page only."""
+"""The value of the field `profile` with which a model proposes a profile. Only the web page offers it."""
 GIVEN_MAX = 200
 """The largest number of values that an acquisition is started with."""
 _Name = Annotated[str, Field(max_length=100)]
@@ -61,12 +61,12 @@ class AcquisitionOrder(BaseModel):
 
 
 def _profiles_of(offer: Offer) -> Mapping[str, str]:
-    """Return the path of each profile by the name that clients use: shipped, of the settings, or kept on the page."""
+    """Return the path of each profile by its name. A profile is shipped, named by the settings, or kept on the page."""
     return kept_profiles(offer.folder) | _fixed_profiles(offer)
 
 
 def _fixed_profiles(offer: Offer) -> dict[str, str]:
-    """Return the profiles whose names a kept profile may not use: the shipped ones, and those of the settings."""
+    """Return the shipped profiles and those of the settings. A kept profile may not have one of their names."""
     settings = settings_of(offer.config, AcquireConfig).acquisitions
     own = {name: str(offer.folder / path) for name, path in settings.profiles.items()}
     return {name: name for name in shipped_profiles()} | own
@@ -154,11 +154,12 @@ INTERFACE = KindInterface(
     plugins=(READER_PLUGINS,),
     kept_text=KeptText(
         word="profile",
-        about="Fields with their units and words, then the formulas of the results. It is checked before it is kept.",
+        about="Fields with their units and words, then the formulas of the results. "
+        "The profile is checked before it is kept.",
         text=_text_of,
         outline=_outline_of_text,
         is_kept=lambda offer, text: parse_profile(text).name in kept_profiles(offer.folder),
         keep=_keep,
     ),
 )
-"""Acquisitions in the interfaces."""
+"""The interface of acquisitions."""

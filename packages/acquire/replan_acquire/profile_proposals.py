@@ -27,7 +27,7 @@ WORKFLOW = "configs/proposals/profile.yaml"
 CALLS = 6
 """The default limit of calls: `max_total_calls` of the workflow."""
 PASSAGES_SHOWN = 12
-"""The largest number of passages of the documents that the model is shown."""
+"""The largest number of passages of the documents that the prompt contains."""
 
 
 def prepare_proposal(
@@ -43,7 +43,7 @@ def prepare_proposal(
 ) -> Prepared[RunRequest]:
     """Return the run that proposes a profile for a goal, with passages of the documents as attachments.
 
-    It reads the documents, which may take minutes. `config` takes the place of the home's config file.
+    It reads the documents, which may take minutes. `config` replaces the config file of the home.
 
     Raises:
         UsageProblem: the folder cannot be read, or the model proposes nothing.
@@ -70,7 +70,7 @@ def _attach(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
 
 
 def proposes_profile(loaded: Loaded) -> bool:
-    """Tell whether a run is one that proposes a profile."""
+    """Tell whether a run proposes a profile."""
     if not loaded.started or loaded.kind.name != "planning":
         return False
     return any(NAME in pair.guards for pair in loaded.state.config.workflow.action_pairs.values())

@@ -34,12 +34,12 @@ class SearchEntry(Config):
 
 
 class AcquisitionsEntry(Config):
-    """The choices of clients of `replan serve` and `replan mcp` for acquisitions."""
+    """The profiles and documents that clients of `replan serve` and `replan mcp` may choose."""
 
     profiles: Mapping[str, str] = Field(default_factory=dict)
-    """Profiles by the name that clients use, beside the shipped ones; a path begins at the config's folder."""
+    """Further profiles by the name that clients use. Paths are relative to the config's folder."""
     documents: Mapping[str, str] = Field(default_factory=dict)
-    """Folders of documents by the name that clients use; paths as for `profiles`."""
+    """Folders of documents by the name that clients use. Paths are relative to the config's folder."""
 
 
 class AcquireConfig(UserConfig):
@@ -51,4 +51,4 @@ class AcquireConfig(UserConfig):
     search: SearchEntry | None = None
     """The search service for acquisitions; without it, only folders of documents are searched."""
     acquisitions: AcquisitionsEntry = Field(default_factory=AcquisitionsEntry)
-    """The choices of clients for acquisitions."""
+    """The profiles and documents that clients may choose."""

@@ -67,7 +67,7 @@ def _apply_event(common: Common, state: State, run: RunState[AcquisitionCall], e
             planner = changed(state.planner, last_observation=passages_of(event))
             return changed(state, run=run, tool=event, planner=planner)
         case ClarificationRequested() if not event.node.startswith("tool:"):
-            # What became of a tool's call is asked by the common run; the answer comes as the end of the call.
+            # The common part asks about the outcome of a tool's call, and reads the answer.
             return changed(state, run=run, question=event.question_id)
         case RequirementTold():
             return _new_round(changed(state, run=run))
@@ -86,7 +86,7 @@ def _correct_value(state: State, event: ValueTold) -> State:
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
     run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
     told = changed(state, planner=planner, run=run)
-    # Only a fork is told a value between the last node and the end of the run.
+    # Only in a fork can a correction arrive between the last node and the end of the run.
     return _enter_node(told, FIRST) if state.node == END and state.run.finished is None else told
 
 

@@ -276,7 +276,7 @@ PASSAGES_MAX = 8
 PASSAGE_CHARACTERS_MAX = 4_000
 """The largest number of characters of one passage that are kept."""
 NAME_CHARACTERS_MAX = 1_000
-"""The largest number of characters of a source or a title that are kept."""
+"""The largest number of characters of the source of a passage that are kept. Its title has the same limit."""
 
 LINE_MOST = 10**9
 """The largest line number that is accepted; a passage with a larger one gets the number 1."""

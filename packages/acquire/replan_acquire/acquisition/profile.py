@@ -12,7 +12,7 @@ from replan_acquire.quantities.quantity import plain
 TEXT_MAX = 500
 """The largest number of characters in one text of a profile."""
 FIELDS_MAX = 200
-"""The largest number of fields in a profile, and of results of its calculator."""
+"""The largest number of fields in a profile. The results of its calculator have the same limit."""
 COMPONENTS_MAX = 8
 """The largest number of components in one decomposition."""
 FORMULA_MAX = 300
@@ -114,7 +114,7 @@ class Caps(Config):
     iterations: int = Field(default=40, ge=1, le=1000)
     """The largest number of passes through the acquisition graph (`replan_acquire.acquisition.graph`)."""
     attempts_per_field: int = Field(default=2, ge=1, le=20)
-    """The largest number of searches for a field, and of questions about it."""
+    """The largest number of searches for one field. Questions about it have the same limit."""
     calculations: int = Field(default=3, ge=1, le=100)
     """The largest number of calculations."""
 

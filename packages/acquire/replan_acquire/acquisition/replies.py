@@ -22,7 +22,7 @@ from runtime.core.pydantic_messages import describe
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
-"""The largest number of replies that a node requests for one purpose; a second only if it cannot use the first."""
+"""The largest number of replies that a node requests for one purpose. It requests two if the first is unusable."""
 REASON_MAX = 500
 """The largest number of characters of a model's reason that are kept."""
 TEXT_MAX = 2_000

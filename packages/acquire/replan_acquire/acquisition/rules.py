@@ -59,7 +59,7 @@ ROLES: Mapping[str, str] = {
 REJECTIONS_SHOWN = 10
 """The largest number of rejected values in a prompt."""
 _EMPTY: tuple[Any, ...] = ("", [], {})
-"""The parts of a prompt that say nothing."""
+"""The values of empty parts of a prompt."""
 
 
 def _render_prompt(state: State, purpose: str, path: str) -> Rendered:

@@ -47,7 +47,7 @@ class RunConfig(Value):
         changes = call_fields(event, self.timeout_seconds, self.model_settings)
         if not changes:
             return self
-        # Neither a copy nor all attributes: both would have the cached properties, which the old values gave.
+        # A copy would keep the cached properties, which were computed from the old values.
         return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | changes))
 
     @cached_property

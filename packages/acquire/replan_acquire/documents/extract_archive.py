@@ -21,7 +21,7 @@ Part = dict[str, Any]
 MEMBERS_MAX = 200
 """The largest number of files in a ZIP file, or of attachments of an e-mail, that are read."""
 NESTED_MAX = 2
-"""How many levels deep ZIP files and e-mails are read within each other."""
+"""The largest number of levels at which ZIP files and e-mails are read within each other."""
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 """The largest number of bytes in an unpacked ZIP file or office document."""
 TEXT_BYTES_MAX = 2 * 1024 * 1024
@@ -51,7 +51,7 @@ class DocumentRefused(Exception):
 
 
 def prepare_readers(wanted: str) -> None:
-    """Import the codecs, and the readers of `wanted` (all readers for a ZIP or an e-mail)."""
+    """Import all modules that reading the format `wanted` needs. A ZIP file or an e-mail may need every reader."""
     for name in _CODECS:
         importlib.import_module(f"encodings.{name}")
     for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):

@@ -182,5 +182,5 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     sys.path += [folder for folder in sys.argv[4:] if folder not in sys.path]
     importlib.import_module("replan_acquire.documents.extract_main").main(*sys.argv[1:4])
-    # Nothing of this process is worth a clean end, and a library's clean-up may open files.
+    # The process ends at once: it has nothing to clean up, and the clean-up of a library may open files.
     os._exit(0)

@@ -15,7 +15,7 @@ PASSAGES_MAX = 10
 PASSAGE_CHARACTERS_MAX = 1500
 """The largest number of characters in one passage."""
 NAME_CHARACTERS_MAX = 500
-"""The largest number of characters in a source or a title."""
+"""The largest number of characters in the source of a passage. Its title has the same limit."""
 NOTICES_MAX = 20
 """The largest number of notices about one search. One more line counts the others."""
 QUERY_CHARACTERS_MAX = 400

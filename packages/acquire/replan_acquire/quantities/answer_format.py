@@ -1,7 +1,7 @@
-"""The format `quantity` of answers, which is a number. Pure.
+"""The format `quantity` of answers: a number with a unit. Pure.
 
-It is stated in a `unit`, or in its `short_unit`, between `minimum` and `maximum`. `units` declares units that are not
-generally known (`replan_acquire.quantities.units.UnitTable`).
+The schema of an answer may have these keys: `unit` and `short_unit`, in which the number is stated, its bounds
+`minimum` and `maximum`, and `units`, which declares further units (`replan_acquire.quantities.units.UnitTable`).
 """
 
 import math
