@@ -1,4 +1,4 @@
-"""A kind that is only registered, and that every interface starts and shows: a model writes poems for a person."""
+"""A kind for tests, known only by its entry points: a model writes poems for a person."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -103,7 +103,7 @@ def prepare(order: KindOrder, setup: Setup) -> PreparedRun:
 
 
 POEM = replace(_AGENT, prepare=prepare, interface="tests.support.poems:INTERFACE")
-"""Poems."""
+"""The kind of runs that write poems."""
 INTERFACE = KindInterface(
     kind="poem",
     order=PoemOrder,
@@ -115,6 +115,6 @@ INTERFACE = KindInterface(
     like=lambda loaded: {"topic": loaded.kind.views.asked(loaded.state).text} if loaded.kind.name == "poem" else None,
     outline=lambda value: [line(value["poem"])] if isinstance(value, dict) and "poem" in value else (),
 )
-"""Poems in the interfaces."""
+"""The interface of poems."""
 COMMAND = kind_command(INTERFACE)
 """The command `replan poem`."""

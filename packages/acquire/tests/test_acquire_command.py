@@ -11,6 +11,7 @@ from packages.acquire.tests.long.documents.test_mcp_search import SERVER
 from replan.cli.app import app
 from replan.cli.options import Invocation
 from tests.cli.conftest import ROOT, run_id
+from tests.cli.test_no_model import REFUSED, ollama  # noqa: F401 -- a fixture
 
 MARKET = ROOT / "docs" / "examples" / "market"
 CLOUD = ROOT / "docs" / "examples" / "cloud"
@@ -238,6 +239,15 @@ def test_the_origin_of_each_field_is_explained_without_a_run(replan, home):
     assert origins["market.customers"] == "searched for; else you are asked"
     assert [each["name"] for each in outline["results"]] == ["tam", "sam", "som"]
     assert not home.exists()
+
+
+def test_without_a_model_a_found_one_is_named_and_no_template(replan, ollama):  # noqa: F811
+    done = replan("acquire", "market_size", "Sheds")
+    assert done.exit_code == 2
+    assert "replan acquire market_size" in done.stderr
+    assert "ollama:qwen3:8b" in done.stderr
+    assert "template:bug" not in done.stderr
+    assert done.stderr.endswith(REFUSED)
 
 
 BAD = {

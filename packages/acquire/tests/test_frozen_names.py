@@ -1,4 +1,4 @@
-"""The names that journals of acquisition runs hold, as `tests/journal/test_frozen_names.py` says for all others.
+"""The names that journals of acquisition runs hold do not change. `tests/journal/test_frozen_names.py` has the others.
 
 `python -m packages.acquire.tests.test_frozen_names` prints what this release writes.
 """

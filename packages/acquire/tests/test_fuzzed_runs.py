@@ -1,4 +1,4 @@
-"""No reply of a model ends an acquisition by a bug, as `tests/replies/test_fuzzed_runs.py` says for all kinds."""
+"""No reply of a model ends an acquisition by a bug. `tests/replies/test_fuzzed_runs.py` tests the other kinds."""
 
 import random
 from collections import Counter

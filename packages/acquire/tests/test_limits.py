@@ -1,4 +1,4 @@
-"""Each limit of a run holds in an acquisition, and has its name in every face, as for runs of other kinds."""
+"""Each limit of a run holds in an acquisition, and the command has an option for it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One point of each long suite of documents, so that a change which breaks all of them is told at once."""
+"""One test of each long suite of documents, so that a change that breaks a whole suite is seen at once."""
 
 from packages.acquire.tests.long.documents import test_formats
 from packages.acquire.tests.long.documents import test_hostile as test_hostile_documents

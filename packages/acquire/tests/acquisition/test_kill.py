@@ -1,4 +1,4 @@
-"""`kill -9` at every labelled point of an acquisition run, then `replan resume`: real processes, the simulated author.
+"""`kill -9` at every labelled point of an acquisition run, then `replan resume`: real processes, the model `quoting:`.
 
 The result is the same, no question is asked twice, and no finished call or search is made again.
 """

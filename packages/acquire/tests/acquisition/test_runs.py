@@ -18,9 +18,10 @@ from replan_acquire.acquisition.machine import AcquisitionMachine
 from replan_acquire.acquisition.planner_state import PlannerState, Writes
 from replan_acquire.acquisition.prepare import AcquisitionInput, prepare_acquisition
 from replan_acquire.acquisition.state import State
-from runtime.core.machine import fold
+from runtime.core.machine import Refused, fold
 from runtime.models.port import FaultKind
 from tests.handlers.test_handlers import addresses, resources
+from tests.run.test_accept import CONTROL, MESSAGES
 
 BOOT = {"core.region": "Portugal", "core.currency": "EUR"}
 GIVEN = {**BOOT, "market.annual_spend": "2,400.50", "segment.share": "30 %"}
@@ -416,3 +417,18 @@ def test_s85_every_field_of_the_state_and_of_its_changes_has_a_default():
 
 def test_an_acquisition_has_three_actors_and_none_for_a_gate():
     assert addresses(actors_for(state().config, resources())) == ["clock", "model", "tool:search"]
+
+
+def test_a_run_that_has_not_begun_refuses_every_message_and_decides_nothing():
+    machine = ACQUISITION.machine
+    for name, message in (MESSAGES | CONTROL).items():
+        assert machine.accept(machine.initial(), message) == Refused("the run has not begun"), name
+    assert machine.advance(machine.initial()) is None
+    assert machine.outstanding(machine.initial()) == {}
+
+
+def test_a_second_start_and_a_reply_that_nobody_asked_for_are_duplicates():
+    begun = Stage(prepared())
+    for name, message in MESSAGES.items():
+        assert begun.machine.accept(begun.state, message) is None, name
+    assert begun.machine.accept(begun.state, begun.events[0].model_copy(update={"run": "another"})) is None

@@ -1,8 +1,7 @@
 """What becomes of figures that a person noted in documents which other programs wrote; as a program, it publishes that.
 
-`python -m packages.acquire.tests.documents.noted_figures FOLDER` writes the table. The folder has the
-documents of others under their names,
-as `other_programs/figures.yaml` says where they come from; ours are beside that file.
+`python -m packages.acquire.tests.documents.noted_figures FOLDER` writes the table. FOLDER has the documents of other
+authors. `other_programs/figures.yaml` names them and says where they come from. Our documents are beside that file.
 """
 
 import csv

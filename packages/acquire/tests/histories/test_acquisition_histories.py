@@ -20,9 +20,12 @@ import pytest
 
 from actors.run.tools import ToolOutcome
 from packages.acquire.tests.acquisition.stage import Stage, prepared
+from replan_acquire.acquisition.kind import ACQUISITION
+from replan_acquire.acquisition.result import AcquisitionJson
 from replan_acquire.acquisition.views import record_text
 from tests.histories.stage_interpreter import StageInterpreter
 from tests.histories.test_histories import check
+from tests.histories.test_views import check_views
 
 HISTORIES = sorted((Path(__file__).parent / "acquisitions").glob("*.txt"))
 
@@ -54,3 +57,10 @@ class AcquisitionInterpreter(StageInterpreter):
 @pytest.mark.parametrize("path", HISTORIES, ids=[path.stem for path in HISTORIES])
 def test_a_history_of_an_acquisition_has_its_transcript(path, request):
     check(path, AcquisitionInterpreter(), request)
+
+
+@pytest.mark.parametrize("name", ["search_ask_calculate", "decline_and_requirement", "search_is_down"])
+def test_every_view_of_a_history_shows_what_is_written(name, request):
+    """The files `views/*.txt` hold what the views show; `tests/histories/test_views.py` describes them."""
+    parts = (ACQUISITION, AcquisitionInterpreter, AcquisitionJson)
+    check_views(Path(__file__).parent, f"acquisitions/{name}", parts, request)

@@ -1,4 +1,4 @@
-"""Texts of strangers in documents and values, as `tests/long/attacks/test_terminal_texts.py` says for the rest."""
+"""Control characters in documents and values never reach a terminal (`tests/long/attacks/test_terminal_texts.py`)."""
 
 from tests.long.attacks.test_terminal_texts import EVIL, call, shown  # noqa: F401 -- a fixture
 

@@ -1,4 +1,4 @@
-"""`home verify` agrees with the histories of acquisitions, as `tests/long/journal/test_verified_histories.py` says."""
+"""`home verify` finds nothing wrong in the histories of acquisitions."""
 
 from packages.acquire.tests.acquisition.stage import Stage, prepared
 from packages.acquire.tests.acquisition.test_corrections import GIVEN

@@ -63,7 +63,7 @@ def judged(made, wanted, path, index):
 
 
 def by_sentences(made, folder):
-    """Return how many figures the simulated author finds, how many others it takes, and how often it finds none."""
+    """Return how many figures the model `quoting:` finds, how many others it takes, and how often it finds none."""
     (folder / "profile.yaml").write_text(profile(made.language), encoding="utf-8")
     result = replan_acquire.acquire(
         folder / "profile.yaml",

@@ -88,7 +88,7 @@ def as_format(wanted, blocks):
 
 
 def filled(folder, wanted, blocks):
-    """Return the result of a run of the simulated author over one document."""
+    """Return the result of a run of the model `quoting:` over one document."""
     (folder / "docs").mkdir(parents=True)
     name, content = as_format(wanted, blocks)
     (folder / "docs" / name).write_bytes(content)
