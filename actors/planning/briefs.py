@@ -101,7 +101,7 @@ def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limit
         tokens=reserve.tokens or None,
         micro_usd=reserve.micro_usd or None,
         active_seconds=None if seconds_left is None else max(0.001, seconds_left),
-        deadline=above.deadline,
+        deadline=ledger.ends_at,
         patience_seconds=above.patience_seconds,
         stop_below=0.0 if above.stop_below == 0.0 and pinned.stop_below is not None else pinned.stop_below,
     )

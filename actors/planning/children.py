@@ -69,9 +69,8 @@ class ChildGenerator:
 
 def _is_out_of_time(state: State) -> bool:
     """Tell whether a child run has ended because its deadline has passed."""
-    deadline = state.run.ledger.limits.deadline
     spent_out = state.end is not None and state.end.outcome is PlanningOutcome.BUDGET_EXHAUSTED
-    return spent_out and deadline is not None and state.run.now >= deadline
+    return spent_out and state.run.ledger.ended_by(state.run.now) is not None
 
 
 def _wait_of_parent(brief: ChildBrief, state: State, now: float, elapsed: float) -> Faulted | None:

@@ -154,7 +154,7 @@ def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
 
 def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     """Return the state with changed settings. With another provider, the run stops waiting for the old one."""
-    changes = settings.message_for_children(run.changes, run.ledger.limits, event)
+    changes = settings.message_for_children(run.changes, run.ledger, event)
     run = changed(run, changes=changes, renewing=run.renewing or event.strict)
     if event.model is not None:
         again = parking.release_tries(run.calls) if PROVIDER in run.waits else run.calls
@@ -162,9 +162,10 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
         run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:
         return run
-    kept = waits.remove_wait(run.waits, DEADLINE) if event.limits.deadline != run.ledger.limits.deadline else run.waits
+    ledger = changed(run.ledger, limits=event.limits)
+    kept = waits.remove_wait(run.waits, DEADLINE) if ledger.ends_at != run.ledger.ends_at else run.waits
     raised = run.reopening or _reopens_run(run, "limits")
-    return changed(run, ledger=changed(run.ledger, limits=event.limits), waits=kept, reopening=raised)
+    return changed(run, ledger=ledger, waits=kept, reopening=raised)
 
 
 def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:

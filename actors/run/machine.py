@@ -368,10 +368,9 @@ class RunMachine(ABC, Generic[S, E]):
         received = accept_reply(run.calls, run.ledger, message, self.price(state, message.request_id))
         if not isinstance(received, Received):
             return received
-        deadline = run.ledger.limits.deadline
-        if message.out_of_time and deadline is not None and message.at >= deadline:
+        if message.out_of_time and (limit := run.ledger.ended_by(message.at)) is not None:
             # The child run ended at the common deadline, and not because it found nothing: a new deadline reopens both.
-            return end_exhausted_run(Limit.DEADLINE)
+            return end_exhausted_run(limit)
         return self.reply_event(state, received.request, received.fields)
 
     def advance(self, state: S | NotStarted) -> E | None:

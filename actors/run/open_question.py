@@ -104,7 +104,7 @@ def answer_deadline(run: RunState[Any], name: str) -> float | None:
 
     It is the question's expiry or the run's deadline, whichever is earlier.
     """
-    expiry, deadline = run.waits.get(expiry_id(name)), run.ledger.limits.deadline
+    expiry, deadline = run.waits.get(expiry_id(name)), run.ledger.ends_at
     return min(
         (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
     )

@@ -31,7 +31,7 @@ def add_reminders(
     if rule is None:
         return event
     expiry = None if expires_seconds is None else run.now + expires_seconds
-    until, ending = _first_ending(run.ledger.limits.deadline, expiry)
+    until, ending = _first_ending(run.ledger.ends_at, expiry)
     reminders = Reminders(ask=rule.ask, steps=rule.steps, until=until, ending=ending)
     return event.model_copy(update={"reminders": reminders})
 
@@ -75,7 +75,7 @@ def _event(run: RunState[Any], name: str, question: Question, due: Sequence[Remi
     added = tuple([person for step in due for person in step.ask])
     later = reminders.steps[done:]
     expiry = run.waits.get(expiry_id(name))
-    until, ending = _first_ending(run.ledger.limits.deadline, None if expiry is None else expiry.until)
+    until, ending = _first_ending(run.ledger.ends_at, None if expiry is None else expiry.until)
     fields: dict[str, Any] = {
         "question_id": name,
         "steps_done": done,

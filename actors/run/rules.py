@@ -41,8 +41,7 @@ class Rule:
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, or request a wait until the deadline."""
-    deadline = run.ledger.limits.deadline
-    return None if deadline is None else waits.keep_deadline(run.waits, deadline, run.now)
+    return waits.keep_deadline(run.waits, run.ledger, run.now)
 
 
 def take_over_tools(

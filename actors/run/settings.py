@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from actors.run.waits import StoredLimits, TimedEvent
 from actors.values.model_settings import KEY as MODEL_SETTINGS
 from actors.values.model_settings import ModelSettings, check_settings
+from runtime.core.copies import changed
 from runtime.core.errors import UsageProblem
 from runtime.core.events import make_storable
 from runtime.core.ledger import Ledger, Limits, Price
@@ -137,8 +138,8 @@ def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings)
     return fields
 
 
-def message_for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
-    """Return the message that passes all changes on to child runs.
+def message_for_children(changes: Mapping[str, Any], before: Ledger, event: SettingsChanged) -> Mapping[str, Any]:
+    """Return the message that passes all changes on to child runs. `before` is the ledger before the event.
 
     It has no calls and money: reservations limit these.
     """
@@ -153,11 +154,10 @@ def message_for_children(changes: Mapping[str, Any], before: Limits, event: Sett
     if event.model_settings:
         message[MODEL_SETTINGS] = {**changes.get(MODEL_SETTINGS, {}), **event.model_settings}
     if event.limits is not None:
-        for key in ("deadline", "patience_seconds"):
-            value = getattr(event.limits, key)
-            if value != getattr(before, key):
-                message[key] = value
-        if event.limits.stop_below == 0.0 != before.stop_below:
+        ends_at, patience = changed(before, limits=event.limits).ends_at, event.limits.patience_seconds
+        message |= {} if ends_at == before.ends_at else {"deadline": ends_at}
+        message |= {} if patience == before.limits.patience_seconds else {"patience_seconds": patience}
+        if event.limits.stop_below == 0.0 != before.limits.stop_below:
             message["stop_below"] = 0.0
     return message if len(message) > 1 else {}
 

@@ -14,7 +14,7 @@ from actors.run.ids import call_of
 from actors.run.reminder_events import ReminderRule
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds, StorableText
-from runtime.core.ledger import Limit, Limits
+from runtime.core.ledger import Ledger, Limits
 from runtime.core.machine import Work
 from runtime.models.port import Fault
 
@@ -119,13 +119,13 @@ def accept_woken(waits: Waits, message: "Woken") -> WaitEnded | None:
     return WaitEnded(request_id=message.request_id, at=message.at, mono=message.mono)
 
 
-def keep_deadline(waits: Waits, deadline: float, now: float) -> WaitRequested | RunFinished | None:
+def keep_deadline(waits: Waits, ledger: Ledger, now: float) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, or request a wait until the deadline."""
-    if now >= deadline:  # Also while the wait is open: a driver may come back long after it.
-        return end_exhausted_run(Limit.DEADLINE)
-    if DEADLINE in waits:
+    if (limit := ledger.ended_by(now)) is not None:  # Also during the wait: a driver may come back long after it.
+        return end_exhausted_run(limit)
+    if ledger.ends_at is None or DEADLINE in waits:
         return None
-    return WaitRequested(request_id=DEADLINE, until=deadline, why="the run's deadline")
+    return WaitRequested(request_id=DEADLINE, until=ledger.ends_at, why="the run's deadline")
 
 
 def work_of(waits: Waits) -> dict[str, Work]:

@@ -151,8 +151,8 @@ def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
 
     Child and parent end by the same deadline, in either order.
     """
-    end, deadline = common.finished, common.ledger.limits.deadline
+    end, ends_at = common.finished, common.ledger.ends_at
     if end is None or end.reopened_by == "resume":
         return at_once and end is not None and end.cause != "home_budget"
-    is_past = deadline is not None and common.now >= deadline
-    return end.reopened_by == "limits" and is_past and child.change.get("deadline", deadline) != deadline
+    is_past = common.ledger.ended_by(common.now) is not None
+    return end.reopened_by == "limits" and is_past and child.change.get("deadline", ends_at) != ends_at

@@ -282,6 +282,15 @@ class Ledger:
         limit = self.limits.active_seconds
         return None if limit is None else max(0.0, limit - self.active)
 
+    @property
+    def ends_at(self) -> float | None:
+        """The time at which the run ends, in UTC seconds since 1970; None if no limit sets one."""
+        return self.limits.deadline
+
+    def ended_by(self, now: float) -> Limit | None:
+        """Return the limit that ends the run at `ends_at`, if that time has come; else None."""
+        return None if self.ends_at is None or now < self.ends_at else Limit.DEADLINE
+
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
         """Return the first limit that reserving `amount` at `now` would pass."""
         if amount.calls > self.calls_left:
@@ -293,9 +302,7 @@ class Ledger:
             return Limit.COST
         if self.active_left == 0.0:
             return Limit.ACTIVE_TIME
-        if limits.deadline is not None and now >= limits.deadline:
-            return Limit.DEADLINE
-        return None
+        return self.ended_by(now)
 
     def reserve(self, request: str, amount: Amount) -> "Ledger":
         """Return the ledger with a reservation added."""

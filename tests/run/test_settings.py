@@ -4,6 +4,7 @@ import pytest
 
 from actors.run.settings import NEVER_STRICT, change_of, message_for_children
 from actors.run.state import RunState
+from runtime.core.copies import changed
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Amount, Ledger, Limits
 
@@ -25,7 +26,7 @@ def test_a_run_can_only_become_strict(value):
 def test_becoming_strict_changes_nothing_else_and_is_not_passed_on_to_child_runs():
     event = change_of(LEDGER, {"strict": True}, 0.0, never_strict="")
     assert (event.strict, event.limits, event.model) == (True, None, None)
-    assert message_for_children({}, LEDGER.limits, event) == {}
+    assert message_for_children({}, LEDGER, event) == {}
 
 
 FULL = Limits(calls=3, tokens=100, micro_usd=50, active_seconds=9.0, deadline=70.0, stop_below=0.01)
@@ -102,16 +103,16 @@ def test_a_run_that_weighs_no_moves_has_no_limit_to_stop_below():
 
 def test_the_runs_below_get_what_is_reserved_for_no_one():
     event = change_of(SPENT, {"deadline": 99.0, "patience_seconds": 5.0, "stop_below": 0.0, "calls": 9}, 60.0)
-    assert message_for_children({}, FULL, event) == {
+    assert message_for_children({}, SPENT, event) == {
         "kind": "change",
         "deadline": 99.0,
         "patience_seconds": 5.0,
         "stop_below": 0.0,
     }
-    assert message_for_children({}, event.limits, event) == {}
+    assert message_for_children({}, changed(SPENT, limits=event.limits), event) == {}
     price = {"input_per_token_usd": 1.0, "output_per_token_usd": 2.0}
     told = change_of(SPENT, {"model": "m", "price": price, "timeout_seconds": 3, "output_tokens_max": 4}, 60.0)
-    below = message_for_children({"deadline": 99.0}, FULL, told)
+    below = message_for_children({"deadline": 99.0}, SPENT, told)
     assert (below["deadline"], below["model"], below["timeout_seconds"], below["output_tokens_max"]) == (
         99.0,
         "m",
@@ -119,6 +120,6 @@ def test_the_runs_below_get_what_is_reserved_for_no_one():
         4,
     )
     assert below["price"]["input_per_token_usd"] == 1.0
-    assert message_for_children({}, FULL, change_of(SPENT, {"model": "m"}, 60.0)) == {
+    assert message_for_children({}, SPENT, change_of(SPENT, {"model": "m"}, 60.0)) == {
         "kind": "change", "model": "m", "price": None,
     }  # fmt: skip

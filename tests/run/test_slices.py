@@ -219,9 +219,10 @@ def test_names_can_be_read_back(number):
 
 
 def test_the_clock_waits_for_the_deadline_once_and_then_the_run_ends():
-    wait = waits.keep_deadline({}, 9.0, 1.0)
-    assert waits.keep_deadline({wait.request_id: wait}, 9.0, 8.0) is None
-    assert waits.keep_deadline({wait.request_id: wait}, 9.0, 9.0).outcome == "budget_exhausted"
+    ledger = Ledger(Limits(deadline=9.0))
+    wait = waits.keep_deadline({}, ledger, 1.0)
+    assert waits.keep_deadline({wait.request_id: wait}, ledger, 8.0) is None
+    assert waits.keep_deadline({wait.request_id: wait}, ledger, 9.0).outcome == "budget_exhausted"
     assert waits.work_of({wait.request_id: wait})["deadline"].keeps_no_process
     assert waits.accept_woken({}, Woken("deadline", 9.0)) is None
 

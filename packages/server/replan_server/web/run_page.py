@@ -95,7 +95,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "questions": [with_form(question) for question in questions],
         "under_way": _under_way(site, shown, parts),
         "bars": [] if common is None else budget_bars(common, price_known=shown.result.cost_usd is not None),
-        "limits": None if common is None else common.ledger.limits,
+        "ends_at": None if common is None else common.ledger.ends_at,
         "limit_rows": [] if common is None else _limit_rows(common.ledger.limits),
         "checklist": parts.checklist,
         "flow_title": views.flow_title,
