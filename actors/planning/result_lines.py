@@ -17,7 +17,7 @@ from actors.plans.plan_text import plan_checklist, plan_lines, plan_markdown, pl
 from actors.policy.belief_choice import Weighing, count_calls
 from actors.policy.decision import Decision
 from actors.run.advice import advice
-from actors.run.ending import EARLY
+from actors.run.ending import EARLY, exhausted_limit
 from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
 from actors.run.views import RunDocument, Tree
 from actors.run.words import in_words
@@ -27,7 +27,7 @@ from actors.values.format import format_count, format_usage
 from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indent_line, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
-from runtime.core.ledger import ZERO
+from runtime.core.ledger import ZERO, Limit
 
 UNANSWERED = "answer in the problem what was asked, and run it again"
 """The advice if a question has no answer and the run accepts no answer any more."""
@@ -83,7 +83,7 @@ _NEXT = {
     "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model",
     "cancelled": "what was validated is kept",
 }
-_PER_CALL = ("no tokens left", "no money left")
+_PER_CALL = (Limit.TOKENS, Limit.COST)
 
 
 def brief_lines(result: Result, program: str = "replan") -> list[Line]:
@@ -142,7 +142,8 @@ def _advice(result: Result, program: str) -> str:
     if _ended_without_going_back(result) and not _was_unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
-        per_call = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
+        too_large = not result.calls and exhausted_limit(result.why) in _PER_CALL
+        per_call = "the first call alone may take more; " if too_large else ""
         first = f"{by_finding}; " if _was_unreadable(result) else ""
         return f"{per_call}{first}{common}; {tree}"
     if result.outcome == "cancelled":

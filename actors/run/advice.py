@@ -2,8 +2,9 @@
 
 from typing import assert_never
 
-from actors.run.ending import EARLY, STUCK_FOR_GOOD
+from actors.run.ending import EARLY, STUCK_FOR_GOOD, exhausted_limit
 from actors.run.result import RunResult
+from runtime.core.ledger import Limit
 from runtime.models.port import Fault, FaultKind
 from runtime.models.providers import PROVIDERS, Provider, ProviderName
 
@@ -76,14 +77,21 @@ def _missing_advice(status: int | None, provider: Provider) -> str:
     return f"set {provider.address} to where the server redirects"
 
 
-_FLAGS = {
-    "no calls left": "--max-calls N",
-    "no tokens left": "--max-tokens N",
-    "no money left": "--max-cost USD",
-    "no active time left": "--active-time 1h",
-    "the deadline has passed": "--deadline 1h",
-}
-"""The option that raises an exhausted limit, by the first words of the run's reason for its end (up to a colon)."""
+def _raising_option(limit: Limit) -> str:
+    """Return the option that raises a limit, with an example of its value."""
+    match limit:
+        case Limit.CALLS:
+            return "--max-calls N"
+        case Limit.TOKENS:
+            return "--max-tokens N"
+        case Limit.COST:
+            return "--max-cost USD"
+        case Limit.ACTIVE_TIME:
+            return "--active-time 1h"
+        case Limit.DEADLINE:
+            return "--deadline 1h"
+        case _:
+            assert_never(limit)
 
 
 def advice(result: RunResult, program: str) -> str:
@@ -110,8 +118,8 @@ def advice(result: RunResult, program: str) -> str:
             return helps
         return f"{helps}, {resume[:-1]} --keep-trying` goes on as it is"
     if result.outcome == "budget_exhausted":
-        flag = _FLAGS.get(result.why.partition(":")[0], "--max-calls N")
-        return f"`{program} resume {result.run_id} {flag}` goes on with all that was accepted"
+        option = _raising_option(exhausted_limit(result.why) or Limit.CALLS)
+        return f"`{program} resume {result.run_id} {option}` goes on with all that was accepted"
     return ""
 
 

@@ -1,7 +1,7 @@
 """How a run ends: the event, the outcomes that every kind of agent has, and what reopens a run. Pure."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, assert_never
 
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
@@ -66,15 +66,6 @@ class RunFinished(Event):
         return self.outcome == Outcome.BUDGET_EXHAUSTED and self.why.partition(":")[0] in EARLY
 
 
-_RAN_OUT = {
-    Limit.CALLS: "no calls left",
-    Limit.TOKENS: "no tokens left",
-    Limit.COST: "no money left",
-    Limit.ACTIVE_TIME: "no active time left",
-    Limit.DEADLINE: "the deadline has passed",
-}
-
-
 NOT_WORTH_IT = "not_worth_it"
 """The first words of the reason (up to a colon) if a run ends because no move reaches the value `stop_below`."""
 STUCK = "stuck"
@@ -89,4 +80,26 @@ EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
 
 def end_exhausted_run(limit: Limit) -> RunFinished:
     """Return the end of a run that has used up a limit."""
-    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=_RAN_OUT[limit])
+    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=_why_exhausted(limit))
+
+
+def exhausted_limit(why: str) -> Limit | None:
+    """Return the limit that the recorded reason of a run's end names; None if it names none."""
+    first_words = why.partition(":")[0]
+    return next((limit for limit in Limit if _why_exhausted(limit) == first_words), None)
+
+
+def _why_exhausted(limit: Limit) -> str:
+    match limit:
+        case Limit.CALLS:
+            return "no calls left"
+        case Limit.TOKENS:
+            return "no tokens left"
+        case Limit.COST:
+            return "no money left"
+        case Limit.ACTIVE_TIME:
+            return "no active time left"
+        case Limit.DEADLINE:
+            return "the deadline has passed"
+        case _:
+            assert_never(limit)

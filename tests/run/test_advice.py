@@ -3,9 +3,11 @@
 import pytest
 
 from actors.run.advice import advice, provider_advice, reopening_advice
+from actors.run.ending import end_exhausted_run, exhausted_limit
 from actors.run.inbox import UserMessage
+from actors.run.limits import LIMITS, flag
 from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
-from runtime.core.ledger import Amount
+from runtime.core.ledger import Amount, Limit
 from runtime.models.port import Fault, FaultKind
 
 SPENT = {"run_id": "r", "calls": 1, "tokens": 2_400, "cost_usd": None}
@@ -157,3 +159,12 @@ def test_the_users_messages_are_shown_and_those_that_no_prompt_has_had_are_marke
 
 def test_a_run_without_a_question_has_no_lines_for_one():
     assert list(question_lines(result(open_questions=("q1", "q2")), "p")) == []
+
+
+def test_every_limit_has_its_own_reason_and_its_own_option():
+    ends = [end_exhausted_run(limit) for limit in Limit]
+    assert [exhausted_limit(end.why) for end in ends] == [*Limit]
+    commands = [advice(result(outcome=end.outcome, why=end.why), "p") for end in ends]
+    options = {command.split()[3] for command in commands}
+    assert len(options) == len(Limit)
+    assert options <= {flag(name) for name in LIMITS}

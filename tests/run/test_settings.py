@@ -101,6 +101,15 @@ def test_a_run_that_weighs_no_moves_has_no_limit_to_stop_below():
     assert change_of(LEDGER, {"stop_below": 0, "calls": 9}, 0.0).limits == Limits(calls=9)
 
 
+@pytest.mark.parametrize("field", Limits.model_fields.keys() - {"patience_seconds", "stop_below"})
+def test_every_limit_that_is_used_up_is_refused_when_it_is_reached_already(field):
+    """A new field of `Limits` needs its row in `_check_room`, unless the run uses nothing of it up."""
+    used = Ledger(FULL, spent=Amount(calls=2, tokens=2, micro_usd=2), active=2.0)
+    with pytest.raises(UsageProblem, match=r"already") as refused:
+        change_of(used, {field: 1}, 2.0)
+    assert refused.value.place == field
+
+
 def test_the_runs_below_get_what_is_reserved_for_no_one():
     event = change_of(SPENT, {"deadline": 99.0, "patience_seconds": 5.0, "stop_below": 0.0, "calls": 9}, 60.0)
     assert message_for_children({}, SPENT, event) == {
