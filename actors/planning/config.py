@@ -7,6 +7,7 @@ a parked run.
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
@@ -19,6 +20,7 @@ from actors.policy.decision import Escalation
 from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
+from actors.run.limits import LIMITS
 from actors.run.settings import SettingsChanged, timeout_after
 from actors.search.graph import Graph, StepBudget, happy_calls, worst_case_calls
 from actors.search.notation import SINGLE_BRANCH, read_search
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 
 STOP_BELOW = 0.025
 """The usual limit `stop_below` of a belief policy: the least chance of success per call that a move must have."""
+
+
+LIMIT_KEYS: Mapping[str, str] = MappingProxyType({"max_total_calls": "max_calls", "stop_below": "stop_below"})
+"""The keys of a workflow that limit its runs, each with the name of the limit (`actors.run.limits`)."""
 
 
 class StepConfig(NamedTuple):
@@ -215,6 +221,12 @@ class RunConfig(Value):
         if self.policy.belief is None:
             return None
         return STOP_BELOW if self.workflow.stop_below is None else self.workflow.stop_below
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of its runs, if nobody sets others: values of `LIMIT_KEYS`, by the fields of `Limits`."""
+        values = {key: getattr(self.workflow, key) for key in LIMIT_KEYS} | {"stop_below": self.stop_below}
+        return {LIMITS[name].key: values[key] for key, name in LIMIT_KEYS.items()}
 
     @cached_property
     def classifier(self) -> PromptTemplate:

@@ -23,7 +23,7 @@ from actors.config.step_guards import GuardRefused, make_step_guard
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.handlers.registry import Registry
-from actors.planning.config import RunConfig, StepModel, writes_the_same
+from actors.planning.config import LIMIT_KEYS, RunConfig, StepModel, writes_the_same
 from actors.planning.events import RunStarted
 from actors.planning.state import State
 from actors.policy.table import CLASSIFIER, ROLES, Policy, unknown_names
@@ -43,7 +43,7 @@ OUTPUT_TOKENS = "output_tokens_max"
 """The workflow's key for the token limit of replies. The option replaces the limits of all steps."""
 TIMEOUT = "model_timeout_seconds"
 """The workflow's key for the time limit of model calls. The option replaces the limits of all steps."""
-_OPTIONS = {"max_total_calls": "max_calls", TIMEOUT: "timeout"}
+_OPTIONS = {**LIMIT_KEYS, TIMEOUT: "timeout"}
 """The limit that replaces a key of the workflow, by key, if the two have different names."""
 
 
@@ -139,8 +139,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     settings = check_limits(options.limits).get("model_settings") or {}
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input, setup=setup, settings=settings)
     setup.check_price(limited="max_cost" in check_limits(options.limits), others=pinned.step_prices)
-    calls = loaded.workflow.max_total_calls
-    limits = ledger_limits(options.limits, calls, setup.now, stop_below=pinned.stop_below)
+    limits = ledger_limits(options.limits, now=setup.now, **pinned.limits)
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for item in everything for file in registry.files_of(item.workflow)))
     title = title_of(problem)
@@ -389,7 +388,7 @@ def _with_options(
     Raises `UsageProblem` that names the option.
     """
     keys: dict[str, Any] = {"search": options.search}
-    keys |= {"max_total_calls": limits.get("max_calls"), "stop_below": limits.get("stop_below")}
+    keys |= {key: limits.get(name) for key, name in LIMIT_KEYS.items()}
     keys = {key: value for key, value in keys.items() if value is not None}
     keys |= {"strict": True} if options.strict else {}
     changed_keys = [*keys]

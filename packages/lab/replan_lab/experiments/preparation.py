@@ -263,9 +263,9 @@ def _prepared_arm(
     if pipeline.policy is not None:
         policy = load_policy(pipeline.policy, installation.root, folder)
     pinned = _with_changes(request.pinned, pipeline, policy, arm.cap or max(experiment.caps, default=None))
-    calls = min(request.limits.calls, pinned.workflow.max_total_calls)
-    changes = {"calls": calls, "stop_below": pinned.stop_below}
-    request = replace(request, pinned=pinned, limits=request.limits.model_copy(update=changes))
+    own = pinned.limits
+    own["calls"] = min(request.limits.calls, own["calls"])
+    request = replace(request, pinned=pinned, limits=request.limits.model_copy(update=own))
     return PreparedArm(arm, request, profile, installation.registry)
 
 

@@ -14,13 +14,14 @@ from actors.guards import review
 from actors.guards.port import AnyGuard
 from actors.handlers.registry import Registry
 from actors.planning.children import child_guard
-from actors.planning.config import RunConfig, read_config
+from actors.planning.config import LIMIT_KEYS, RunConfig, read_config
 from actors.planning.events import RunStarted, VerdictReached
 from actors.planning.prepare import pin
 from actors.planning.workflow_drift import restore_workflow
 from actors.policy.table import Policy
 from actors.run.calls import Judged
 from actors.run.ids import is_child
+from actors.run.limits import LIMITS
 from actors.search.notation import read_search
 from actors.values.findings import Verdict, limit_verdict
 from replan_lab.whatif.differences import EditedRules
@@ -115,10 +116,10 @@ class _Edit:
         if text is None:  # Most runs begin with one of few configurations.
             text = self._configs[event.pinned, event.given] = self._config(event, then).model_dump_json()
         now = read_config(text)
-        if "max_total_calls" not in event.given and limits.calls == then.workflow.max_total_calls:
-            limits = limits.model_copy(update={"calls": now.workflow.max_total_calls})
-        if "stop_below" not in event.given and limits.stop_below == then.stop_below:
-            limits = limits.model_copy(update={"stop_below": now.stop_below})
+        for key, name in LIMIT_KEYS.items():
+            limit = LIMITS[name].key
+            if key not in event.given and getattr(limits, limit) == then.limits[limit]:
+                limits = limits.model_copy(update={limit: now.limits[limit]})
         return event.model_copy(update={"pinned": text, "limits": limits})
 
     def _config(self, event: RunStarted, then: RunConfig) -> RunConfig:
