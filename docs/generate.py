@@ -35,7 +35,7 @@ from page_parts import (  # noqa: E402
     size,
     tools,
 )
-from page_parts.markdown import code, read, table  # noqa: E402
+from page_parts.markdown import code, meaning, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
 from actors.config.loader import load_policy, read_workflow, shipped_workflows  # noqa: E402
@@ -63,15 +63,14 @@ MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<cl
 
 def findings() -> str:
     """Return the codes of findings by what reports them; `replan explain CODE` says what each means."""
-    meanings, codes = read("meanings.yaml")["findings"], dict[str, list[str]]()
+    codes: dict[str, list[str]] = {}
     for name in (str(member) for member in (*ReplyCode, *Code)):
-        codes.setdefault(meanings[name]["by"], []).append(name)
+        codes.setdefault(meaning("findings", name)["by"], []).append(name)
     return "\n".join(f"- {reporter}: {code(names)}" for reporter, names in codes.items())
 
 
 def _meanings(section: str, values: Iterable[object]) -> str:
-    meanings = read("meanings.yaml")[section]
-    return "\n".join(f"- `{value}`: {meanings[str(value)]}" for value in values)
+    return "\n".join(f"- `{value}`: {meaning(section, str(value))}" for value in values)
 
 
 def policy() -> str:
@@ -164,9 +163,8 @@ def limits() -> str:
 
 def faults() -> str:
     """Return every fault of a model's transport and what follows from it."""
-    meanings = read("meanings.yaml")["faults"]
     return "\n".join(
-        f"- `{fault}`: {meanings[fault]} Then {follows(fault)}.{'' if fault.refunded else ' Charged.'}"
+        f"- `{fault}`: {meaning('faults', fault)} Then {follows(fault)}.{'' if fault.refunded else ' Charged.'}"
         for fault in FaultKind
     )
 

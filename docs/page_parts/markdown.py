@@ -1,6 +1,7 @@
 """Tables and code in Markdown, and the data files of the reference."""
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,19 @@ MARK = r"\*"
 """What stands behind the name of an argument that is needed."""
 
 
+@cache
 def read(name: str) -> Any:
     """Return a data file of the reference."""
     folder = DOCS / "reference" if (DOCS / "reference" / name).exists() else DOCS.parent / "configs"
     return yaml.safe_load((folder / name).read_text(encoding="utf-8"))
+
+
+def meaning(section: str, name: str) -> Any:
+    """Return an entry of `configs/meanings.yaml`. Ends the program with one line if it is missing."""
+    entries = read("meanings.yaml")[section]
+    if name not in entries:
+        raise SystemExit(f"configs/meanings.yaml: `{section}` has no {name!r}; add its meaning")
+    return entries[name]
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

@@ -44,7 +44,8 @@ WORDS = {
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 def test_every_word_that_users_read_is_explained(words):
     known = {term.name for term in terms()}
-    assert {str(word) for word in words} - known == set()
+    missing = {str(word) for word in words} - known
+    assert missing == set(), "add their meaning to configs/meanings.yaml or configs/terms.yaml"
 
 
 def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):

@@ -74,7 +74,7 @@ def test_every_page_can_be_reached_from_the_front_page():
 
 def test_every_meaning_is_of_something_and_everything_has_a_meaning():
     """`configs/meanings.yaml` has the codes of the program, no more and no fewer."""
-    meanings = GENERATE.read("meanings.yaml")
+    meanings = GENERATE.requirements.read("meanings.yaml")
     codes = {str(member) for member in (*GENERATE.ReplyCode, *GENERATE.Code)}
     assert set(meanings["findings"]) == codes
     for section, values in (
@@ -104,7 +104,7 @@ def test_the_architecture_page_names_every_package():
 
 def test_every_requirement_is_there():
     """Each number has an entry with a text, and a test, what is done instead, or that it is not built yet."""
-    entries = GENERATE.read("requirements.yaml")
+    entries = GENERATE.requirements.read("requirements.yaml")
     assert [number for key in entries for number in GENERATE.requirements.numbers(key)] == [
         f"S{number}" for number in NUMBERS
     ]
@@ -121,7 +121,7 @@ def test_every_requirement_is_there():
 
 def test_every_test_that_a_requirement_names_exists():
     """A renamed test must not leave a claim behind."""
-    for number, entry in GENERATE.read("requirements.yaml").items():
+    for number, entry in GENERATE.requirements.read("requirements.yaml").items():
         for name in entry.get("tests", ()):
             file, _, test = name.partition("::")
             assert (ROOT / file).is_file(), f"{number}: {file}"
