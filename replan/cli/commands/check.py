@@ -15,7 +15,7 @@ from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
     from actors.values.findings import Verdict
-    from replan.api.plan_checks import PlanToCheck
+    from replan.api.check import PlanToCheck
 
 
 _CHECK = examples(
@@ -73,7 +73,7 @@ def check(
         raise UsageProblem("more than one form is named", place="--format", hint="leave --json or --jsonl out")
     if assurance is not None:
         check_assurance(level)
-    from replan.api.plan_checks import Standard, judge_plan
+    from replan.api.check import Standard, judge_plan
     from replan.cli.terminal.console import notice
     from replan.views.errors import line_of_error
 
@@ -109,7 +109,7 @@ FILE_BYTES_MAX = 256 * 1024 * 1024
 
 def _cases(name: str) -> Iterator[PlanToCheck]:
     """Yield the plans of a file. Of a `.jsonl` file, at most one line is in memory."""
-    from replan.api.plan_checks import PlanToCheck
+    from replan.api.check import PlanToCheck
     from runtime.models.replies import BYTES_MAX
 
     try:
@@ -166,7 +166,7 @@ def _text(data: bytes, place: str) -> str:
 
 
 def _exit_of(verdict: Verdict) -> Exit:
-    from replan.api.plan_checks import UNREADABLE
+    from replan.api.check import UNREADABLE
 
     if verdict.passed:
         return Exit.OK

@@ -14,7 +14,7 @@ from actors.plans.plan import plan_to_json
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.format import quote_names
-from replan.api.plan_checks import names_of
+from replan.api.check import names_of
 from replan_lab.pddl.action_list import ACTIONS_MAX, actions_in, read_plan_actions
 from replan_lab.pddl.domain import Literal, PddlDomain, PddlProblem, PlanAction
 from replan_lab.pddl.domain_reader import task_in, texts_in

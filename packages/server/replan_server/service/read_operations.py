@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from replan.api.plan_checks import PlanToCheck, Standard, judge_plan
+from replan.api.check import PlanToCheck, Standard, judge_plan
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.kind_interface import offered_names
