@@ -71,7 +71,7 @@ def _record_text(event: PlanningEvent, state: State) -> str:
         case FailureClassified():
             return f"{event.node} classified: {event.cause or 'no code of the set'}"
         case ArtifactProduced():
-            again = (f", the same as {event.repeats}" if event.repeats else "") + event.noticed
+            again = (f", the same as {event.repeats}" if event.repeats else "") + event.notices_text
             return f"{event.node} came after {event.elapsed:.1f} s, {format_count(event.used.tokens, 'token')}{again}"
         case JudgementRequested():
             return f"{event.node} goes to {event.guard}"

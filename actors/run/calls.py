@@ -114,7 +114,7 @@ class Replied(TimedEvent):
         return lacks_end(self.content, self.finish_reason)
 
     @property
-    def noticed(self) -> str:
+    def notices_text(self) -> str:
         """The notices as the end of a sentence; empty without any."""
         return "".join(f"; {notice}" for notice in self.notices)
 

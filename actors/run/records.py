@@ -56,7 +56,7 @@ def record_text(event: Any, state: Any) -> str:
             return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
         case Replied():
             tokens = format_count(event.used.tokens, "token")
-            return f"{event.request_id} came after {event.elapsed:.1f} s, {tokens}{event.noticed}"
+            return f"{event.request_id} came after {event.elapsed:.1f} s, {tokens}{event.notices_text}"
         case CallFailed():
             return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
         case Settled():

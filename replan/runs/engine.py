@@ -43,7 +43,7 @@ class Engine(Driver):
         first = self._first(prepared, name)
         state = start_state(kind, first)
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
-        async with self.opened(name, kind, state, options, used={}, admission=admission) as supervisor:
+        async with self.open_supervisor(name, kind, state, options, used={}, admission=admission) as supervisor:
             ending = await supervisor.drive(first)
         result = await self.conclude(name, kind, supervisor.state, ending, options)
         return await self.resume(name, options) if result is None else result
@@ -78,8 +78,8 @@ class Engine(Driver):
             text = kind.drift(loaded.records[0].event, state, self.resources(None, None, options))
             if text:
                 options.on_drift(text)
-        opened = self.opened(run, kind, state, options, used=loaded.replies, snapshot=loaded.snapshot)
-        async with opened as supervisor:
+        opening = self.open_supervisor(run, kind, state, options, used=loaded.replies, snapshot=loaded.snapshot)
+        async with opening as supervisor:
             ending = await supervisor.drive()
         result = await self.conclude(run, kind, supervisor.state, ending, options)
         return await self.resume(run, options) if result is None else result

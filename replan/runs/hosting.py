@@ -43,7 +43,7 @@ async def host(
     def warn(text: str) -> None:
         report(OutsideTrouble("", text))
 
-    def heard(notice: Notice) -> None:
+    def pass_on(notice: Notice) -> None:
         process.report(notice)  # A service may have replaced it.
 
     process = Process(engine, warn, stop, health_port, report)
@@ -58,7 +58,7 @@ async def host(
             drive=drive,
             record_crash=partial(record_crash, engine),
             dead=is_dead,
-            report=heard,
+            report=pass_on,
             stop=stop,
             runs_max=runs_max,
             kinds=formats,

@@ -83,7 +83,7 @@ class Opener(RunPoster):
         return await (super().read(run) if self.cache is None else self.cache.read(run))
 
     @asynccontextmanager
-    async def opened(
+    async def open_supervisor(
         self,
         run: str,
         kind: AnyKind,
@@ -96,7 +96,7 @@ class Opener(RunPoster):
     ) -> AsyncIterator[Supervisor[Any, Any, Any]]:
         """Open the models and the actors of a begun run, and yield its supervisor, for the length of a block.
 
-        `used` counts the replies that the run has had, by purpose; the rest are arguments of `supervisor`.
+        `used` counts the replies that the run has had, by purpose. The other arguments are those of `supervisor`.
         """
         async with (
             self.models_of(kind, state, used) as model,
@@ -201,7 +201,6 @@ class Opener(RunPoster):
         providers = {name: provider_of(name, self.environment) for name in names}
         provider = next(filter(None, providers.values()), None)
         of_models = {name: asked for name in others if (asked := providers.get(name)) is not None}
-
         limiters = {name: rate_limiter_of(name, self.environment, self.servers) for name in names}
 
         def turn(model: str = "", /) -> AbstractAsyncContextManager[Any]:

@@ -220,11 +220,11 @@ def config_model(keys: Iterable[str]) -> type[UserConfig]:
     added = [SETTINGS.get(key) for key in others]
     if None in added:
         added += [SETTINGS.get(key) for key, found in SETTINGS.installed.items() if not SETTINGS.problem(found)]
-    return _joined(tuple(dict.fromkeys(model for model in added if model is not None)))
+    return _join(tuple(dict.fromkeys(model for model in added if model is not None)))
 
 
 @cache
-def _joined(models: tuple[type[UserConfig], ...]) -> type[UserConfig]:
+def _join(models: tuple[type[UserConfig], ...]) -> type[UserConfig]:
     if not models:
         return UserConfig
     return create_model("UserConfig", __base__=models, __doc__=UserConfig.__doc__, __module__="")

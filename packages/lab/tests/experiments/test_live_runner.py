@@ -78,7 +78,7 @@ async def test_a_trial_killed_before_its_first_record_is_run_again(prepared, tmp
 
     experiment = prepared(models=["template:bug"], concurrency=1, **ASKED)
     with monkeypatch.context() as patch:
-        patch.setattr(Engine, "opened", killed)
+        patch.setattr(Engine, "open_supervisor", killed)
         with pytest.raises(BaseExceptionGroup):
             await run(experiment, tmp_path / "out", {})
     assert [trial.outcome for trial in await run(experiment, tmp_path / "out", {})] == ["success"] * 3
