@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from actors.files.suggestions import closest, describe_retired, nearest
 from runtime.core.entry_points import PluginGroup, function_of
 from runtime.core.errors import UsageProblem
-from runtime.core.extras import BROUGHT
+from runtime.core.extras import EXTRAS
 from runtime.core.names import RUN_ID
 from runtime.models.providers import PROVIDERS, ProviderName
 
@@ -100,7 +100,7 @@ NAME_MAX = 200
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 
-OURS = tuple(prefix for brought in BROUGHT.values() for prefix in brought.get("models", ()))
+OURS = tuple(prefix for groups in EXTRAS.values() for prefix in groups.get("models", ()))
 """The prefixes of the models in the other distributions of Replan.
 
 No server's model has such a prefix, so runs store these models unchanged.

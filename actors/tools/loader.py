@@ -34,6 +34,7 @@ from actors.tools.tools_file import (
 from actors.tools.uses import ToolSet, canonical
 from actors.tools.write_confinement import abi
 from runtime.core.errors import UsageProblem
+from runtime.core.extras import install_command
 from runtime.core.ledger import MICRO
 
 
@@ -237,7 +238,7 @@ def _server(remote: RemoteTool, path: KeyPath, file: ToolsFile, document: Parsed
         hint = nearest(remote.server, file.mcp_servers, kind="servers") or "add it under `mcp_servers`"
         raise document.problem(f"there is no MCP server {remote.server!r}", path, hint)
     if not is_installed():
-        raise document.problem("tools of MCP servers need the extra `mcp`", path, "pip install 'replan[mcp]'")
+        raise document.problem("tools of MCP servers need the extra `mcp`", path, install_command("mcp"))
     return server
 
 

@@ -1,8 +1,8 @@
-"""What the other distributions of Replan bring, so that who lacks one is told the command that installs it."""
+"""The extras of Replan, which install its other distributions, and the commands that install them."""
 
 from collections.abc import Mapping
 
-BROUGHT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+EXTRAS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "server": {
         "commands": ("mcp", "serve", "telemetry", "token", "worker"),
         "journals": ("postgres", "postgresql"),
@@ -17,27 +17,26 @@ BROUGHT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "lab": {"commands": ("lab",), "models": ("planner", "simulated")},
 }
-"""The names that each extra of `replan` brings, by their entry point group without `replan.`."""
-
+"""The names of the entry points that each extra of `replan` adds, by their group without `replan.`."""
 
 SERVICE_VARIABLES = ("OTEL_",)
 """The beginnings of the environment variables that ask for a service."""
 
 
 def how_to_install(group: str, name: str) -> str:
-    """Return the command that installs the extra with a plug-in; empty if no extra has it.
+    """Return the command that installs a missing plug-in; empty if no extra of Replan has it.
 
-    The plug-in has this name in this entry point group.
+    `group` is a key of `EXTRAS`, and `name` the name of the plug-in's entry point.
     """
-    extra = next((extra for extra, brought in BROUGHT.items() if name in brought.get(group, ())), None)
+    extra = next((extra for extra, groups in EXTRAS.items() if name in groups.get(group, ())), None)
     return "" if extra is None else install_command(extra)
 
 
 def install_command(extra: str, part: str = "") -> str:
     """Return the command that adds an extra to this installation, from where it was installed.
 
-    A folder or an archive is named as such: on an index, the name `replan` may belong to somebody else. An extra that
-    is a distribution of its own is installed from a checkout by its folder, with its own extra `part`.
+    The command names the folder or the archive, because the name `replan` may belong to somebody else on an index. In
+    a checkout, it names the folder of the extra's distribution. `part` is an extra of that distribution.
     """
     import json  # noqa: PLC0415 - most commands need no hint
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415

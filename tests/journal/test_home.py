@@ -124,7 +124,7 @@ def test_a_url_of_an_unknown_form_is_refused_without_its_password(clock):
 
 
 def test_a_journal_of_a_package_that_is_not_installed_names_what_to_install(monkeypatch):
-    monkeypatch.setitem(extras.BROUGHT, "server", {"journals": ("oracle",)})
+    monkeypatch.setitem(extras.EXTRAS, "server", {"journals": ("oracle",)})
     with pytest.raises(UsageProblem, match=r"REPLAN_JOURNAL: .* not installed \(pip install ") as caught:
         database_url({"REPLAN_JOURNAL": "oracle://user:secret@server/db"})
     assert "secret" not in str(caught.value)

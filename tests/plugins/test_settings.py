@@ -10,7 +10,7 @@ from replan.setup import settings
 from replan.setup.config_schemas import schema_text
 from replan.setup.settings import UserConfig, read_user_config, settings_of
 from runtime.core.errors import UsageProblem
-from runtime.core.extras import BROUGHT
+from runtime.core.extras import EXTRAS
 from tests.support.distributions import install
 
 MODULE = """
@@ -91,7 +91,7 @@ def test_what_is_wrong_with_such_a_key_is_told_in_one_line(read, text, problem):
 
 
 def test_a_key_of_a_package_that_is_not_installed_names_what_to_install(read, monkeypatch):
-    monkeypatch.setitem(BROUGHT, "server", {"settings": ("doves",)})
+    monkeypatch.setitem(EXTRAS, "server", {"settings": ("doves",)})
     with pytest.raises(UsageProblem) as caught:
         read("doves: 1")
     place, _, hint = str(caught.value).partition(": the key 'doves' belongs to a package that is not installed (")
