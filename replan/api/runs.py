@@ -29,7 +29,7 @@ from replan.api.options import (
 )
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
-from replan.runs.executing import Loads, plan_with_tools
+from replan.runs.executing import ToolLoader, plan_with_tools
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
 from replan.runs.prepare import Prepared, RunOrder, prepare
@@ -42,7 +42,7 @@ from replan.runs.token_goals import (
 from runtime.core.errors import UsageProblem
 
 T = TypeVar("T")
-ReadOrder = Callable[[str | None], RunOrder]
+OrderReader = Callable[[str | None], RunOrder]
 """Reads what an order needs, such as attached files, and returns the order for a model. Raises `UsageProblem`."""
 
 
@@ -228,7 +228,7 @@ fork = blocking_form(afork)
 
 
 @asynccontextmanager
-async def _start(read: ReadOrder, how: Driving) -> AsyncIterator[Run[Result]]:
+async def _start(read: OrderReader, how: Driving) -> AsyncIterator[Run[Result]]:
     prepared = await run_beside_loop(partial(how.prepare, partial(prepare_order, read)))
     async with drive_run(new_run_id(), how, new=prepared.request) as run:
         yield run
@@ -285,8 +285,8 @@ def planning_order(
     goal: TokenGoal | None,
     options: RunOptions,
     attachments: Callable[[], tuple[Attachment, ...]],
-    load: Loads | None,
-) -> ReadOrder:
+    load: ToolLoader | None,
+) -> OrderReader:
     """Return what reads the order to plan a problem, or for a goal; with tools, its plan may name only these.
 
     `load` loads the tools; None uses none. A goal has a workflow and a model of its own, if none is named.
@@ -303,6 +303,6 @@ def planning_order(
     return read
 
 
-def prepare_order(read: ReadOrder, *, model: str | None, **resources: Any) -> Prepared[Any]:
+def prepare_order(read: OrderReader, *, model: str | None, **resources: Any) -> Prepared[Any]:
     """Read an order for a model, and prepare its run. Raises the `UsageProblem` errors of both."""
     return prepare(read(model), **resources)

@@ -270,30 +270,23 @@ def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
     lack = _missing_names_text(request.pinned.model, facts)
     if lack:
         raise UsageProblem(lack, place="tools", hint=_BIND)
-    return replace(request, pinned=_with_guards(request.pinned, tools), given_facts=facts)
+    return replace(request, given_facts=facts)
 
 
-Loads = Callable[[], tuple[ToolSet, tuple[str, ...]]]
+ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
 """Loads tools, and returns them with remarks about their file. Raises `UsageProblem`."""
 
 
-def plan_with_tools(load: Loads, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
+def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
     """Return a planning run, changed for tools, with the remarks about their file among its notices.
 
     With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
     implement. Raises `UsageProblem`.
     """
     tools, remarks = load()
-    request = _request_with_tools(request, tools, goal)
-    return replace(request, notices=(*remarks, *request.notices))
-
-
-def _request_with_tools(request: RunRequest, tools: ToolSet, goal: TokenGoal | None) -> RunRequest:
-    """Return a planning run, changed for tools; and for the goal, if there is one. Raises `UsageProblem`."""
-    if goal is None:
-        return _planning_for_tools(request, tools)
-    request = planning_for_goal(request, tools, goal)
-    return replace(request, pinned=_with_guards(request.pinned, tools))
+    request = _planning_for_tools(request, tools) if goal is None else planning_for_goal(request, tools, goal)
+    pinned = _with_guards(request.pinned, tools)
+    return replace(request, pinned=pinned, notices=(*remarks, *request.notices))
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
