@@ -1,7 +1,7 @@
-"""What a plug-in imports: small agents, models, settings, services, journals. Guards and generators need `replan`.
+"""The names that plug-ins import: for small agents, models, settings, services and journals.
 
-The names are loaded when they are first used, so that a plug-in costs only what it uses. How to write one:
-docs/how-to/write-a-plug-in.md and docs/explanation/add-an-agent.md.
+Guards and generators import what they need from `replan`. A name is loaded when it is first used. How to write a
+plug-in: docs/how-to/write-a-plug-in.md and docs/explanation/add-an-agent.md.
 """
 
 from importlib import import_module

@@ -201,7 +201,7 @@ def record_answer(state: State, event: Answer) -> State:
 
 
 def end_backoff(state: State) -> State:
-    """Return the state once the back-off is over that precedes the next call of the undo tool."""
+    """Return the state after the back-off before the next call of the undo tool has ended."""
     return state if state.undoing is None else changed(state, undoing=replace(state.undoing, backoff_seconds=0.0))
 
 

@@ -303,10 +303,7 @@ class State:
     undo_calls: Mapping[str, int] = field(default_factory=dict)
     """How many calls of undo tools were made so far, by node."""
     requirements_used: int = 0
-    """How many of the user's requirements have been taken into account, in the order in which they were told.
-
-    Those after them are new.
-    """
+    """How many of the user's requirements have been taken into account: the first ones. The others are new."""
 
     @property
     def tokens(self) -> frozenset[str]:

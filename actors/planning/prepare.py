@@ -109,7 +109,7 @@ class RunRequest:
 
 
 Adapt = Callable[[RunRequest], RunRequest]
-"""Returns a planning run whose generators make plans from more than the text. Raises `UsageProblem`."""
+"""Changes a prepared planning run so that its plan is made from more than the text. Raises `UsageProblem`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class PlanningInput:
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     adapt: Adapt | None = None
-    """Sets what plans are made from beside the text, such as tools; None for a plan that is made from the text only."""
+    """Changes the prepared run, such as for a plan from tools; None if the plan is made only from the text."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:

@@ -120,7 +120,7 @@ class PreparedRun(Protocol):
 
     @property
     def other_models(self) -> Sequence[str]:
-        """The models that steps of it use beside the run's own, in the form of `--model`."""
+        """The models that its steps use in addition to the run's own model, in the form of `--model`."""
         ...
 
     def first(self, run: str, at: float) -> Started:
@@ -265,7 +265,7 @@ class Kind(Generic[S, E]):
     interface: str = ""
     """The import path `MODULE:OBJECT` of its `replan.runs.kind_interface.KindInterface`; empty if it has none.
 
-    Then the HTTP API, the MCP server and the web page start its runs.
+    With it, the HTTP API, the MCP server and the web page can start its runs.
     """
 
     @property

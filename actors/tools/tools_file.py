@@ -99,7 +99,7 @@ OUTPUT_BYTES = 65_536
 OUTPUT_BYTES_MAX = 1024 * 1024
 """The largest number of bytes of output that a tools file may ask for."""
 FILE_BYTES = 65_536
-"""The default of the most bytes of the files that a model reads or writes."""
+"""The default for the largest number of bytes of files that a model reads or writes."""
 FILE_BYTES_MAX = 262_144
 """The largest number of bytes of files that a tools file may ask for."""
 ENVIRONMENT = ("PATH", "HOME", "LANG")

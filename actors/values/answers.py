@@ -27,7 +27,8 @@ ANSWER_FORMATS = PluginGroup(
 )
 """The formats of texts that installed distributions check, by the `format` of the schema.
 
-`describe` returns a description of a valid answer, in a few words. `problem` returns why a text is none, or nothing.
+`describe` returns a description of a valid answer, in a few words. `problem` returns why an answer is not valid; empty
+if it is valid.
 """
 
 ANSWER_MAX = 100_000

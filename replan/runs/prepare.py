@@ -22,7 +22,7 @@ from runtime.models.providers import PROVIDERS, call_seconds
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What a person or a program asks for: a run of a kind."""
+    """The order of a person or a program for a run of some kind."""
 
     task: Any
     """What the kind's `prepare` accepts, such as an `actors.planning.prepare.PlanningInput`."""
@@ -72,7 +72,7 @@ def prepare(
     kinds: Kinds | None = None,
     now: float | None = None,
 ) -> Prepared[Any]:
-    """Prepare an ordered run with the user's settings; nothing is written.
+    """Prepare the run that an order asks for, with the user's settings. Nothing is written.
 
     `config` replaces the home's config file, and `kinds` the installed kinds. `now` is the time from which limits
     count, in UTC seconds since 1970; None is the time of the call. Raises the `UsageProblem` errors of the kind, and

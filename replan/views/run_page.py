@@ -179,8 +179,8 @@ Form = AnswerForm | Literal["review"]
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its texts in words, and with the keys that its form needs.
 
-    These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (the
-    lines of an artifact under review that a kind knows), `reminders` and `version`.
+    These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (lines
+    about an artifact under review, if a kind has them), `reminders` and `version`.
     """
     schema = question["answer_schema"]
     any_text = _question_form(question) == "text" and "description" not in schema

@@ -58,7 +58,7 @@ class LeaseKeeper:
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Note that a new run is held, whose first records admitted and claimed it. `end` is that of the lease."""
+        """Note that a new run is held until `end`. Its first records have admitted and claimed it."""
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:

@@ -97,7 +97,8 @@ def do(
     from replan.setup.installation import tune
 
     executing, goal = model, _goal(problem, example, values)
-    model = model or goal.model if goal else model
+    if goal is not None:
+        model = model or goal.model
     if example is not None:
         shipped = take_example(example, values, dry_run=dry_run)
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
