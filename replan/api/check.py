@@ -1,4 +1,4 @@
-"""Checks plans, without a model, a run or a home: for Python, and for interfaces that show the verdict as JSON. Pure."""
+"""Checks plans, without a model, a run or a home: for Python, and for interfaces that show verdicts as JSON. Pure."""
 
 import json
 import re
