@@ -102,7 +102,7 @@ def change_of(
         place = str(first["loc"][0]) if first["loc"] else ""
         raise UsageProblem(first["msg"], place=place) from None
     if limits is not None:
-        _check_room(ledger, limits, changes, at)
+        _refuse_reached(ledger, limits, changes, at)
     return SettingsChanged(
         at=at,
         mono=mono,
@@ -162,7 +162,7 @@ def message_for_children(changes: Mapping[str, Any], before: Ledger, event: Sett
     return message if len(message) > 1 else {}
 
 
-def _check_room(ledger: Ledger, limits: Limits, changes: Mapping[str, Any], at: float) -> None:
+def _refuse_reached(ledger: Ledger, limits: Limits, changes: Mapping[str, Any], at: float) -> None:
     """Refuse a limit that is already reached, because the run could do nothing under it."""
     committed = ledger.committed
     reached: dict[str, tuple[float | None, float]] = {

@@ -19,7 +19,9 @@ from replan.setup.settings import CEILINGS, ClientsEntry, UserConfig
 from replan_server.mcp.server import offered_tools
 from replan_server.web.api_routes import openapi
 from replan_server.web.rendering import render
+from replan_server.web.run_page import _limits_text
 from replan_server.web.start_costs import StartCost
+from runtime.core.ledger import Limits
 from tests.cli.conftest import ROOT
 from tests.cli.samples import PROBLEM
 from tests.support.limits import VALUES, check_limit
@@ -149,3 +151,8 @@ def test_a_limit_that_is_not_valid_is_refused_by_its_name(limits, place):
     with pytest.raises(replan.UsageProblem) as caught:
         check_limits(limits)
     assert caught.value.place == place
+
+
+@pytest.mark.parametrize("field", Limits.model_fields.keys() - {"deadline", "patience_seconds", "stop_below"})
+def test_the_page_of_a_run_names_every_limit_of_what_it_may_use(field):
+    assert _limits_text(Limits(**{field: 7})) != _limits_text(Limits())
