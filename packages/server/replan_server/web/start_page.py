@@ -235,7 +235,7 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
     filled = _fields_of(site, loaded)
     if typed:  # The run has made what is named; its limits were those of its own task.
         filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
-    return _form(site, who, kind, filled, like=run, notice=request.query_params.get("done", ""))
+    return _form(site, who, kind, filled, like=run, kept=request.query_params.get("done") == "kept")
 
 
 def form_of(loaded: Loaded) -> str:
@@ -283,7 +283,7 @@ def _form(
     *,
     trouble: str = "",
     like: str = "",
-    notice: str = "",
+    kept: bool = False,
 ) -> Response:
     filled = typed or {}
     kinds = installed_interfaces()
@@ -303,7 +303,7 @@ def _form(
         "limited": any(filled.get(name) for name in LIMITS),
         "trouble": trouble,
         "like": like,
-        "notice": notice,
+        "kept": next((faces.keeps.word for faces in chosen if kept and faces.keeps is not None), ""),
         "offer": offer_of(site),
         "models": model_labels(site),
         "workflows": explain_workflows(site) if planning else (),

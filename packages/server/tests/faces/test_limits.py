@@ -67,7 +67,7 @@ def form(kind):
     names = (*LIMITS, "model", "problem", "workflow", "strict", "plan_of", "tools")
     typed = dict.fromkeys(names, "")
     values = {"kind": kind, "limits": LIMITS, "typed": typed, "offer": {**offer, "ceilings": ceilings}}
-    explained = {"like": "", "models": {}, "workflows": (), "cost": StartCost(), "kinds": (), "inputs": ()}
+    explained = {"like": "", "models": {}, "workflows": (), "cost": StartCost(), "kinds": (), "inputs": (), "kept": ""}
     return bytes(render("new.html", {**frame, **rights, **values, **explained}).body).decode()
 
 

@@ -119,7 +119,7 @@ async def test_a_person_has_a_profile_proposed_approves_edits_and_keeps_it_and_u
         edited = proposed.replace("van_cost", "our_vans").replace("label: per km", "label: cost of a kilometre")
         await person.evaluate(f"document.querySelector('#profile').value = {json.dumps(edited)}")
         await person.click("#edit [value=keep]")
-        await person.sees("It is kept, and offered below")
+        await person.sees("The profile is kept. From now on, you can choose it in this form.")
         assert "cost of a kilometre" in (locate_home().folder / "profiles" / "our_vans.yaml").read_text()
         assert await person.value("#profile") == "our_vans"
         assert await person.value("#goal") == "cost per km of our van fleet"

@@ -71,6 +71,7 @@ async def test_an_approved_profile_is_edited_kept_and_used_by_its_name(tmp_path,
         form = (await web.browser.get(sent.headers["location"])).text
         assert '<option value="van_cost_2024" selected>' in form
         assert GOAL in form
+        assert "The profile is kept." in form
         assert 'name="max_calls" inputmode="numeric" value=""' in form, "the limit of the proposal stays behind"
         order = {"profile": "van_cost_2024", "goal": GOAL, "documents": "fleet", "model": "exact"}
         used = await web.post("/new/acquisition", order)
