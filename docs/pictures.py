@@ -93,8 +93,8 @@ async def main(folder: Path) -> None:
     async with open_home(config=UserConfig(), registry=registry()) as engine, trio.open_nursery() as nursery:
 
         async def serve() -> None:
-            home, none = locate_home(), UserConfig()
-            await serve_home(engine, home, none, port=0, hosts=True, stop=stop, report=lambda _: None, opened=open_at)
+            home = locate_home()
+            await serve_home(engine, home, port=0, hosts=True, stop=stop, report=lambda _: None, opened=open_at)
 
         nursery.start_soon(serve)
         await is_open.wait()

@@ -25,9 +25,9 @@ async def _send(process: Process) -> AsyncIterator[None]:
     channels = [
         (Webhook(name, entry, settings.answering), by_webhook(entry)) for name, entry in settings.webhooks.items()
     ]
-    for name, told in settings.senders.items():
+    for name, entry in settings.senders.items():
         try:
-            channels.append((Webhook(name, told), by_plugin(name, told)))
+            channels.append((Webhook(name, entry), by_plugin(name, entry)))
         except UsageProblem as problem:
             process.warn(f"{problem}; it sends nothing")
     async with trio.open_nursery() as nursery:
@@ -68,7 +68,7 @@ async def _export(process: Process) -> AsyncIterator[None]:
     """Export the records of the journal to OpenTelemetry, where the environment asks for it."""
     from replan_server.telemetry.running import run_exporter
 
-    async with run_exporter(process.engine, process.engine.environment, process.warn):
+    async with run_exporter(process.engine, process.warn):
         yield
 
 

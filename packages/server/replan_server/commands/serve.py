@@ -16,7 +16,7 @@ from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from replan_server.mcp.serving import Wish
+    from replan_server.mcp.serving import McpOptions
     from replan_server.settings import ProxyEntry, ServerSettings
 
 
@@ -66,8 +66,14 @@ def serve(
     if sign_in:
         return _print_sign_in(as_json=as_json)
     tune()
-    where = partial(_serve_page, port=port, listen=listen, hosts=not no_host, allow_execute=allow_execute)
-    return trio.run(partial(where, invocation, proxy, health_port, as_json=as_json))
+    options = {
+        "port": port,
+        "listen": listen,
+        "hosts": not no_host,
+        "allow_execute": allow_execute,
+        "health_port": health_port,
+    }
+    return trio.run(partial(_serve_page, invocation, proxy, as_json=as_json, **options))
 
 
 def _print_sign_in(*, as_json: bool) -> int:
@@ -82,10 +88,8 @@ def _print_sign_in(*, as_json: bool) -> int:
     return Exit.OK
 
 
-async def _serve_page(
-    invocation: Invocation, proxy: str | None, health_port: int | None, *, as_json: bool, hosts: bool, **where: Any
-) -> int:
-    """Serve the home until a signal asks to stop; `where` are keywords of `serve_home`. Return the exit code."""
+async def _serve_page(invocation: Invocation, proxy: str | None, *, as_json: bool, **options: Any) -> int:
+    """Serve the home until a signal asks to stop; `options` are keywords of `serve_home`. Return the exit code."""
     import trio
 
     from replan.cli.home import open_engine
@@ -93,17 +97,13 @@ async def _serve_page(
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import settings_of
     from replan_server.settings import ServerSettings
-    from replan_server.web.health import Health, serve_health
-    from replan_server.web.server import bind_socket
     from replan_server.web.serving import serve_home
     from runtime.drive.options import Stop
     from runtime.host.notices import Stopped
 
     stop, report = Stop(handover=True), reporter(as_json=as_json)
     async with open_engine(invocation, make=True, drives=True) as engine:
-        home = locate_home()
-        config = settings_of(engine.config, ServerSettings)
-        entry = None if proxy is None else _proxy(proxy, config)
+        entry = None if proxy is None else _proxy(proxy, settings_of(engine.config, ServerSettings))
 
         def announce(address: str) -> None:
             if proxy is None:
@@ -113,14 +113,7 @@ async def _serve_page(
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            if health_port is not None:
-                health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
-                report = health.report_to(report)
-                listening = bind_socket(health_port, option="--health-port")
-                nursery.start_soon(serve_health, health, listening, trio.sleep_forever)
-            await serve_home(
-                engine, home, config, proxy=entry, hosts=hosts, stop=stop, report=report, opened=announce, **where
-            )
+            await serve_home(engine, locate_home(), proxy=entry, stop=stop, report=report, opened=announce, **options)
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
@@ -191,17 +184,17 @@ def mcp(
 
     from replan.cli.terminal.console import notice
     from replan.setup.installation import tune
-    from replan_server.mcp.serving import Wish
+    from replan_server.mcp.serving import McpOptions
 
     chosen = (MCP_PORT if port is None else port) if http else None
-    wish = Wish(port=chosen, hosts=not no_host, allow_execute=allow_execute)
+    options = McpOptions(port=chosen, hosts=not no_host, allow_execute=allow_execute)
     tune()
-    if wish.port is None and sys.stdin.isatty():
+    if options.port is None and sys.stdin.isatty():
         notice(f"a client starts `{program()} mcp` and speaks MCP with it; Ctrl-C ends it")
-    return trio.run(_serve_mcp, invocation, wish, as_json)
+    return trio.run(_serve_mcp, invocation, options, as_json)
 
 
-async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
+async def _serve_mcp(invocation: Invocation, options: McpOptions, as_json: bool) -> int:
     import trio
 
     from actors.values.format import stamp
@@ -213,20 +206,17 @@ async def _serve_mcp(invocation: Invocation, wish: Wish, as_json: bool) -> int:
     from runtime.drive.options import Stop
     from runtime.host.notices import Stopped
 
-    stream = cast("IO[str]", Lossy(sys.stderr if wish.port is None else sys.stdout))
+    stream = cast("IO[str]", Lossy(sys.stderr if options.port is None else sys.stdout))
     stop, report = Stop(handover=True), reporter(as_json=as_json, stream=stream)
 
     def announce(address: str) -> None:
         fields = {"at": stamp(time.time()), "event": "listening", "url": address}
         click.echo(json.dumps(fields) if as_json else f"serving MCP at {address}", file=stream)
 
-    async with open_engine(invocation, make=True, drives=True) as engine:
-        home = locate_home()
-        config = engine.config
-        async with trio.open_nursery() as nursery:
-            await nursery.start(watch_signals, stop, report)
-            await serve_mcp(engine, home, config, wish, stop=stop, report=report, opened=announce)
-            nursery.cancel_scope.cancel()
+    async with open_engine(invocation, make=True, drives=True) as engine, trio.open_nursery() as nursery:
+        await nursery.start(watch_signals, stop, report)
+        await serve_mcp(engine, locate_home(), options, stop=stop, report=report, opened=announce)
+        nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
 

@@ -1,8 +1,6 @@
-"""`telemetry`: sends the traces that the OpenTelemetry collector has not taken yet."""
+"""`telemetry`: sends the traces that the OpenTelemetry collector has not accepted yet."""
 
 from __future__ import annotations
-
-import os
 
 import click
 
@@ -17,16 +15,17 @@ _TELEMETRY = examples(
 )
 
 
-@click.command(epilog=_TELEMETRY, short_help="Send traces that the OpenTelemetry collector has not taken yet.")
+@click.command(epilog=_TELEMETRY, short_help="Send traces that the OpenTelemetry collector has not accepted yet.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @json_option
 @common
 @click.pass_obj
 def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -> int:
-    """Send the spans that the collector has not taken yet, such as after it was away; or all spans of some runs again.
+    """Send the spans that the collector has not accepted yet, or send all spans of the named runs again.
 
-    Commands that drive runs export by themselves while they work. The collector is named by OpenTelemetry's own
-    variables, such as OTEL_EXPORTER_OTLP_ENDPOINT. A span that is sent again is the same one, byte for byte.
+    Commands that drive runs export spans while they work, so this is needed only after the collector was not reachable.
+    OpenTelemetry's own variables name the collector, such as OTEL_EXPORTER_OTLP_ENDPOINT. A span that is sent again has
+    the same bytes.
     """
     import trio
 
@@ -42,7 +41,7 @@ async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) 
 
     async with open_engine(invocation) as engine:
         names = tuple([await resolve_named(engine, run) for run in runs])
-        report = await export_once(engine, os.environ, again=names)
+        report = await export_once(engine, again=names)
     if as_json:
         print_json({"spans": report.spans, "refused": report.refused, "problem": report.problem, "held": report.held})
     if not report.held and not names:
@@ -52,6 +51,6 @@ async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) 
     if report.refused:
         notice(f"{format_count(report.refused, 'span')} refused by the collector, and left out")
     if report.problem:
-        notice(f"the collector does not take the rest: {report.problem}; nothing is lost: send it later")
+        notice(f"the collector does not accept the rest: {report.problem}; nothing is lost: send it later")
         return Exit.PROVIDER
     return Exit.OK

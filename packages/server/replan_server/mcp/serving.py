@@ -23,7 +23,6 @@ from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
 from replan.setup.home_folder import Home
-from replan.setup.settings import UserConfig
 from replan_server.mcp.calls import Desk
 from replan_server.mcp.server import make_server
 from replan_server.service.live import Hub
@@ -171,8 +170,8 @@ def _make(path: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """The settings of the server."""
+class McpOptions:
+    """The options of `replan mcp`."""
 
     port: int | None = None
     """The port of HTTP, 0 for any that is free; None for standard input and output."""
@@ -185,8 +184,7 @@ class Wish:
 async def serve_mcp(
     engine: Engine,
     home: Home,
-    config: UserConfig,
-    wish: Wish,
+    options: McpOptions,
     *,
     stop: Stop,
     report: Report,
@@ -199,14 +197,14 @@ async def serve_mcp(
     """
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     desk = Desk(
-        engine=replace(engine, placement=Placement(config.clients.tenant)),
+        engine=replace(engine, placement=Placement(engine.config.clients.tenant)),
         reader=CachedReader(engine.journal, engine.kinds),
-        offer=Offer(config, home.folder, engine.root),
+        offer=Offer(engine.config, home.folder, engine.root),
         store=Store(home.folder),
         hub=Hub(engine.journal),
         now=engine.clock.now,
-        waiting=waiting if wish.hosts else None,
-        allow_execute=wish.allow_execute,
+        waiting=waiting if options.hosts else None,
+        allow_execute=options.allow_execute,
     )
     sealed = security(home.folder)
     with waiting, asked:
@@ -214,12 +212,12 @@ async def serve_mcp(
             nursery.start_soon(desk.hub.watch)
             async with trio.open_nursery() as both:
                 both.start_soon(_end_waits, stop, desk.stop)
-                if wish.hosts:
-                    both.start_soon(partial(drive_runs, engine, config, asked, stop=stop, report=report))
-                if wish.port is None:
+                if options.hosts:
+                    both.start_soon(partial(drive_runs, engine, asked, stop=stop, report=report))
+                if options.port is None:
                     both.start_soon(_over_stdio, desk, sealed, stop)
                 else:
-                    both.start_soon(_over_http, desk, sealed, wish.port, stop, opened)
+                    both.start_soon(_over_http, desk, sealed, options.port, stop, opened)
             nursery.cancel_scope.cancel()
 
 

@@ -16,7 +16,6 @@ from replan.runs.engine import Engine
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.hosting import host
 from replan.runs.orders import Offer
-from replan.setup.settings import UserConfig
 from replan_server.service.access import Principal, of_token
 from replan_server.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent, RequestRefused
 from replan_server.service.live import Hub
@@ -167,16 +166,14 @@ class Service:
             raise RequestRefused(f"more than {WRITES_MAX} writes in a minute", "too_many", retry_after=60)
 
 
-async def drive_runs(
-    engine: Engine, config: UserConfig, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
-) -> None:
+async def drive_runs(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
     """Drive the runs of a home, and the runs that clients resume, until a stop is requested.
 
     Raises the errors of `host`.
     """
     async with trio.open_nursery() as nursery:
         nursery.start_soon(partial(_resume_requested, engine, runs, stop=stop, report=report))
-        nursery.start_soon(partial(host, engine, runs_max=config.host.runs_max, stop=stop, report=report))
+        nursery.start_soon(partial(host, engine, runs_max=engine.config.host.runs_max, stop=stop, report=report))
 
 
 OnChange = Callable[[ShownRun], Awaitable[None]]

@@ -1,6 +1,6 @@
-"""Exports the journal beside the work of a process, or sends the remaining spans once."""
+"""Exports the journal while a process works, or sends the remaining spans once."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 2.0
 """How long a process that is about to end may wait for the collector. What is left over is sent by the next one."""
 AWAY_SECONDS = 0.5
-"""The same where the collector did not take the last spans."""
+"""The same time if the collector did not accept the last spans."""
 
 
 def how_to_install() -> str:
@@ -30,15 +30,13 @@ def how_to_install() -> str:
 
 
 @asynccontextmanager
-async def run_exporter(
-    engine: Engine, environment: Mapping[str, str], notice: Callable[[str], None]
-) -> AsyncIterator[None]:
-    """Export the journal for the length of a block, where the environment asks for it; else do nothing.
+async def run_exporter(engine: Engine, notice: Callable[[str], None]) -> AsyncIterator[None]:
+    """Export the journal for the length of a block if the environment asks for it.
 
-    `notice` is called with what is asked for and not possible. Nothing of this delays or fails the block; only its end
-    waits for the collector, at most `FLUSH_SECONDS`.
+    `notice` is called with a line about each setting that cannot be followed. The export neither delays the block nor
+    makes it fail. Only the end of the block waits for the collector, at most `FLUSH_SECONDS`.
     """
-    settings = telemetry_settings(environment)
+    settings = telemetry_settings(engine.environment)
     for problem in settings.problems:
         notice(f"telemetry: {problem}")
     if settings.wanted and not is_installed():
@@ -47,7 +45,7 @@ async def run_exporter(
     made = None
     if settings.wanted:
         try:
-            made = _make(engine, settings, environment)
+            made = _make(engine, settings)
         except Exception as error:  # noqa: BLE001 -- the SDK reads variables of its own, and no run may fail for one
             notice(f"telemetry: OpenTelemetry cannot be set up ({type(error).__name__}); nothing is exported")
             log.get_logger("telemetry").warning("setup.failed", exc_info=error)
@@ -71,12 +69,12 @@ async def run_exporter(
         await _close(exporter, metrics)
 
 
-async def export_once(engine: Engine, environment: Mapping[str, str], *, again: tuple[str, ...] = ()) -> "ExportReport":
+async def export_once(engine: Engine, *, again: tuple[str, ...] = ()) -> "ExportReport":
     """Send the remaining spans, or all spans of the runs `again`. Return the report.
 
-    Raises `UsageProblem` where the environment asks for no traces, and for a run that cannot be read.
+    Raises `UsageProblem` if the environment asks for no traces, and for a run that cannot be read.
     """
-    settings = telemetry_settings(environment)
+    settings = telemetry_settings(engine.environment)
     problem = settings.problems[0] if settings.problems else "no traces are exported"
     if not settings.traces:
         raise UsageProblem(problem, place="OTEL_EXPORTER_OTLP_ENDPOINT", hint="set it to your collector's address")
@@ -84,7 +82,7 @@ async def export_once(engine: Engine, environment: Mapping[str, str], *, again: 
         raise UsageProblem(
             "the packages of OpenTelemetry are not here", place="replan telemetry", hint=how_to_install()
         )
-    exporter, _ = _make(engine, TelemetrySettings(traces=True, content=settings.content), environment)
+    exporter, _ = _make(engine, TelemetrySettings(traces=True, content=settings.content))
     try:
         if again:
             await exporter.send_again(again)
@@ -100,14 +98,12 @@ def is_installed() -> bool:
     return find_spec("opentelemetry") is not None and find_spec("opentelemetry.exporter") is not None
 
 
-def _make(
-    engine: Engine, settings: TelemetrySettings, environment: Mapping[str, str]
-) -> "tuple[Exporter, Metrics | None]":
+def _make(engine: Engine, settings: TelemetrySettings) -> "tuple[Exporter, Metrics | None]":
     from replan_server.telemetry.exporter import Exporter  # noqa: PLC0415 -- the SDK takes 0.3 s to import
     from replan_server.telemetry.metrics import Metrics  # noqa: PLC0415 -- as above
 
     metrics = Metrics(engine.journal.now) if settings.metrics else None
-    return Exporter(engine.journal, engine.kinds, settings, environment, metrics=metrics), metrics
+    return Exporter(engine.journal, engine.kinds, settings, engine.environment, metrics=metrics), metrics
 
 
 async def _close(exporter: "Exporter", metrics: "Metrics | None") -> None:

@@ -12,14 +12,14 @@ from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.orders import Offer
 from replan.setup.home_folder import Home
-from replan.setup.settings import UserConfig, settings_of
+from replan.setup.settings import settings_of
 from replan_server.service.access import with_sign_in
 from replan_server.service.live import Hub
 from replan_server.service.service import WAITING_MAX, drive_runs
 from replan_server.service.store import Store, WebState
 from replan_server.settings import ProxyEntry, ServerSettings
 from replan_server.web.app import make_app
-from replan_server.web.health import Health
+from replan_server.web.health import Health, serve_health
 from replan_server.web.rendering import compile_templates
 from replan_server.web.server import HOST, bind_socket, serve
 from replan_server.web.site import Site, new_name, with_key
@@ -33,13 +33,13 @@ from runtime.process.identity import identity, is_dead
 async def serve_home(
     engine: Engine,
     home: Home,
-    config: UserConfig,
     *,
     port: int,
     hosts: bool,
     proxy: ProxyEntry | None = None,
     listen: str = HOST,
     allow_execute: bool = False,
+    health_port: int | None = None,
     stop: Stop,
     report: Report,
     opened: Callable[[str], None],
@@ -47,18 +47,18 @@ async def serve_home(
     """Serve the pages of a home until a stop is requested. With `hosts`, also drive its runs.
 
     `opened` is called once the server listens, with the one-time address, or with the public address of the `proxy`.
-    Without a proxy, `listen` must be the loopback address. Raises `UsageProblem` for an address that cannot be used,
-    and the errors of `host`.
+    Without a proxy, `listen` must be the loopback address. With a `health_port`, health checks are answered there too.
+    Raises `UsageProblem` for an address that cannot be used, and the errors of `host`.
     """
     check_listen(listen, proxy)
     listening = bind_socket(port, listen)
     port = listening.getsockname()[1]
-    offer = Offer(config, home.folder, engine.root)
+    offer = Offer(engine.config, home.folder, engine.root)
     store, hub = Store(home.folder), Hub(engine.journal)
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
     # A host that takes up a run that people look at need not read it again.
-    engine = replace(engine, cache=reader, placement=Placement(config.clients.tenant))
+    engine = replace(engine, cache=reader, placement=Placement(engine.config.clients.tenant))
     site = Site(
         engine=engine,
         reader=reader,
@@ -72,7 +72,7 @@ async def serve_home(
         hosts=hosts,
         allow_execute=allow_execute,
         proxy=proxy,
-        answering=settings_of(config, ServerSettings).answering,
+        answering=settings_of(engine.config, ServerSettings).answering,
         form_key="" if proxy is None else await trio.to_thread.run_sync(store.change, with_key),
     )
     health = Health(engine.journal, stop.requested.is_set, serving=not hosts)
@@ -86,13 +86,16 @@ async def serve_home(
             announced = proxy.origin
         async with trio.open_nursery() as nursery:
             nursery.start_soon(hub.watch)
+            if health_port is not None:
+                socket = bind_socket(health_port, option="--health-port")
+                nursery.start_soon(serve_health, health, socket, trio.sleep_forever)
             opened(announced)
             nursery.start_soon(trio.to_thread.run_sync, _prepare_pages, reader)
             async with trio.open_nursery() as both:
                 both.start_soon(serve, make_app(site, health), listening, stop.requested.wait, trusted)
                 both.start_soon(_end_streams, stop, site.stop)
                 if hosts:
-                    both.start_soon(partial(drive_runs, engine, config, asked, stop=stop, report=report))
+                    both.start_soon(partial(drive_runs, engine, asked, stop=stop, report=report))
             nursery.cancel_scope.cancel()
     finally:
         listening.close()

@@ -20,7 +20,7 @@ from replan.runs.home import open_home
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
-from replan_server.mcp.serving import Wish, serve_mcp
+from replan_server.mcp.serving import McpOptions, serve_mcp
 from replan_server.service.access import with_token
 from replan_server.service.store import Store
 from runtime.drive.options import Stop
@@ -217,10 +217,8 @@ async def served(folder, monkeypatch, *, hosts=True, allow_execute=False, script
         is_open.set()
 
     async with open_home(config=config, registry=registry()) as engine, trio.open_nursery() as nursery:
-        wish = Wish(port=0, hosts=hosts, allow_execute=allow_execute)
-        nursery.start_soon(
-            partial(serve_mcp, engine, home, config, wish, stop=stop, report=lambda _: None, opened=opened)
-        )
+        options = McpOptions(port=0, hosts=hosts, allow_execute=allow_execute)
+        nursery.start_soon(partial(serve_mcp, engine, home, options, stop=stop, report=lambda _: None, opened=opened))
         with trio.fail_after(300):
             await is_open.wait()
         yield Served(house, engine, addresses[0])

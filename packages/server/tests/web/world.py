@@ -122,7 +122,7 @@ async def served(
 
         async def serve():
             options = {"allow_execute": allow_execute, "stop": stop, "report": lambda _: None, "opened": open_at}
-            await serve_home(engine, locate_home(), config, port=listening_port, hosts=hosts, proxy=proxy, **options)
+            await serve_home(engine, locate_home(), port=listening_port, hosts=hosts, proxy=proxy, **options)
 
         nursery.start_soon(serve)
         with trio.fail_after(300):

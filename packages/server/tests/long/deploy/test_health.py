@@ -96,10 +96,11 @@ def test_a_host_of_a_file_is_ready_and_answers_nobody_else(environment, running,
 
 @pytest.mark.parametrize("options", [[], ["--no-host"]])
 def test_the_web_server_has_the_same_endpoints_without_a_token(environment, options, running):
-    port = free_port()
-    with running(environment, "serve", "--port", str(port), *options):
-        assert until(port, 200) == "ok\n"
-        assert asked(port, "/livez") == (200, "ok\n")
+    port, health_port = free_port(), free_port()
+    with running(environment, "serve", "--port", str(port), "--health-port", str(health_port), *options):
+        for number in (port, health_port):
+            assert until(number, 200) == "ok\n"
+            assert asked(number, "/livez") == (200, "ok\n")
 
 
 async def test_readiness_begins_with_the_host_and_ends_with_the_stop(autojump_clock):
