@@ -108,8 +108,8 @@ def _pages_of_kind(site: Site, interface: KindInterface) -> Iterator[BaseRoute]:
     yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, interface)), methods=["POST"])
     if interface.kept_text is not None:
         made = f"/runs/{{run}}/{interface.kept_text.word}"
-        yield Route(made, get_endpoint(site, partial(start_page.show_made, interface)))
-        yield Route(made, post_endpoint(site, partial(start_page.keep_made, interface)), methods=["POST"])
+        yield Route(made, get_endpoint(site, partial(run_actions.show_made, interface)))
+        yield Route(made, post_endpoint(site, partial(run_actions.keep_made, interface)), methods=["POST"])
 
 
 async def _static(request: Request) -> Response:

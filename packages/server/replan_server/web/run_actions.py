@@ -1,19 +1,25 @@
-"""The actions on the page of a run: send a message, change limits, resume, fork, undo and cancel."""
+"""What people do with a run: send a message, change limits, resume, fork, undo, cancel, and keep what it has made."""
 
 from typing import Any, cast
+from urllib.parse import urlencode
 
+import trio
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from actors.run.limits import LIMITS, RunLimits, check_limits
 from actors.values.model_settings import words_of
 from replan.runs import changes
 from replan.runs.changes import Changes
+from replan.runs.families import read_shown
+from replan.runs.kind_interface import KeptText, KindInterface
 from replan.runs.orders import DEFAULT, ForkOrder
+from replan.views.errors import line_of_error
 from replan_server.service import messages
 from replan_server.service.access import Principal
 from replan_server.service.starting import start_fork
-from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, back_to
+from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, back_to, page
 from replan_server.web.site import Site
 from runtime.core.errors import UsageProblem
 
@@ -115,3 +121,62 @@ async def cancel(site: Site, request: Request, who: Principal, form: FormFields)
         raise UsageProblem("nothing is cancelled", hint="tick the box beside the button: a cancelled run is over")
     finished = await changes.cancel_run(site.engine, run)
     return back_to(f"/runs/{run}", "cancelled" if finished else "cancelling")
+
+
+async def show_made(interface: KindInterface, site: Site, request: Request, who: Principal) -> Response:
+    """Return the page on which people edit what a run has made and a person has approved."""
+    kept = _kept_text(interface)
+    text = kept.text((await read_shown(site.reader, request.path_params["run"])).result)
+    if text is None:
+        raise HTTPException(404, f"this run has proposed no {kept.word} that was approved")
+    return await _made_page(kept, site, request, who, text)
+
+
+async def keep_made(
+    interface: KindInterface, site: Site, request: Request, who: Principal, form: FormFields
+) -> Response:
+    """Keep the edited text, or only check it if the form says `do=check`. An invalid text is shown with its error."""
+    kept = _kept_text(interface)
+    text = form.text(kept.word)
+    replaces = form.text("replace") == "yes"
+    run = (await site.engine.journal.row(request.path_params["run"])).run
+    try:
+        if form.text("do") == "check":
+            kept.outline(text)
+            return await _made_page(kept, site, request, who, text, replaces=replaces)
+        name = await trio.to_thread.run_sync(kept.keep, site.offer, text, replaces)
+    except UsageProblem as error:
+        return await _made_page(kept, site, request, who, text, trouble=line_of_error(error), replaces=replaces)
+    return RedirectResponse(f"/new/{interface.kind}?{urlencode({kept.word: name, 'like': run, 'done': 'kept'})}", 303)
+
+
+def _kept_text(interface: KindInterface) -> KeptText:
+    assert interface.kept_text is not None, "only kinds with such a text have these pages"
+    return interface.kept_text
+
+
+async def _made_page(
+    kept: KeptText,
+    site: Site,
+    request: Request,
+    who: Principal,
+    text: str,
+    *,
+    trouble: str = "",
+    replaces: bool = False,
+) -> Response:
+    """Return the page that edits a text. `trouble` is why it was not kept; empty for no reason."""
+    row = await site.engine.journal.row(request.path_params["run"])
+    values: dict[str, Any] = {
+        "run": row.run,
+        "title": row.title,
+        "word": kept.word,
+        "about": kept.about,
+        "text": text,
+        "lines": [] if trouble else list(kept.outline(text)),
+        "kept": not trouble and kept.is_kept(site.offer, text),
+        "replaces": replaces,
+        "trouble": trouble,
+        "here": "runs",
+    }
+    return page(site, who, "made.html", values, 422 if trouble else 200)

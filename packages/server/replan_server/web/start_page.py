@@ -1,24 +1,21 @@
-"""The pages that start a run: the form of each kind, and the form that edits what a run has made for people to keep."""
+"""The pages that start a run: a form for each kind, filled from another run if the address names one."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, Literal
-from urllib.parse import urlencode
 
 import trio
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import ImmutableMultiDict
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
-from replan.runs.families import read_shown
-from replan.runs.kind_interface import KeptText, KindInterface, installed_interfaces
+from replan.runs.kind_interface import KindInterface, installed_interfaces
 from replan.runs.loaded import Loaded
 from replan.runs.orders import DEFAULT, ExecutionOrder, KindOrder, Offer, Order
 from replan.views.errors import line_of_error
@@ -26,12 +23,7 @@ from replan_server.service.access import Principal
 from replan_server.service.messages import hash_key
 from replan_server.service.read_operations import offer_of
 from replan_server.service.requests import HTTP, wrong_value
-from replan_server.service.starting import (
-    prepare_execution,
-    prepare_of_kind,
-    prepare_planning,
-    start_once,
-)
+from replan_server.service.starting import prepare_execution, prepare_of_kind, prepare_planning, start_once
 from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, page
 from replan_server.web.run_actions import limits_in_form, values_in_form
 from replan_server.web.site import Site
@@ -43,11 +35,32 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "planning": ("problem", "workflow", "strict", "model", *LIMITS),
     "execution": ("plan_of", "tools", "model", *LIMITS),
 }
-"""The fields that keep their values when a form is shown again with an error, by the kind of the form."""
+"""The fields that keep their values when a form is shown again, by kind, for the kinds that need no plug-in."""
+PAGE = replace(HTTP, noun="field", whole="form")
+"""The words that errors use for the fields of a form."""
+InputForm = Literal["choice", "switch", "values", "text", "line"]
+"""How a field of an order is drawn. `values` has a line `NAME = VALUE` for each value."""
+LINE_MAX = 200
+"""The largest number of characters of a text that is typed on one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderInput:
+    """A field of a kind's order with what the form shows for it."""
+
+    name: str
+    label: str
+    form: InputForm
+    required: bool
+    help: str
+    options: tuple[str, ...]
+    """The values to choose from; empty unless `form` is `choice`."""
+    labels: Mapping[str, str]
+    """The labels of the values that have one; the others are shown themselves."""
 
 
 def _fields_of_form(kind: str) -> tuple[str, ...]:
-    """Return the same for the form of any kind, installed or not; empty for a kind without a form."""
+    """Return the fields that keep their values in the form of a kind; empty for a kind without a form."""
     for interface in installed_interfaces():
         if interface.kind == kind:
             return (*interface.order.model_fields, "model", *LIMITS)
@@ -115,9 +128,9 @@ async def start_of_kind(
 def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
     """Return the order of a kind's run in a form. Raises `UsageProblem`, whose place is the field."""
     values: dict[str, Any] = {}
-    for name in interface.order.model_fields:
+    for name, drawn_as in _input_forms(interface).items():
         text = form.text(name)
-        match _input_form(interface, name):
+        match drawn_as:
             case "values":
                 values[name] = values_in_form(text)
             case "switch":
@@ -132,34 +145,17 @@ def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
         raise wrong_value(error, interface.order, PAGE) from None
 
 
-PAGE = replace(HTTP, noun="field", whole="form")
-"""The terms of forms."""
-InputForm = Literal["choice", "switch", "values", "text", "line"]
-"""How a field of an order is drawn. `values` has a line `NAME = VALUE` for each."""
-LINE_MAX = 200
-"""The largest number of characters of a text that is typed on one line."""
+@cache
+def _input_forms(interface: KindInterface) -> Mapping[str, InputForm]:
+    """Return how each field of a kind's order is drawn."""
+    schemas = interface.order.model_json_schema()["properties"]
+    return {
+        name: "choice" if name in interface.names else _input_form(schemas[name])
+        for name in interface.order.model_fields
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class OrderInput:
-    """A field of a kind's order, as the form shows it."""
-
-    name: str
-    label: str
-    form: InputForm
-    required: bool
-    help: str
-    options: tuple[str, ...] = ()
-    """The values to choose from; for another form none."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """The labels of values that are not shown as they are."""
-
-
-def _input_form(interface: KindInterface, name: str) -> InputForm:
-    """Return the form of a field of a kind's order, from the model of the order."""
-    schema = interface.order.model_json_schema()["properties"][name]
-    if name in interface.names:
-        return "choice"
+def _input_form(schema: Mapping[str, Any]) -> InputForm:
     match schema.get("type"):
         case "boolean":
             return "switch"
@@ -174,7 +170,7 @@ def _input_form(interface: KindInterface, name: str) -> InputForm:
 def _order_inputs(interface: KindInterface, offer: Offer) -> Iterator[OrderInput]:
     """Yield the fields of the form that orders a run of a kind."""
     for name, spec in interface.order.model_fields.items():
-        form = _input_form(interface, name)
+        form = _input_forms(interface)[name]
         names = interface.names.get(name)
         hint = spec.description or ""
         if form == "values":
@@ -303,7 +299,9 @@ def _form(
         "limited": any(filled.get(name) for name in LIMITS),
         "trouble": trouble,
         "like": like,
-        "kept": next((faces.keeps.word for faces in chosen if kept and faces.keeps is not None), ""),
+        "kept": next(
+            (interface.kept_text.word for interface in chosen if kept and interface.kept_text is not None), ""
+        ),
         "offer": offer_of(site),
         "models": model_labels(site),
         "workflows": explain_workflows(site) if planning else (),
@@ -312,65 +310,3 @@ def _form(
         "here": "new",
     }
     return page(site, who, "new.html", values, 422 if trouble else 200)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeShown:
-    """What a run has made for people to keep, as the page shows it."""
-
-    text: str
-    """The text, in the field that a person edits."""
-    trouble: str = ""
-    """Why it was not kept; empty for no reason."""
-    replaces: bool = False
-    """Whether a kept one of the same name may be replaced."""
-
-
-async def show_made(interface: KindInterface, site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of what a run has made and a person has approved, as text to edit."""
-    kept = _kept_text(interface)
-    text = kept.text((await read_shown(site.reader, request.path_params["run"])).result)
-    if text is None:
-        raise HTTPException(404, f"this run has proposed no {kept.word} that was approved")
-    return await _made_page(kept, site, request, who, MadeShown(text=text))
-
-
-async def keep_made(
-    interface: KindInterface, site: Site, request: Request, who: Principal, form: FormFields
-) -> Response:
-    """Store the edited text; with the field `do=check` only show it. An invalid text is shown with its error."""
-    kept = _kept_text(interface)
-    text = form.text(kept.word)
-    replaces = form.text("replace") == "yes"
-    run = (await site.engine.journal.row(request.path_params["run"])).run
-    try:
-        if form.text("do") == "check":
-            kept.outline(text)
-            return await _made_page(kept, site, request, who, MadeShown(text=text, replaces=replaces))
-        name = await trio.to_thread.run_sync(kept.keep, site.offer, text, replaces)
-    except UsageProblem as error:
-        rejected = MadeShown(text=text, trouble=line_of_error(error), replaces=replaces)
-        return await _made_page(kept, site, request, who, rejected)
-    return RedirectResponse(f"/new/{interface.kind}?{urlencode({kept.word: name, 'like': run, 'done': 'kept'})}", 303)
-
-
-def _kept_text(interface: KindInterface) -> KeptText:
-    assert interface.kept_text is not None, "only such kinds have these pages"
-    return interface.kept_text
-
-
-async def _made_page(kept: KeptText, site: Site, request: Request, who: Principal, shown: MadeShown) -> Response:
-    row = await site.engine.journal.row(request.path_params["run"])
-    values: dict[str, Any] = {
-        "run": row.run,
-        "title": row.title,
-        "word": kept.word,
-        "about": kept.about,
-        "text": shown.text,
-        "lines": [] if shown.trouble else list(kept.outline(shown.text)),
-        "kept": not shown.trouble and kept.is_kept(site.offer, shown.text),
-        "replaces": shown.replaces,
-        "trouble": shown.trouble,
-        "here": "runs",
-    }
-    return page(site, who, "kept.html", values, 422 if shown.trouble else 200)
