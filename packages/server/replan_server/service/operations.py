@@ -22,7 +22,7 @@ Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
 """A function that carries out a checked request and returns the answer as plain data."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HttpAddress:
     """The address of an operation in the HTTP API."""
 
@@ -40,7 +40,7 @@ class HttpAddress:
     """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is known."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class McpOperation:
     """The MCP tool of an operation."""
 
@@ -56,7 +56,7 @@ class McpOperation:
     """Whether a second call with the same arguments changes nothing more."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
     """An operation that programs can call."""
 
@@ -410,16 +410,18 @@ def operations() -> Sequence[Operation]:
 
 @cache
 def _operations_with(*kinds: KindInterface) -> Sequence[Operation]:
-    gives = bodies.result_body(*(interface.result for interface in kinds if interface.result is not None))
+    gives = _result_body(kinds)
     table = [replace(item, gives=gives) if item.gives is bodies.ResultBody else item for item in _OPERATIONS]
     return (*table, *map(_start_of_kind, kinds))
 
 
 def result_model() -> type[BaseModel]:
     """Return the model of the result of a run, with the keys of all installed kinds."""
-    [model] = [item.gives for item in operations() if item.name == "read_run"]
-    assert isinstance(model, type)
-    return model
+    return _result_body(installed_interfaces())
+
+
+def _result_body(kinds: Sequence[KindInterface]) -> type[BaseModel]:
+    return bodies.result_body(*(kind.result for kind in kinds if kind.result is not None))
 
 
 def _start_of_kind(interface: KindInterface) -> Operation:
@@ -445,7 +447,7 @@ def _start_of_kind(interface: KindInterface) -> Operation:
 
 
 def _extend(interface: KindInterface, name: str, base: type[BaseModel]) -> type[BaseModel]:
-    """Return the model of a kind's order with the fields of another model, whose strictness it takes on."""
+    """Return the model of a kind's order with the fields of another model. It is as strict as that model."""
     return create_model(
         name, __base__=(interface.order, base), __module__=__name__, __doc__=interface.order.__doc__, __config__=None
     )
