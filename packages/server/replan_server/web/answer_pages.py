@@ -162,7 +162,7 @@ def _form_page(site: Site, linked: Linked, trouble: str = "", typed: str = "", s
 def _page(site: Site, template: str, linked: Linked, values: dict[str, Any], status: int = 200) -> Response:
     common = {"csrf": "", "signed_in": False, "now": site.now(), "live": None, "here": "", "notice": "", "user": ""}
     own = {"q": linked.question, "person": linked.link.person, "token": linked.token}
-    return render(template, {**common, "taken": False, **own, **values}, status)
+    return render(template, {**common, "all_read": False, **own, **values}, status)
 
 
 def _refusal(site: Site, error: ReplanError | HTTPException) -> Response:

@@ -171,7 +171,7 @@ def page(site: Site, who: Principal, template: str, values: Mapping[str, Any], s
         "live": None,
         "here": "",
         "notice": "",
-        "taken": False,
+        "all_read": False,
     }
     rights = {"may_answer": who.may("answer"), "may_control": who.may("control")}
     user = "" if site.proxy is None else who.client.removeprefix("user:")

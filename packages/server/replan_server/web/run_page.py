@@ -53,7 +53,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     hosted = await site.reader.has_host(row.kind, row.format)
     values = {"run": shown_row(row, status_of(row, hosted=hosted)), "here": "runs", "live": f"/live?run={row.run}"}
     notice = request.query_params.get("done", "")
-    beginning = page(site, who, "run_beginning.html", {**values, "notice": notice, "taken": not row.unread})
+    beginning = page(site, who, "run_beginning.html", {**values, "notice": notice, "all_read": not row.unread})
 
     async def whole() -> Response:
         try:
@@ -122,7 +122,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "live": f"/live?run={run}",
         "cursor": cursor_at(shown.row),
         "notice": request.query_params.get("done", ""),
-        "taken": not shown.row.unread,
+        "all_read": not shown.row.unread,
     }
     rows = {
         "steps": () if parts.checklist is None else parts.checklist.items,

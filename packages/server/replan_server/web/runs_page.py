@@ -123,8 +123,6 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     # A run whose driver died is parked, but its row gives no reason.
     stopped = [{"why": "interrupted", **row} for row in [*parked, *held_up][:PARKED_MAX]]
-    # The template names it `taken`: whether every posted message was taken up by its run.
-    messages_taken = not any(row.unread for row, _ in rows)
     values = {
         "questions": [
             {**with_form(question), "title": asked.titles.get(question["run_id"], "")} for question in asked.questions
@@ -138,7 +136,7 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
         "live": "/live",
         "cursor": cursor,
         "notice": request.query_params.get("done", ""),
-        "taken": messages_taken,
+        "all_read": not any(row.unread for row, _ in rows),
     }
     return page(site, who, "inbox.html", values)
 

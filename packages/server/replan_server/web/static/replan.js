@@ -77,7 +77,7 @@
   }
   if (notice && live) {
     history.replaceState(history.state, "", shown() + location.hash);
-    if (notice.dataset.taken) outdated();
+    if (notice.dataset.allRead) outdated();
   }
 
   // The address without what was done before.
