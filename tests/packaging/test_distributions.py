@@ -10,10 +10,12 @@ from tests.tidy.source import PLUGGED_IN, ROOT
 
 
 @pytest.mark.parametrize("package", PLUGGED_IN)
-def test_it_has_the_version_of_the_core_that_it_needs(package):
-    name = package.replace("_", "-")
-    assert metadata.version(name) == metadata.version(CORE)
-    assert f"{CORE}=={metadata.version(CORE)}" in metadata.requires(name)
+def test_it_and_the_core_need_each_other_in_the_same_version(package):
+    name, version = package.replace("_", "-"), metadata.version(CORE)
+    assert metadata.version(name) == version
+    assert f"{CORE}=={version}" in metadata.requires(name)
+    [extra] = [line for line in metadata.requires(CORE) if line.startswith(name)]
+    assert f"=={version};" in extra
 
 
 @pytest.mark.parametrize("package", [CORE, "replan_lab"])
