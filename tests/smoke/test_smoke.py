@@ -1,4 +1,4 @@
-"""One point or one seed of each suite in `tests/long`, so that a change which breaks all of them is told at once."""
+"""One case of each suite in `tests/long`, so that the quick tests fail too when a change breaks a whole suite."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The schemes of journals in Postgres: what is missing is named in one line."""
+"""Opening a journal in Postgres without the packages that it needs."""
 
 import sys
 

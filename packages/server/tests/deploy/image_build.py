@@ -1,6 +1,6 @@
-"""The Dockerfile's commands without Docker; they are run in a folder.
+"""Runs the commands of the Dockerfile in a folder, without Docker.
 
-`python -m packages.server.tests.deploy.image_build FOLDER` runs them.
+From the command line: `python -m packages.server.tests.deploy.image_build FOLDER`.
 
 The folder takes the place of `/`: paths in the commands are moved below it, `COPY` copies what .dockerignore lets
 through, and commands that change users are left out. What this cannot show is the base image itself.

@@ -1,4 +1,4 @@
-"""One point of suites in `packages/server/tests/long`, so that a change which breaks all of them is told at once."""
+"""One case of two long suites, so that the quick tests fail too when a change breaks a whole suite."""
 
 from packages.server.tests.long.mcp import test_stories, test_tools
 

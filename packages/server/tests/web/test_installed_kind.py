@@ -1,4 +1,4 @@
-"""A kind that is only registered is started over HTTP and MCP and on the page, which shows its runs and questions."""
+"""A kind of another distribution: HTTP, MCP and the page start its runs, and show them with their questions."""
 
 import pytest
 
@@ -66,7 +66,7 @@ async def test_a_wrong_form_is_shown_again_with_its_values(web, field, value, li
     assert await web.reader_rows() == []
 
 
-async def test_a_program_starts_such_a_run_once_and_is_told_what_it_may_order(web):
+async def test_a_program_reads_what_it_may_order_and_starts_such_a_run_once(web):
     program = Program(web)
     assert (await program.get("/api/offer")).json()["styles"] == ["haiku", "limerick"]
     order = {"topic": "the sea", "style": "limerick", "model": "poet", "max_calls": 2}
