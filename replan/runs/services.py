@@ -1,4 +1,4 @@
-"""Services of installed distributions: what they run in a process that drives runs, such as senders of messages."""
+"""Services: background tasks of installed distributions in a process that drives runs, such as senders of messages."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -15,50 +15,52 @@ from runtime.host.notices import Report
 
 @dataclass(slots=True)
 class Process:
-    """A process that drives runs, as its services see it."""
+    """What a service can use of the process in which it runs."""
 
     engine: Engine
     """The engine that drives the runs, with the home's journal, settings and environment."""
     warn: Callable[[str], None]
-    """Tells the user one line about something that is not possible."""
+    """Shows the user a line about something that a service cannot do."""
     stop: Stop | None = None
-    """The stop of a host; None in a command that drives a single run."""
+    """How a host is asked to stop; None in a command that drives a single run."""
     health_port: int | None = None
     """The port on which a host answers health checks; None for no port."""
     report: Report = lambda _: None
-    """Gets each notice of a host. A service may put a function of its own around it."""
+    """Called with each notice of a host. A service may replace it by a function that calls it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServicePlugin:
-    """A service of a distribution."""
+    """What a distribution registers as a service."""
 
     run: Callable[[Process], AbstractAsyncContextManager[None]]
-    """Return a context. The service runs within it, and has ended when the context has been left."""
+    """Returns a context. The service runs while the context is open, and has ended when it is left."""
     in_hosts: bool
-    """Whether it runs in hosts. Others run in each process that drives runs."""
+    """Whether it runs only in hosts; False for a service that runs in each process that drives runs."""
     describe: Callable[[Mapping[str, str]], str] | None = None
-    """Return what `replan doctor` says about it, for an environment; raise `UsageProblem` if something is wrong."""
+    """Returns what `replan doctor` says about it for an environment. Raises `UsageProblem` if something is wrong."""
     plugins: Sequence[PluginGroup] = ()
     """The groups of plug-ins that only it uses, which `replan doctor` checks."""
 
 
 SERVICES = PluginGroup("replan.services", "a ServicePlugin", lambda value: isinstance(value, ServicePlugin))
-"""The services by name. A service with `describe` has a row of this name in `replan doctor`."""
+"""The installed services. A service with `describe` has a row in `replan doctor`."""
 
 
 def usable_services() -> dict[str, ServicePlugin]:
-    """Load the services, and return those that can be used, by name."""
+    """Return the services that can be loaded, by name."""
     found = SERVICES.installed
     return {name: SERVICES.load(found[name]) for name in SERVICES.names if not SERVICES.problem(found[name])}
 
 
 @asynccontextmanager
 async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[None]:
-    """Run the services of hosts, or all others, within a block. One that cannot be loaded is named, and left out.
+    """Run services for the length of a block: with `in_hosts` those of hosts, otherwise the others.
 
-    To find services takes a command 20 ms. So a command that drives a single run looks for them only if the
-    environment has a variable of `SERVICE_VARIABLES`, or the config file has a key of a distribution.
+    The user is shown a line about a service that cannot be loaded.
+
+    Finding the services takes 20 ms. So a command that drives a single run looks for them only if the environment has
+    a variable of `SERVICE_VARIABLES`, or if the config file has a key of a distribution.
     """
     engine, services = process.engine, list[ServicePlugin]()
     if in_hosts or _asks_for_services(engine.environment) or type(engine.config) is not UserConfig:

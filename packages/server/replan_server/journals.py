@@ -1,4 +1,4 @@
-"""The journals in Postgres, `postgresql://…`. What needs the extra is loaded when such a journal is opened."""
+"""Opens journals in Postgres, for URLs `postgresql://…`. The packages of extras are imported only then."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -51,7 +51,7 @@ def _open_wakeup(url: str, place: str) -> WakeUp:
 
 
 def _open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
-    """Return the engine. Entering raises the errors of `replan_server.workers.procrastinate.open_dispatcher`."""
+    """Return a context with the dispatcher. Entering it raises the errors of `procrastinate.open_dispatcher`."""
     if find_spec("procrastinate") is None:
         raise UsageProblem("workers need the extra worker", hint=install_command("server", "worker"))
     from replan_server.workers import procrastinate  # noqa: PLC0415 -- an optional extra, and slow to load
@@ -74,7 +74,7 @@ def _open_raw(url: str) -> AbstractContextManager[RawStore]:
 
 
 def _upgrade(url: str, roles: Mapping[str, str]) -> int:
-    """Upgrade the tables; where the extra `worker` is installed, make those of the queue of workers, too."""
+    """Upgrade the tables of the journal. If the extra `worker` is installed, make the tables of its queue too."""
     address = _address(url)
     from replan_server.postgres import raw  # noqa: PLC0415 -- of an extra, after its check
 
@@ -103,4 +103,4 @@ POSTGRES = JournalScheme(
     open_raw=_open_raw,
     upgrade=_upgrade,
 )
-"""What serves `postgresql://…` and `postgres://…`."""
+"""The scheme of `postgresql://…` and `postgres://…`."""

@@ -1,4 +1,4 @@
-"""The settings of notifications: webhooks and their secrets, people who answer through links, and reminders."""
+"""Types of the settings about notifications: webhooks and their secrets, people who answer through links, reminders."""
 
 import base64
 import binascii

@@ -1,6 +1,6 @@
-"""The services of hosts and of commands that drive runs: webhooks, health checks, and the export of telemetry.
+"""The services that run beside the runs of a process: webhooks, health checks, and the export of telemetry.
 
-What a service needs is imported when it runs, because every host and `replan doctor` load this module.
+Some imports are inside functions, because every host and `replan doctor` import this module.
 """
 # ruff: noqa: PLC0415
 
@@ -38,7 +38,7 @@ async def _send(process: Process) -> AsyncIterator[None]:
 
 
 def _describe_webhooks(environment: Mapping[str, str]) -> str:
-    """Return the names of the webhooks and senders, without settings that may hold tokens."""
+    """Return the names of the webhooks and senders. Their settings may have tokens, so they are left out."""
     settings = settings_of(read_user_config(locate_home(environment).config), ServerSettings)
     for name, entry in settings.senders.items():
         by_plugin(name, entry)
@@ -65,7 +65,7 @@ async def _answer_health_checks(process: Process) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _export(process: Process) -> AsyncIterator[None]:
-    """Export the records of the journal to OpenTelemetry, where the environment asks for it."""
+    """Export the records of the journal to OpenTelemetry if the environment asks for it."""
     from replan_server.telemetry.running import run_exporter
 
     async with run_exporter(process.engine, process.warn):

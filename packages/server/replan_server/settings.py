@@ -1,4 +1,4 @@
-"""The keys of config.yaml that servers, webhooks and links for answers read."""
+"""The settings of the servers: the keys that this distribution adds to config.yaml."""
 
 import ipaddress
 import re

@@ -27,8 +27,8 @@ def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> i
     """Serve the home: drive all of its runs that nobody drives, and those that `replan run` hands over.
 
     Prints a line for each thing that happens. A run that waits for an answer costs nothing; `replan answer` wakes it.
-    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight, and the next host goes on with them. A
-    second signal parks them at once.
+    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight, and the next host goes on with them; the
+    second one waits for nothing.
     """
     import trio
 
@@ -47,8 +47,8 @@ async def drive(
 ) -> int:
     """Drive runs until a signal asks to stop, and return the exit code.
 
-    `concurrency` is the largest number of runs at once; None for `runs_max` of the config file. `opening` opens the
-    dispatcher that places runs here; None for a host, which drives all runs that nobody else drives.
+    `concurrency` is the largest number of runs at once; None stands for `runs_max` of the config file. `opening` opens
+    the dispatcher that places runs here. Without one, all runs that no other process drives are driven.
     """
     import trio
 

@@ -29,13 +29,13 @@ PORT = 8430
     epilog=examples("replan serve", "replan serve --port 0 --no-host", "replan serve --sign-in"),
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="0 takes a free one."
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="0 for any free port."
 )
 @click.option("--proxy", metavar="NAME", help="The authenticating proxy of config.yaml that others connect through.")
 @click.option("--listen", metavar="ADDRESS", default="127.0.0.1", help="Where the proxy connects to, with --proxy.")
 @click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
-@click.option("--no-host", is_flag=True, help="Show and answer only; another process drives the runs.")
-@click.option("--sign-in", is_flag=True, help="Print a new one-time address of the server that runs, and end.")
+@click.option("--no-host", is_flag=True, help="Only show runs and post messages; another process drives the runs.")
+@click.option("--sign-in", is_flag=True, help="Print a new one-time address of the running server, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @health_option
 @plugins_option
@@ -161,9 +161,9 @@ MCP_PORT = 8431
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help=f"The port of HTTP, {MCP_PORT} where none is named; 0 takes a free one.",
+    help=f"The port for HTTP, {MCP_PORT} by default; 0 for any free port.",
 )
-@click.option("--no-host", is_flag=True, help="Show and take messages only; another process drives the runs.")
+@click.option("--no-host", is_flag=True, help="Only show runs and post messages; another process drives the runs.")
 @click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @plugins_option
