@@ -53,7 +53,6 @@ async def serve_home(
     check_listen(listen, proxy)
     listening = bind_socket(port, listen)
     port = listening.getsockname()[1]
-    offer = Offer(engine.config, home.folder, engine.root)
     store, hub = Store(home.folder), Hub(engine.journal)
     waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
@@ -62,7 +61,7 @@ async def serve_home(
     site = Site(
         engine=engine,
         reader=reader,
-        offer=offer,
+        offer=Offer(engine.config, home.folder, engine.root),
         store=store,
         hub=hub,
         now=engine.clock.now,
@@ -79,11 +78,7 @@ async def serve_home(
     report, address = health.report_to(report), f"http://{site.name}:{port}"
     trusted = None if proxy is None else proxy.trusts
     try:
-        if proxy is None:
-            token = await site.change(partial(_enter, address=address, now=site.now()))
-            announced = f"{address}/sign-in#{token}"
-        else:
-            announced = proxy.origin
+        announced = await _enter(site, address) if proxy is None else proxy.origin
         async with trio.open_nursery() as nursery:
             nursery.start_soon(hub.watch)
             if health_port is not None:
@@ -131,7 +126,13 @@ async def _end_streams(stop: Stop, streams: trio.Event) -> None:
     streams.set()
 
 
-def _enter(state: WebState, *, address: str, now: float) -> tuple[WebState, str]:
+async def _enter(site: Site, address: str) -> str:
+    """Store that a server has this address, and return its one-time address."""
+    token = await site.change(partial(_with_server, address=address, now=site.now()))
+    return f"{address}/sign-in#{token}"
+
+
+def _with_server(state: WebState, *, address: str, now: float) -> tuple[WebState, str]:
     servers = {owner: known for owner, known in state.servers.items() if not is_dead(owner)}
     state, token = with_sign_in(state, _name_in(address), now)
     return state.model_copy(update={"servers": {**servers, identity(): address}}), token
