@@ -1,4 +1,4 @@
-"""Drives runs that are open, and their child runs, and ends runs that were cancelled."""
+"""Drives child runs, ends runs that were cancelled, and concludes runs that a supervisor has driven."""
 
 import json
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ HELD_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Driver(Opener):
-    """Drives the runs of one journal to their rest, child runs too."""
+    """Drives the child runs of one journal, and does what follows after any run was driven."""
 
     async def conclude(
         self, run: str, kind: AnyKind, state: Any, ending: Ending, options: DriveOptions
     ) -> RunResult | None:
-        """Return the result of a run that was driven to this state, and end the children of one that has finished.
+        """Return the result of a run that was driven to this state. If its end is final, its child runs are ended too.
 
         Return None if it was parked to open its model or a guard again, because that was changed.
         """

@@ -1,4 +1,4 @@
-"""Opens what the runs of one journal are driven with, whatever their kinds: models, actors and supervisors."""
+"""Opens the models, the actors and the supervisor of a run of any kind."""
 
 import os
 from abc import abstractmethod
@@ -39,7 +39,7 @@ FRESH_SECONDS = 900.0
 
 @dataclass(frozen=True)
 class Opener(RunPoster):
-    """Holds everything that driving the runs of one journal needs, and opens what one run is driven with."""
+    """Has all that is needed to drive the runs of one journal, and opens the parts of one run."""
 
     journal: Journal[Any]
     """The journal, opened with `kinds.codecs`."""

@@ -155,7 +155,7 @@ async def test_a_run_is_charged_nothing_for_it_and_says_so():
         assert (result.outcome, result.calls, result.tokens) == ("success", 1, 15)
         assert len(server.seen) == 2
         [reply] = [event for event in events if isinstance(event, ArtifactProduced)]
-        assert "max_completion_tokens is sent instead" in reply.noticed
+        assert "max_completion_tokens is sent instead" in reply.notices_text
 
 
 async def test_a_run_against_a_server_that_refuses_everything_parks():
