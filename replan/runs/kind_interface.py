@@ -17,7 +17,7 @@ from actors.run.kind import PreparedRun
 from actors.run.result import RunResult
 from actors.values.lines import Line
 from replan.runs.loaded import Loaded
-from replan.runs.orders import KindOrder, Offer
+from replan.runs.orders import KindOrder, Offer, choose
 from replan.runs.prepare import RunOrder, prepare
 from replan.setup.kinds import Kinds
 from runtime.core.entry_points import PluginGroup
@@ -143,7 +143,7 @@ class KindInterface:
     def choose(self, offer: Offer, place: str, name: str) -> str:
         """Return the value of a name. Raises `UsageProblem`, whose place is the field."""
         names = self.names[place]
-        return offer.choose(name, names.find(offer), place, thing=names.thing, things=names.key, setting=names.setting)
+        return choose(name, names.find(offer), place, thing=names.thing, things=names.key, setting=names.setting)
 
 
 def installed_interfaces() -> Sequence[KindInterface]:

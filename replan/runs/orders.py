@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -37,6 +37,7 @@ DEFAULT = "default"
 UPLOADS_MAX = 20
 """The largest number of files that one run can be started with."""
 
+_Choice = TypeVar("_Choice")
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
 
 
@@ -120,15 +121,13 @@ class Offer:
 
     def model_of(self, order: ModelAndLimits) -> str | None:
         """Return the model of an order in the form of `--model`; None for the home's own. Raises `UsageProblem`."""
-        return _choose(order.model, self.models, "model")
+        return choose(order.model, self.models, "model")
 
     def prepare_execution(
         self, order: ExecutionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
     ) -> PreparedRun:
         """Return the execution that a client has ordered. Raises `UsageProblem`, whose place is the field."""
-        sets = self.config.clients.tools
-        offered = {name: name for name in sets}
-        chosen = sets[self.choose(order.tools, offered, "tools", thing="tool set", things="tools")]
+        chosen = choose(order.tools, self.config.clients.tools, "tools", thing="tool set", things="tools")
         options = ExecutionOptions(
             tools=str(self.folder / chosen.file),
             workspace=str(self.folder / chosen.workspace),
@@ -167,33 +166,24 @@ class Offer:
         """
         limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)
-        policy = None if order.policy is None else _choose(order.policy, self.policies, "policy", things="policies")
+        policy = None if order.policy is None else choose(order.policy, self.policies, "policy", things="policies")
         model = None if order.model == DEFAULT else self.choice_of(order.model, environment).text
         return ForkRequest(order.at, workflow, policy, Changes(limits, model), order.given)
 
     def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:
         """Return the model behind a name. Raises `UsageProblem`."""
-        return choose_model(_choose(name, self.models, "model"), environment, self.config)
+        return choose_model(choose(name, self.models, "model"), environment, self.config)
 
     def workflow_path(self, name: str) -> str:
         """Return the path of the workflow behind a name. Raises `UsageProblem`."""
-        return _choose(name, self.workflows, "workflow") or ""
-
-    def choose(
-        self, name: str, choices: Mapping[str, str], place: str, *, thing: str, things: str, setting: str = ""
-    ) -> str:
-        """Return the choice with a name. Raises `UsageProblem`, whose place is the field.
-
-        `thing` and `things` are the words for the choices, and `setting` is the key of the config file that names them.
-        """
-        return _choose(name, choices, place, thing=thing, things=things, setting=setting) or ""
+        return choose(name, self.workflows, "workflow")
 
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, if a client wants a limit beyond the server's."""
         self._check_limits(changes.limits)
 
     def _options(self, order: Order) -> RunOptions:
-        workflow = _choose(order.workflow, self.workflows, "workflow") or ""
+        workflow = choose(order.workflow, self.workflows, "workflow")
         return RunOptions(workflow=workflow, strict=order.strict, limits=self.limits_of(order, None))
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
@@ -245,15 +235,14 @@ def offer_fields(offer: Offer, *, allow_execute: bool) -> dict[str, Any]:
     }
 
 
-def _choose(
-    name: str,
-    choices: Mapping[str, str | None] | Mapping[str, str],
-    place: str,
-    *,
-    thing: str = "",
-    things: str = "",
-    setting: str = "",
-) -> str | None:
+def choose(
+    name: str, choices: Mapping[str, _Choice], place: str, *, thing: str = "", things: str = "", setting: str = ""
+) -> _Choice:
+    """Return the choice with a name. Raises `UsageProblem`, whose place is the field of the order.
+
+    `thing` and `things` are the words for one choice and for several; the default is the name of the field. `setting`
+    is the key of the config file that names the choices.
+    """
     if name not in choices:
         thing, things = thing or place, things or f"{place}s"
         hint = nearest(name[:100], choices, kind=things)
