@@ -18,7 +18,7 @@ class LabGroup(CommandGroup):
     """The commands below `replan lab`."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the row of each command, which is in the module of its name."""
+        """Return the row of each command. The module of a command has its name."""
         return {name: CommandRow(name, "", text, f"replan_lab.commands.{name}:{name}") for name, text in _ROWS}
 
 

@@ -53,12 +53,8 @@ def experiment(
     same bytes. Exit 5: the experiment's own budget was spent first.
     """
     from replan.cli.home import registry_of
-    from replan.setup.home_folder import locate_home
-    from replan.setup.installation import data_root
-    from replan.setup.settings import read_user_config
     from replan_lab.experiments.definition import is_about_executions
     from replan_lab.experiments.preparation import Installation
-    from runtime.core.clock import SystemClock
 
     if (file is None) == (calibrate is None):
         cause = "no experiment is named" if file is None else "both an experiment and --calibrate are given"
@@ -67,8 +63,7 @@ def experiment(
         return _print_calibration(Path(calibrate), as_json=as_json)
     assert file is not None
     folder, path = None if results is None else Path(results), Path(file)
-    config = read_user_config(locate_home().config)
-    installation = Installation(registry_of(Invocation()), data_root(), config, os.environ, SystemClock().now())
+    installation = Installation.here(registry_of(Invocation()))
     if is_about_executions(path):
         return _run_executions(path, installation, folder, jobs, as_json=as_json)
     return _run_planning(path, installation, folder, jobs, skip_broken=skip_broken, as_json=as_json)

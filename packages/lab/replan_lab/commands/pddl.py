@@ -68,7 +68,7 @@ def run(
     detach: bool,
     **values: Any,
 ) -> int:
-    """Plan the PROBLEM of a DOMAIN: the model names actions, and what they need and do is what the domain says."""
+    """Plan the PROBLEM of a DOMAIN. The model names actions; the domain says what each action needs and does."""
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
     import trio
@@ -116,7 +116,7 @@ def run(
 def check(
     domain: str, problem: str, plans: tuple[str, ...], *, level: str, assurance: str | None, form: str, as_json: bool
 ) -> int:
-    """Check sequential PLANs for the PROBLEM of a DOMAIN: a plan has an action as (name object ...) after the other.
+    """Check sequential PLANs for the PROBLEM of a DOMAIN. A plan is a list of actions, each as (name object ...).
 
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
     """
@@ -137,16 +137,14 @@ def check(
     for name in plans:
         try:
             text = _text(name)
-            verdict, report, guards = judge_sequence(
-                task, name, text, level=level, assurance=assurance or "strong_cyclic"
-            )
+            verdict, report = judge_sequence(task, name, text, level=level, assurance=assurance or "strong_cyclic")
         except UsageProblem as wrong:
             notice(line_of_error(wrong))
             worst = Exit.USAGE
             continue
         if not verdict.passed and worst is Exit.OK:
             worst = Exit.UNSOLVED
-        output.add(report, guards, text)
+        output.add(report, {}, text)
     output.end()
     return worst
 

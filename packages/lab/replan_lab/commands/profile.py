@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,9 +73,7 @@ def profile(
     _check_limit(max_calls, max_cost)
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import print_json
-    from replan.setup.home_folder import locate_home
     from replan.setup.installation import data_root
-    from replan.setup.settings import read_user_config
     from replan_lab.commands.experiment import run_trials_of
     from replan_lab.experiments.preparation import Installation, prepare
     from replan_lab.experiments.results import ResultsFolder
@@ -94,13 +91,11 @@ def profile(
         write_definition,
         write_tuned,
     )
-    from runtime.core.clock import SystemClock
 
     check_target(target := Path(out))
     root = data_root()
     folder = target.with_suffix(".profile")
-    config = read_user_config(locate_home().config)
-    installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
+    installation = Installation.here(registry_of(invocation))
     chosen = first_tasks(folder, tasks)
     keys = call_keys(compact=compact, output_tokens=output_tokens_max)
     measured = measurement_definition(chosen, model, max_calls, max_cost, tasks, keys=keys)

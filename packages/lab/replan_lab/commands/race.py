@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,19 +95,15 @@ def race(
         raise UsageProblem("a race needs a limit", place="lab race", hint=hint)
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import notice, print_json
-    from replan.setup.home_folder import locate_home
     from replan.setup.installation import data_root
-    from replan.setup.settings import read_user_config
     from replan_lab.commands.experiment import run_trials_of
     from replan_lab.experiments.preparation import Installation
     from replan_lab.tuning.model_profile import check_target, write_tuned
     from replan_lab.tuning.race import CAPS, POLICIES, WORKFLOWS, Race, RaceOrder, entrants
-    from runtime.core.clock import SystemClock
 
     target, root = Path(out), data_root()
     check_target(target)
-    config = read_user_config(locate_home().config)
-    installation = Installation(registry_of(invocation), root, config, os.environ, SystemClock().now())
+    installation = Installation.here(registry_of(invocation))
     raced = entrants(workflows or WORKFLOWS, policies or POLICIES, root)
     folder = target.with_suffix(".race")
     order = RaceOrder(problems, model, max_calls, max_cost, tuple(dict.fromkeys(caps or CAPS)), folder)

@@ -66,16 +66,11 @@ def whatif(
     of that name. Exit 0: no decision differs; 3: one does; 1: a guard or the program failed; 9: a run cannot be read.
     """
     from replan.cli.terminal.console import print_json, show
-    from replan.setup.home_folder import locate_home
-    from replan.setup.settings import read_user_config
     from replan_lab.whatif.differences import report_json, report_lines
     from replan_lab.whatif.query import WhatIfQuery, findings_of
 
-    home = locate_home()
-    config = read_user_config(home.config)
-    own = tuple(str(home.config.parent / name) for name in config.plugins)
-    asked = WhatIfQuery(runs, workflow, guards, policy, release, (*own, *invocation.plugins), time_limit)
-    findings = findings_of(asked, config)
+    asked = WhatIfQuery(runs, workflow, guards, policy, release, tuple(invocation.plugins), time_limit)
+    findings = findings_of(asked)
     if as_json:
         print_json(report_json(findings))
     else:

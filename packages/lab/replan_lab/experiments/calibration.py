@@ -251,7 +251,7 @@ def judge_curves(calibration: Calibration, folder: Path) -> tuple[Table, Table]:
 
 def read_curve(row: Dialogue | Trials, folder: Path) -> "list[InstanceResult]":
     """Return the records of a curve. Raises `UsageProblem` if they cannot be read."""
-    from replan_lab.experiments.likelihood import InstanceResult  # noqa: PLC0415 - optional
+    from replan_lab.experiments.likelihood import InstanceResult  # noqa: PLC0415 -- scipy is slow to load
 
     if isinstance(row, Trials):
         log = _read(folder / "reflexion_alfworld.json")[row.key]

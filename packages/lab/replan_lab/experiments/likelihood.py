@@ -184,9 +184,9 @@ def _mle(records: Sequence[InstanceResult], hypothesis: Hypothesis | None = None
 
 
 _STARTS = ((0.0, 1.5, 0.5), (-2.0, 1.0, 1.0), (3.0, 0.3, 0.1))
-"""Points far apart at which the search for the best free parameters starts.
+"""The free parameters from which the search for the largest likelihood starts.
 
-So a local maximum is not taken for the largest.
+They are far apart, because there are local maxima.
 """
 
 

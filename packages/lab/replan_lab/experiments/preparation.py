@@ -1,11 +1,11 @@
 """Prepares an experiment: finds and checks everything that its file names, before the first trial begins."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import parse_model_spec, pin_model
@@ -23,8 +23,9 @@ from actors.values.format import title_of
 from actors.values.model_settings import KEY
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
-from replan.setup.installation import release
-from replan.setup.settings import ModelChoice, UserConfig
+from replan.setup.home_folder import locate_home
+from replan.setup.installation import data_root, release
+from replan.setup.settings import ModelChoice, UserConfig, read_user_config
 from replan_lab.experiments.definition import (
     Arm,
     Experiment,
@@ -39,11 +40,9 @@ from replan_lab.simulated.author import profile_of
 from replan_lab.simulated.profile import AuthorProfile, load_profile
 from replan_lab.simulated.verdict_filter import VerdictFilter
 from replan_lab.simulated.world import World
+from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
-
-if TYPE_CHECKING:
-    from actors.run.limits import RunLimits
 
 PROFILES = "profiles"
 """The folder beside an experiment's file with profiles of its own."""
@@ -163,6 +162,12 @@ class Installation:
     """The environment variables, which name the keys and servers of real models."""
     now: float
     """The current time, in UTC seconds."""
+
+    @classmethod
+    def here(cls, registry: Registry) -> "Installation":
+        """Return the inputs of this process. Raises `UsageProblem` for an invalid configuration of the user."""
+        config = read_user_config(locate_home().config)
+        return cls(registry, data_root(), config, os.environ, SystemClock().now())
 
     def setup(self, choice: ModelChoice, profile: AuthorProfile | None) -> Setup:
         """Return what runs with a model are prepared with; a profile need not be a shipped one."""

@@ -1,6 +1,7 @@
-"""The guard `pddl_actions` and the generator of plans: the actions of an answer solve the PDDL problem of the run.
+"""Judges sequential plans for problems in PDDL: the guard `pddl_actions`, and the generator `PddlPlanGenerator`.
 
-`judge_actions` judges a sequential plan by the guards of plans: which action fails first, and why. Pure.
+`judge_actions` translates a sequential plan into a plan of this product, and asks the guards of plans which action
+fails first, and why. Pure.
 """
 
 import json
@@ -26,7 +27,7 @@ from runtime.models.replies import ReplyCode, Unreadable
 
 PDDL_ACTIONS = "pddl_actions"
 ROLE = "actions"
-"""The role of the step whose artifact has the actions."""
+"""The role of the step whose artifact contains the actions."""
 
 
 def _judge_answer(artifact: Artifact, context: Context) -> Verdict:
@@ -215,10 +216,10 @@ make_guard = without_settings(PDDL_ACTIONS, _judge_answer)
 
 def judge_sequence(
     task: tuple[PddlDomain, PddlProblem], name: str, text: str, *, level: str, assurance: str
-) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on the sequential plan in a text, the printed object, and the guards of its steps.
+) -> tuple[Verdict, dict[str, Any]]:
+    """Return the verdict on the sequential plan in a text, and the object that is printed.
 
-    Raises `UsageProblem` for a text that is no plan.
+    `name` is the name of the plan's file. Raises `UsageProblem` for a text that is no plan.
     """
     actions = read_plan_actions(text, name)
     judgement = judge_actions(*task, actions, level=level, assurance=assurance)
@@ -247,7 +248,7 @@ def judge_sequence(
             {"action": repair.action, "makes": repair.makes, "runs": repair.runs, "enough": repair.enough}
             for repair in judgement.repairs
         ]
-    return verdict, report, {}
+    return verdict, report
 
 
 def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any]:
@@ -265,8 +266,8 @@ def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any
 def make_plan(context: Context) -> str:
     """Return the plan for the accepted actions as JSON text: the generator `PddlPlanGenerator`.
 
-    The text is an empty object, which the plan's guard rejects, if there are no actions, or none that are a plan. Each
-    action is checked again, because a workflow may accept actions by another guard than `pddl_actions`.
+    Without accepted actions, or if they make no plan, the text is an empty object, which the guard of the plan rejects.
+    Each action is checked again, because the guard of the actions need not be `pddl_actions`.
     """
     return json.dumps(_plan_for(context))
 

@@ -1,4 +1,4 @@
-"""Plans tasks in PDDL: the problem and the workflow of a run, and the model `planner:`, which asks a planner."""
+"""Plans problems in PDDL: what a run of planning needs for one, and the model `planner:`, which asks a planner."""
 
 import re
 import sys
@@ -22,20 +22,20 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 
 def workflow_path() -> str:
-    """Return the path of the shipped workflow that plans a task in PDDL."""
+    """Return the path of the shipped workflow that plans a problem in PDDL."""
     return str(data_root("replan_lab") / "configs" / "pddl" / "workflow.yaml")
 
 
 def run_keywords(domain: str, problem: str) -> dict[str, str]:
-    """Return the keywords with which `replan.solve`, `start` or `do` plan a task, given as the two texts in PDDL.
+    """Return the keywords `problem` and `workflow` of `replan.solve`, `start` and `do` for two texts in PDDL.
 
-    A run with another workflow takes `workflow` from elsewhere. Raises `UsageProblem` as `problem_text`.
+    `workflow` may be replaced by one of your own. Raises `UsageProblem` as `problem_text`.
     """
     return {"problem": problem_text(PddlTexts(domain, problem)), "workflow": workflow_path()}
 
 
 def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> str:
-    """Return the problem text of a run for a task in PDDL.
+    """Return the problem of a run, as text, for a domain and a problem in PDDL.
 
     `domain` and `problem` name the two texts in errors. Raises `UsageProblem` for a text that is longer than
     `BYTES_MAX` bytes or cannot be read, and for a goal that holds at the beginning.
@@ -44,16 +44,19 @@ def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "probl
         if len(text.encode(errors="replace")) > BYTES_MAX:
             raise UsageProblem(f"more than {BYTES_MAX:,} bytes", place=name, hint="PDDL is read up to 4 MiB")
         if "```" in text:
-            raise UsageProblem("a name in PDDL has no ```", place=name, hint="take it out")
+            raise UsageProblem("the text contains ```", place=name, hint="remove it")
     _, task = task_in(texts, domain, problem)
     if all(holds(literal, task.initial) for literal in task.goal):
         hint = "name a problem whose goal does not hold yet"
-        raise UsageProblem("the goal holds at the beginning, so nothing is to be planned", place=problem, hint=hint)
+        raise UsageProblem("the goal holds at the beginning, so there is nothing to plan", place=problem, hint=hint)
     return specification(texts)
 
 
 def check_request(request: RunRequest) -> RunRequest:
-    """Return a prepared run. Raises `UsageProblem` if its workflow finds no actions, or its model reads no problems."""
+    """Return a prepared run unchanged.
+
+    Raises `UsageProblem` if no step of its workflow has the guard `pddl_actions`, or if its model reads no text.
+    """
     workflow, model = request.pinned.workflow, request.pinned.model
     if not any(PDDL_ACTIONS in pair.guards for pair in workflow.action_pairs.values()):
         cause = f"no step of the workflow {workflow.name!r} has the guard `{PDDL_ACTIONS}`"
@@ -65,14 +68,15 @@ def check_request(request: RunRequest) -> RunRequest:
 
 
 LIBRARY = "unified_planning"
+"""The package of the library that finds the planners."""
 _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 
 
 class PlannerModel:
-    """A model that asks a planner in a process of its own. The process ends with the request.
+    """A model that asks a planner. Each request starts a process, which ends with the request.
 
-    It answers the role `actions` of a run with a problem in PDDL. For any other request, and for a problem that the
-    planner does not support or solve, it returns the fault `BAD_REQUEST` with the reason.
+    The model answers requests of the role `actions` in a run with a problem in PDDL. To any other request, and to a
+    problem that the planner does not support or solve, it returns the fault `BAD_REQUEST` with the reason.
     """
 
     price: Price = FREE
@@ -90,7 +94,7 @@ class PlannerModel:
         await trio.lowlevel.checkpoint()
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the actions as JSON text. The usage counts no tokens."""
+        """Return the actions as JSON text, with a usage of no tokens; or the fault."""
         texts = texts_in(str(request.material.get("specification", "")))
         if request.material.get("role") != ROLE or texts is None:
             return _refusal("a planner only names the actions for a problem in PDDL (`replan lab pddl run`)")
@@ -116,12 +120,14 @@ def _refusal(message: str) -> Fault:
 
 
 def make(engine: str, _: Mapping[str, str]) -> PlannerModel:
-    """Return the model `planner:ENGINE`; without an engine, any that fits the problem is asked.
+    """Return the model `planner:ENGINE`. An empty `engine` stands for any planner that fits the problem.
 
-    Raises `UsageProblem` if the library is missing, or has no such engine.
+    Raises `UsageProblem` if the library is missing, or if it has no such planner.
     """
     if _ENGINE.fullmatch(engine) is None:
-        raise UsageProblem("`planner:` takes the name of an engine", place="--model", hint="such as planner:pyperplan")
+        raise UsageProblem(
+            "`planner:` is followed by the name of a planner", place="--model", hint="such as planner:pyperplan"
+        )
     if find_spec(LIBRARY) is None:
         hint = "pip install unified-planning up-pyperplan"
         raise UsageProblem("a planner needs the library unified-planning", place="--model", hint=hint)

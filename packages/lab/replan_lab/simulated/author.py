@@ -26,7 +26,7 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 BYTES_PER_TOKEN = 4
 """How many bytes a token has: a common rule of thumb for English text and JSON."""
 PREFIX = "simulated"
-"""The prefix of its name in `--model`."""
+"""The prefix of the model's name in `--model`."""
 _NAME = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 _WORD = re.compile(r"[A-Za-z]{4,40}")
 """Matches a word of a problem that a simulated recon may name."""
@@ -73,7 +73,7 @@ def profile_of(spec: ModelSpec) -> str | None:
 def _profile_and_seed(text: str) -> tuple[str, int]:
     matched = _NAME.fullmatch(text)
     if matched is None:
-        cause = f"`{PREFIX}:` takes a profile and perhaps a seed"
+        cause = f"`{PREFIX}:` is followed by the name of a profile, and perhaps by a seed"
         raise UsageProblem(cause, place="--model", hint=f"such as {PREFIX}:base?seed=7")
     return matched["profile"], int(matched["seed"] or 0)
 

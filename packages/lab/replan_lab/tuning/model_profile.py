@@ -41,7 +41,7 @@ class StepMeasure:
     form_errors: int = 0
     """Those with a form error."""
     repaired: int = 0
-    """The replies whose JSON was broken and could be read."""
+    """The replies with broken JSON that could still be read."""
     firsts: int = 0
     """The first attempts of a run without a form error."""
     firsts_accepted: int = 0

@@ -14,7 +14,7 @@ from replan.api.loops import blocking_form, run_in_any_loop
 from replan.api.options import Home, environment_of
 from replan.runs.run_ids import ALL, find_run
 from replan.setup.home_folder import USE_ANOTHER_HOME, database_url, journal_url, locate_home
-from replan.setup.settings import UserConfig, read_user_config
+from replan.setup.settings import read_user_config
 from replan_lab.whatif import LIMIT_SECONDS
 from replan_lab.whatif.differences import FoldOutcome, RunComparison
 from replan_lab.whatif.edits import EditRequest
@@ -49,26 +49,27 @@ class WhatIfQuery:
     release: str | None = None
     """The folder of a checkout whose code folds the runs; None for this program."""
     plugins: tuple[str, ...] = ()
-    """The paths of plug-in files."""
+    """The paths of plug-in files, beside those of the home's settings."""
     seconds: float = LIMIT_SECONDS
     """The time limit of one run, in seconds."""
 
 
-def findings_of(
-    asked: WhatIfQuery, config: UserConfig, environment: Mapping[str, str] = os.environ
-) -> list[RunComparison]:
+def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ) -> list[RunComparison]:
     """Return the comparison of each run: waiting runs first, then the newest first.
 
-    Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    `environment` names the home. Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
     """
+    home = locate_home(environment)
+    config = read_user_config(home.config)
+    plugins = (*(home.config.parent / name for name in config.plugins), *map(Path, asked.plugins))
     request = EditRequest(
         workflow=_absolute(asked.workflow),
         guards=asked.guards,
         policy=_absolute(asked.policy),
         named=bool(asked.runs),
-        plugins=tuple(str(Path(name).absolute()) for name in asked.plugins),
+        plugins=tuple(str(path.absolute()) for path in plugins),
     )
-    there = database_url(environment) is not None or locate_home(environment).journal.exists()
+    there = database_url(environment) is not None or home.journal.exists()
     opening = open_raw(journal_url(environment), use_another=USE_ANOTHER_HOME) if there else nullcontext()
     with opening as store:
         budgeted = config.home_budget.budget != HomeBudget()
@@ -142,23 +143,18 @@ async def awhatif(
 ) -> tuple[RunComparison, ...]:
     """Fold recorded runs under an edited workflow, guard, policy or program; return a comparison for each run.
 
-    Waiting runs come first.
-
-    `runs` are ids, none for all; `workflow` and `policy` are shipped names or files. `guards` have the form `NAME` or
-    `STEP=NAME`. `release` is the folder of another checkout. `plugins` are files beside those of the home's settings.
-    `time_limit` is in seconds for one run. A guard that raises or does not end is the outcome `failed` of its run.
-    Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    Waiting runs come first. `runs` are ids, none for all; `workflow` and `policy` are shipped names or files. `guards`
+    have the form `NAME` or `STEP=NAME`. `release` is the folder of another checkout. `plugins` are files beside those
+    of the home's settings. `time_limit` is in seconds for one run. If a guard raises or does not end, the outcome of
+    its run is `failed`. Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
     """
     if isinstance(guards, str) or isinstance(plugins, str):
         raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")
     if not 0.1 <= time_limit < float("inf"):
         raise UsageProblem("should be at least 0.1 seconds, and finite", place="time_limit")
-    environment = environment_of(home)
-    place = locate_home(environment)
-    config = read_user_config(place.config)
-    files = (*(str(place.config.parent / name) for name in config.plugins), *map(str, plugins))
+    files = tuple(map(str, plugins))
     asked = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
-    work = partial(trio.to_thread.run_sync, partial(findings_of, asked, config, environment))
+    work = partial(trio.to_thread.run_sync, partial(findings_of, asked, environment_of(home)))
     return tuple(await run_in_any_loop(work))
 
 

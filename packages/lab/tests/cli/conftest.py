@@ -1,3 +1,0 @@
-"""The fixtures of `tests/cli`."""
-
-from tests.cli.conftest import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""The fixtures of `tests/api`."""
-
-from tests.api.conftest import *  # noqa: F403
