@@ -1,6 +1,6 @@
 """What holds for every test: no real model, no network, no files outside the test's own folder, nothing left running.
 
-Also the Hypothesis profiles, and the seconds of each suite (a folder in `tests`) at the end of the output.
+It also sets the Hypothesis profiles, and prints the seconds of each suite (a folder of tests) at the end of the output.
 """
 
 import gc
@@ -187,7 +187,7 @@ def pytest_xdist_auto_num_workers(config) -> int:
 
 
 def _suite(parts):
-    """Return the suite of a test file: the first folder in `tests`, with `long`, and with the package's name before."""
+    """Return the suite of a test file: its folder below `tests` or `tests/long`, after the name of its package."""
     package, parts = (f"{parts[1]}: ", parts[2:]) if parts[0] == "packages" else ("", parts)
     if len(parts) <= 2:
         return package + parts[0]
@@ -202,7 +202,7 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print them, slowest first."""
+    """Print the seconds of each suite, the slowest first."""
     terminalreporter.section("seconds of each suite")
     for suite, seconds in sorted(SECONDS.items(), key=lambda item: -item[1]):
         terminalreporter.write_line(f"{seconds:8.2f} s  {suite} ({COUNTS[suite]} tests)")

@@ -32,9 +32,9 @@ DISTRIBUTIONS = {
     "pymdownx": "pymdown-extensions",
     "yaml": "pyyaml",
 }
-"""The distributions of modules that are not called as they are."""
+"""The distributions whose names differ from those of their modules."""
 BROUGHT = {"pydantic-core": "pydantic", "referencing": "jsonschema", "typing-extensions": "pydantic"}
-"""Distributions that need not be stated: a stated one always requires them, and its interface takes their objects."""
+"""Distributions that need not be stated: a stated one always requires them, and has their objects in its interface."""
 EXTRAS = {
     "packages/lab/replan_lab/pddl/": "unified-planning",
     "actors/tools/mcp_": "mcp",
@@ -102,7 +102,7 @@ def test_each_import_of_tests_and_documentation_is_a_stated_dependency():
     report({problem: None for module, names in found.items() for problem in not_stated(module, names)})
 
 
-def test_what_need_not_be_stated_is_required_by_what_is():
+def test_a_distribution_that_need_not_be_stated_is_required_by_a_stated_one():
     for name, by in BROUGHT.items():
         assert name in names_of(text for text in requires(by) if "extra ==" not in text), f"{by} brings no {name}"
 

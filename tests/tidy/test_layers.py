@@ -21,7 +21,6 @@ PURE = (
     "actors/planning/**/*.py",
     "packages/acquire/replan_acquire/acquisition/**/*.py",
     "actors/execution/**/*.py",
-    "actors/run/**/*.py",
     "actors/search/**/*.py",
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",

@@ -62,11 +62,11 @@ def profile(
 ) -> int:
     """Measure a model on shipped tasks, and write the settings that suit it.
 
-    Each of up to 60 short problems is planned once with the workflow `search`. Printed are, for each step, form errors
-    and success at once and after a finding; what a plan takes in calls and money; and the settings that do best in a
-    simulation whose odds are fitted to the model. They are written as a workflow file. Results are kept in the folder
-    beside FILE, so that the same command goes on after an interruption. Exit 5: the limit was reached before all tasks
-    were planned; what is known then is written.
+    Each of up to 60 short problems is planned once with the workflow `search`. The command prints the form errors and
+    the success of each step, at once and after a finding; the calls and the money of a plan; and the settings that do
+    best in a simulation whose odds are fitted to the model. It writes these settings as a workflow file. Results are
+    kept in the folder beside FILE, so that the same command goes on after an interruption. Exit 5: the limit was
+    reached before all tasks were planned; the settings are then written from the tasks that were planned.
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")

@@ -86,7 +86,7 @@ def race(
     A PROBLEM is a file, a .jsonl file with one problem per line, or a folder. All are tried on the same problems and
     seeds; the better half stays for the next rung. The race never uses more than its limit, and never asks a model that
     you have not named. Results are kept in FILE's folder beside it, so that the same command goes on after an
-    interruption. Exit 5: the limit was reached before one was left; what is known then is written.
+    interruption. Exit 5: the limit was reached before one was left; then the best so far is written.
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a race asks a model only if you name it")

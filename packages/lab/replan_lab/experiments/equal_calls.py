@@ -67,9 +67,6 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
     """Return the tables of the comparison; none for an experiment without caps.
 
     These are `equal_calls` and `equal_mean`, and `worlds` and `conclusions` if the experiment asks for them.
-
-    Raises:
-        UsageProblem: scipy is not installed.
     """
     if not experiment.caps:
         return {}

@@ -162,7 +162,7 @@ def excluded_p(records: Sequence[InstanceResult], hypothesis: Hypothesis) -> flo
 
 
 def power(records: Sequence[InstanceResult], hypothesis: Hypothesis, level: float = 0.05) -> float:
-    """Return the probability that such a curve excludes the hypothesis, were the most probable parameters true."""
+    """Return the probability that such a curve excludes the hypothesis, if the most probable parameters are true."""
     calls = max(record.calls for record in records)
     truth = _outcome_probabilities(posterior_mode(records), calls)
     shares = np.append(truth[0], truth[1][-1]).clip(1e-300)

@@ -59,7 +59,7 @@ def captions(experiment: Experiment) -> Mapping[str, str]:
 
 
 def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: Path) -> Mapping[str, Table]:
-    """Write tables, plots and the page into a folder; return the tables. Raises `UsageProblem` where it cannot."""
+    """Write tables, plots and the page into a folder; return the tables. Raises `UsageProblem` if it cannot."""
     experiment = prepared.experiment
     tables = scorecard(trials, experiment.references(), experiment.budgets) | equal_calls_tables(experiment, trials)
     if experiment.bounds:
@@ -74,7 +74,7 @@ def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: 
 def write_execution_report(
     experiment: ExecutionExperiment, trials: Sequence[ExecutionTrial], folder: Path
 ) -> Mapping[str, Table]:
-    """Write results, tables and plots into a folder; return the tables. Raises `UsageProblem` where it cannot."""
+    """Write results, tables and plots into a folder; return the tables. Raises `UsageProblem` if it cannot."""
     tables = execution_tables(experiment, trials)
     plots = dict(_execution_plots(experiment, tables["arms"]))
     _write(folder, tables, plots, {RESULTS: lines_of(trials)})

@@ -251,7 +251,7 @@ def read_results(folder: Path) -> list[Trial]:
 def read_frame(folder: Path) -> Any:
     """Return the trials as a pandas DataFrame with one row each; a step's columns are named `STEP.attempts` and so on.
 
-    Raises as `read_results`.
+    Raises `UsageProblem` as `read_results`.
     """
     import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow to load
 

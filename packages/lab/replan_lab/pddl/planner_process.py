@@ -1,7 +1,8 @@
 """The program that asks a planner of unified-planning for actions: `python -m replan_lab.pddl.planner_process ENGINE`.
 
 It reads the domain and the problem as JSON from standard input, and prints `{"actions": [...]}` or `{"problem": WHY}`.
-An empty ENGINE is any installed one that fits. It is a process of its own, since a planner cannot be stopped otherwise.
+An empty ENGINE stands for any installed planner that fits. It is a process of its own, since a planner cannot be
+stopped otherwise.
 """
 
 import json

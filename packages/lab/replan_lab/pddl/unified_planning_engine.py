@@ -1,6 +1,7 @@
 """The engine of this product for the library unified-planning: a `PlanValidator` for sequential plans.
 
-`register()` adds it to an environment of the library by the name `replan`. It needs the extra `unified-planning`.
+`register()` adds it to an environment of the library by the name `replan`. It needs the extra `unified-planning` of
+`replan-lab`.
 """
 
 from collections.abc import Iterator, Mapping
