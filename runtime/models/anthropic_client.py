@@ -16,6 +16,7 @@ from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.messages import MessageReader
 from runtime.models.port import ModelRequest
 from runtime.models.providers import ANTHROPIC_URL
+from runtime.models.usage import fields_of
 
 _MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
 _MARKS_MAX = 4
@@ -54,7 +55,7 @@ class AnthropicModel(HttpModel):
         mode = super()._first_mode(request)
         if _UNIONS & (request.schema or {}).keys():
             return "text"
-        thinks = _fields(request.fields.get("thinking")).get("type", "disabled") != "disabled"
+        thinks = fields_of(request.fields.get("thinking")).get("type", "disabled") != "disabled"
         return "tool_offered" if thinks and mode == "tool" else mode
 
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
@@ -63,7 +64,7 @@ class AnthropicModel(HttpModel):
         if stop:
             fields["stop_sequences"] = list(stop)
         if effort:
-            fields["output_config"] = {**_fields(fields.get("output_config")), "effort": effort}
+            fields["output_config"] = {**fields_of(fields.get("output_config")), "effort": effort}
         marked = cache and bool(request.repeated)
         body: dict[str, Any] = {
             **fields,
@@ -110,10 +111,6 @@ def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
     if rest.strip() or not marked:
         return [*marked, {"type": "text", "text": rest}]
     return [*marked[:-1], {**marked[-1], "text": text[places[-2] :]}]
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}
 
 
 def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:

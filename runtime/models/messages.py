@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from runtime.core.ledger import Usage
 from runtime.models.answer_reader import AnswerReader, escape_surrogates
 from runtime.models.port import Fault, Reply
-from runtime.models.usage import read_message_usage
+from runtime.models.usage import fields_of, read_message_usage
 
 _REASONS = {
     "end_turn": "stop",
@@ -76,21 +76,21 @@ class MessageReader(AnswerReader):
     def _take(self, event: Mapping[str, Any]) -> None:
         match event.get("type"):
             case "message_start":
-                message = _fields(event.get("message"))
+                message = fields_of(event.get("message"))
                 self._begun = True
                 self._model = message["model"] if isinstance(message.get("model"), str) else ""
-                self._usage = _fields(message.get("usage"))
+                self._usage = fields_of(message.get("usage"))
             case "content_block_start":
-                self._start(_index(event), _fields(event.get("content_block")))
+                self._start(_index(event), fields_of(event.get("content_block")))
             case "content_block_delta":
-                self._read_delta(_index(event), _fields(event.get("delta")))
+                self._read_delta(_index(event), fields_of(event.get("delta")))
             case "content_block_stop":
                 self._end_block(_index(event))
             case "message_delta":
-                reason = _fields(event.get("delta")).get("stop_reason")
+                reason = fields_of(event.get("delta")).get("stop_reason")
                 self._reason = _reason(reason) if isinstance(reason, str) else self._reason
                 # The counts are those of the whole message so far; how long the cache keeps is only in the first.
-                reported = _fields(event.get("usage"))
+                reported = fields_of(event.get("usage"))
                 self._usage |= {name: count for name, count in reported.items() if count is not None}
                 self._usage_is_final = self._usage_is_final or bool(reported)
             case "message_stop":
@@ -142,10 +142,6 @@ def _as_json(value: Any) -> str:
 
 def _reason(reason: str) -> str:
     return _REASONS.get(reason, reason)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _message(body: bytes) -> _Message:

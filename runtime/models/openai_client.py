@@ -3,7 +3,6 @@
 Importing this module loads the client (0.4 s); use `runtime.models.open_models.open_openai`.
 """
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import openai
@@ -16,6 +15,7 @@ from runtime.models.http_model import HttpModel, Sdk
 from runtime.models.port import Fault, ModelRequest, Reply
 from runtime.models.providers import OPENAI_URL, ProviderName, matches_marks_only, with_cache_fields
 from runtime.models.responses import KeptReasoning, ResponseReader, split_prompt
+from runtime.models.usage import fields_of
 
 _REFUSALS = frozenset({400, 404, 422})
 
@@ -80,7 +80,7 @@ class ResponsesModel(OpenAIModel):
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
         fields = dict(request.fields)
         effort, verbosity = fields.pop("reasoning_effort", None), fields.pop("verbosity", None)
-        text = {**_fields(fields.pop("text", None)), **({"verbosity": verbosity} if verbosity else {})}
+        text = {**fields_of(fields.pop("text", None)), **({"verbosity": verbosity} if verbosity else {})}
         if mode == "json_schema":
             text["format"] = {"type": mode, **_named_schema(request)}
         elif mode == "json_object":
@@ -99,7 +99,7 @@ class ResponsesModel(OpenAIModel):
             "include": ["reasoning.encrypted_content"],
         }
         if effort:
-            body["reasoning"] = {**_fields(fields.get("reasoning")), "effort": effort}
+            body["reasoning"] = {**fields_of(fields.get("reasoning")), "effort": effort}
         if text:
             body["text"] = text
         if self._address == OPENAI_URL:
@@ -123,10 +123,6 @@ class ResponsesModel(OpenAIModel):
 def _named_schema(request: ModelRequest) -> dict[str, Any]:
     """Return the schema of a reply. It is not strict, since that refuses schemas with optional fields."""
     return {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
-
-
-def _fields(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def open_sdk(secret: str, base_url: str, reply_bytes_max: int) -> Sdk:

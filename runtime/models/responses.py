@@ -10,7 +10,7 @@ from runtime.core.ledger import Usage
 from runtime.models.answer_reader import AnswerReader, join_pieces
 from runtime.models.faults import error_fault
 from runtime.models.port import Fault, ModelRequest, Reply
-from runtime.models.usage import read_response_usage
+from runtime.models.usage import fields_of, read_response_usage
 
 _REASONS = {"max_output_tokens": "length"}
 """The reasons of incomplete responses in the words of chat completions. Any other reason stays unchanged."""
@@ -39,7 +39,7 @@ class ResponseReader(AnswerReader):
 
     def output_to_keep(self) -> tuple[Mapping[str, Any], ...]:
         """Return the items of the output that the next request can send back; none without encrypted reasoning."""
-        items = [_fields(item) for item in self._items]
+        items = [fields_of(item) for item in self._items]
         types = {item.get("type") for item in items}
         encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in items)
         if not encrypted or types != {"reasoning", "message"} or self._reason != "stop":
@@ -54,7 +54,7 @@ class ResponseReader(AnswerReader):
 
     def _read(self, body: bytes) -> Reply | Fault:
         try:
-            response = _fields(json.loads(body))
+            response = fields_of(json.loads(body))
         except RecursionError:
             raise ValueError("nested too deep") from None
         if not isinstance(response.get("output"), list):
@@ -80,7 +80,7 @@ class ResponseReader(AnswerReader):
         match name:
             case "response.created" | "response.in_progress":
                 self._begun = True
-                self._name(_fields(event.get("response")))
+                self._name(fields_of(event.get("response")))
             case "response.output_text.delta":
                 self._grow_if_text(self._text, event.get("delta"))
             case "response.refusal.delta":
@@ -90,7 +90,7 @@ class ResponseReader(AnswerReader):
             case "response.output_item.done":
                 self._items.append(event.get("item"))
             case "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled":
-                response = _fields(event.get("response"))
+                response = fields_of(event.get("response"))
                 status = str(response.get("status"))
                 self._begun = self.done = True
                 self._end(response, status if status in _FAILED else name.partition(".")[2])
@@ -120,7 +120,7 @@ class ResponseReader(AnswerReader):
             case "completed":
                 self._reason = "stop"
             case "incomplete":
-                reason = _fields(response.get("incomplete_details")).get("reason")
+                reason = fields_of(response.get("incomplete_details")).get("reason")
                 self._reason = _REASONS.get(str(reason), str(reason or status))
             case _:
                 self._error = response.get("error") or {"message": f"the response is {status}"}
@@ -141,18 +141,18 @@ class ResponseReader(AnswerReader):
 
 def _thoughts_of(items: Sequence[Any]) -> list[Any]:
     """Return the reasoning in the items of an output, where the server gives it as text."""
-    return [part.get("text") for part in _parts([item for item in items if _fields(item).get("type") == "reasoning"])]
+    return [part.get("text") for part in _parts([item for item in items if fields_of(item).get("type") == "reasoning"])]
 
 
 def _parts(items: Sequence[Any]) -> list[Mapping[str, Any]]:
     """Return the parts of the content of some items."""
-    contents = [_fields(item).get("content") for item in items]
-    return [_fields(part) for content in contents if isinstance(content, list) for part in content]
+    contents = [fields_of(item).get("content") for item in items]
+    return [fields_of(part) for content in contents if isinstance(content, list) for part in content]
 
 
 def _texts_of(items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the texts, the arguments of the only function call, and the refusals in the items of an output."""
-    plain = [_fields(item) for item in items]
+    plain = [fields_of(item) for item in items]
     messages = [item for item in plain if item.get("type") == "message"]
     parts = _parts([item for item in messages if item.get("phase") != "commentary"] or messages)
     calls = [item.get("arguments") for item in plain if item.get("type") == "function_call"]
@@ -161,10 +161,6 @@ def _texts_of(items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         calls if len(calls) == 1 else [],
         [part.get("refusal") for part in parts if part.get("type") == "refusal"],
     )
-
-
-def _fields(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 KEPT_BYTES_MAX = 64 * 1024 * 1024

@@ -39,7 +39,7 @@ _NAMES = {
 
 def read_response_usage(reported: Any) -> Usage | None:
     """Return the usage of a response of the Responses API; None if it is missing or invalid."""
-    return read_usage({_NAMES.get(name, name): count for name, count in _fields(reported).items()})
+    return read_usage({_NAMES.get(name, name): count for name, count in fields_of(reported).items()})
 
 
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
@@ -48,8 +48,8 @@ def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
     Cached tokens are counted beside the other input, thoughts within the output. Parts that are no counts, or larger
     than what they are a part of, are contradictory.
     """
-    reported = _fields(reported)
-    kept, parts = _fields(reported.get("cache_creation")), _fields(reported.get("output_tokens_details"))
+    reported = fields_of(reported)
+    kept, parts = fields_of(reported.get("cache_creation")), fields_of(reported.get("output_tokens_details"))
     totals = [_count(reported.get(name)) for name in ("input_tokens", "output_tokens")]
     if reported.get("input_tokens") is None or None in totals:
         return None
@@ -82,9 +82,9 @@ def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usag
     completion is output, as reasoning on some servers. Numbers that fit in no way are contradictory.
     """
     prompt_parts, completion_parts = (
-        _fields(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
+        fields_of(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
     )
-    kept = _fields(reported.get("cache_creation"))
+    kept = fields_of(reported.get("cache_creation"))
     counts = (
         _count(
             prompt_parts.get("cached_tokens"),
@@ -125,7 +125,8 @@ def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usag
     )
 
 
-def _fields(value: Any) -> Mapping[str, Any]:
+def fields_of(value: Any) -> dict[str, Any]:
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 

@@ -21,6 +21,7 @@ from runtime.models.messages import MessageReader
 from runtime.models.port import Fault, Reply
 from runtime.models.prices import price_in_list
 from runtime.models.responses import ResponseReader
+from tests.support import responses_api
 
 AT = 1_790_000_000.0
 ROUNDING = Decimal("1.000001")
@@ -91,18 +92,14 @@ def as_completion(usage: Usage) -> dict[str, Any]:
 
 def as_response(usage: Usage) -> dict[str, Any]:
     """Return the same as a response of OpenAI's Responses API."""
-    reported = {
-        "input_tokens": usage.input_tokens,
-        "input_tokens_details": {
-            "cached_tokens": usage.cache_read_tokens,
-            "cache_write_tokens": usage.cache_write_tokens,
-        },
-        "output_tokens": usage.output_tokens,
-        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
-        "total_tokens": usage.tokens,
-    }
-    message = {"type": "message", "content": [{"type": "output_text", "text": "{}"}]}
-    return {"status": "completed", "output": [message], "usage": reported}
+    reported = responses_api.usage(
+        usage.input_tokens,
+        usage.output_tokens,
+        cached=usage.cache_read_tokens,
+        written=usage.cache_write_tokens,
+        reasoning=usage.reasoning_tokens,
+    )
+    return responses_api.response(responses_api.message(responses_api.text("{}")), usage=reported)
 
 
 def as_message(usage: Usage) -> dict[str, Any]:
