@@ -27,7 +27,7 @@ ADVICE_CHOICES: Mapping[str, str] = {
 """The answer that is offered besides free text if a step has used up its escalations."""
 REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
-    f"{reviews.REJECT} REASON": "The result is rejected, and the next attempt is told the reason.",
+    f"{reviews.REJECT} REASON": "The result is rejected, and the next prompt shows the reason.",
 }
 """The answers to a review, and what each does."""
 

@@ -145,7 +145,7 @@ class Ask:
         return add_consequences(
             inquiry,
             about=f"{one_line(make_storable(self.about)).rstrip('.')}." if self.about else waiting_text(self.step, ()),
-            otherwise=f"{rest or 'the agent is told that there is none, and decides what follows'}.",
+            otherwise=f"{rest or 'the agent decides what follows'}.",
             priority=self.priority,
         )
 

@@ -226,7 +226,7 @@ class PluginTool(_Run):
     plugin: str = Field(max_length=200)
     """The name of the sort, an entry point of the group `replan.tools`."""
     settings: dict[str, JsonValue] = Field(default_factory=dict, max_length=100)
-    """What the package is told about this tool."""
+    """The settings of this tool, which the package defines."""
 
 
 class McpServer(Config):
@@ -329,7 +329,7 @@ class AgentCommand(Config):
     """In place of a program: the tool of an MCP server that is started in the worktree; `{prompt}` stands for the
     prompt."""
     instructions: str = Field(min_length=1, max_length=20_000)
-    """What the agent is told to do; the step of the plan and the problem are added."""
+    """What the agent is to do; its prompt also has the step of the plan and the problem."""
     report: Literal["claude", "codex", "none"] = "none"
     """The form of its output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
     `none`: the cost of a call is unknown, and `max_cost_usd` is charged."""
