@@ -1,6 +1,6 @@
 """The argument of `--model`, parsed into a value."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -180,24 +180,6 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
     if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):
         cause = f"the provider of {model!r} does not take {' and '.join(refused)}"
         raise UsageProblem(cause, place="model_settings", hint="leave it out")
-
-
-def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
-    """Check that a run has a step or a call for each key of a script. Other models need no check.
-
-    `names` are those of the steps or calls. `owner` and `thing` are the words of the message, such as `the workflow`
-    and `step`. Raises `UsageProblem` for the first unknown key, whose place it names.
-    """
-    spec = parse_model_spec(model)
-    if not isinstance(spec, Scripted):
-        return
-    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 - only scripts need it
-
-    script = ScriptedModel.from_file(spec.path)
-    for key, name in script.keys.items():
-        if name not in names:
-            hint = nearest(name, names, kind=f"{thing}s")
-            raise UsageProblem(f"{owner} has no {thing} {name!r}", place=script.place_of(key), hint=hint)
 
 
 def is_deterministic(model: str) -> bool:
