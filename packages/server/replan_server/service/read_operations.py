@@ -17,8 +17,8 @@ from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
-from replan.views.run_page import budget_bars
 from replan_server.service.requests import ProgramRequest
+from replan_server.service.run_data import budget_bars
 from replan_server.service.service import Service
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO

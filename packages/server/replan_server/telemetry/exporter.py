@@ -15,12 +15,12 @@ from typing import Any
 import trio
 
 from replan.setup.kinds import Kinds
+from replan_server.held_cursor import UNREADABLE, HeldCursor
 from replan_server.telemetry.collector import Collector, SendOutcome
 from replan_server.telemetry.metrics import Measurement, Metrics, measures_of
 from replan_server.telemetry.settings import TelemetrySettings
 from replan_server.telemetry.spans import Span, Trace, spans_of
 from runtime.core.errors import JournalError
-from runtime.host.held_cursor import UNREADABLE, HeldCursor
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log

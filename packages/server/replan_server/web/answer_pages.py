@@ -21,9 +21,9 @@ from actors.run.words import question_in_words
 from replan.runs.inbox import check_receipt, questions_of, split_question_id
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
-from replan.views.run_page import answer_of_form, with_form
 from replan_server.service.access import Principal, use_token
 from replan_server.service.limits import RequestRefused
+from replan_server.service.run_data import answer_of_form, with_form
 from replan_server.web.rendering import render
 from replan_server.web.requests import FormFields, problem, status_of_error
 from replan_server.web.site import Site

@@ -21,9 +21,8 @@ from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.questions import open_questions
 from replan.views.rows import RowPage, row_page, tree_page
-from replan.views.run_page import budget_bars, demand_rows, messages_to_run, starter, with_form
-from replan.views.timeline import Timeline, TimelineBar, at_time, seconds_text
 from replan_server.service.access import Principal
+from replan_server.service.run_data import budget_bars, demand_rows, messages_to_run, starter, with_form
 from replan_server.web.record_pages import FORMS, row_number
 from replan_server.web.rendering import PageInParts
 from replan_server.web.requests import page, problem, status_of_error
@@ -31,6 +30,7 @@ from replan_server.web.runs_page import shown_row
 from replan_server.web.site import RunParts, Site
 from replan_server.web.start_page import form_of
 from replan_server.web.streams import cursor_at
+from replan_server.web.timeline import Timeline, TimelineBar, at_time, seconds_text
 from runtime.core.errors import ReplanError
 from runtime.core.ledger import MICRO, Limits
 from runtime.models.watched import LiveReply

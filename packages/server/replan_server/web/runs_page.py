@@ -14,9 +14,9 @@ from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
 from replan.views.errors import line_of_error
 from replan.views.rows import row_to_json
-from replan.views.run_page import answer_of_form, with_form
 from replan_server.service.access import Principal
 from replan_server.service.read_operations import QUERY_MAX, USD_MAX
+from replan_server.service.run_data import answer_of_form, with_form
 from replan_server.web.requests import FormFields, back_to, page
 from replan_server.web.site import Site
 from replan_server.web.streams import cursor_of

@@ -18,9 +18,9 @@ from replan.runs.kind_interface import installed_interfaces
 from replan.runs.orders import DEFAULT, ModelAndLimits, Order
 from replan.runs.prepare import price_for
 from replan.runs.worst_case import cost_of_run, cost_texts
-from replan.views.drawing import Drawing, draw
 from replan.views.errors import line_of_error
 from replan_server.service.access import Principal
+from replan_server.web.drawing import Drawing, draw
 from replan_server.web.requests import FormFields, page
 from replan_server.web.run_actions import limits_in_form
 from replan_server.web.site import Site

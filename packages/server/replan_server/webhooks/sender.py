@@ -23,11 +23,11 @@ import trio
 from actors.files.suggestions import nearest
 from actors.run.ids import is_child
 from replan.setup.installation import release
+from replan_server.held_cursor import UNREADABLE, HeldCursor
 from replan_server.notifications import SenderEntry, WebhookEntry
 from replan_server.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
 from runtime.core.entry_points import PluginGroup, accepts_arguments
 from runtime.core.errors import JournalError, UsageProblem
-from runtime.host.held_cursor import UNREADABLE, HeldCursor
 from runtime.journal.cursors import Behind
 from runtime.journal.port import Journal
 from runtime.logs import log

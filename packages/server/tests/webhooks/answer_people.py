@@ -11,7 +11,7 @@ import trio
 
 from actors.run.questions import FAILED, NOT_RUN, SUCCEEDED
 from replan.runs.inbox import questions_of
-from replan.views.run_page import version_of
+from replan_server.service.run_data import version_of
 from replan_server.webhooks.answer_links import AnswerLink, sign_link
 from runtime.core.errors import ReplanError
 

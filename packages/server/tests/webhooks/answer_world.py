@@ -255,10 +255,10 @@ class AnswerWorld:
 
         changes = {
             "replan.runs.hosting.identity": identity,
-            "runtime.host.held_cursor.identity": identity,
+            "replan_server.held_cursor.identity": identity,
             "replan.runs.opening.identity": identity,
             "replan.runs.hosting.is_dead": self.is_dead,
-            "runtime.host.held_cursor.is_dead": self.is_dead,
+            "replan_server.held_cursor.is_dead": self.is_dead,
             "replan.runs.opening.is_dead": self.is_dead,
             "runtime.host.host.POLL_SECONDS": 5.0,
             "replan_server.webhooks.sender.LOOK_SECONDS": 5.0,

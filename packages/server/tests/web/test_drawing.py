@@ -2,17 +2,10 @@
 
 from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
-from replan.views.drawing import NODES_MAX, draw
+from replan_server.web.drawing import NODES_MAX, draw
 from tests.cli.samples import PLAN
 from tests.plans.test_outcomes import BOTH, step
 from tests.plans.test_outcomes import plan as with_outcomes
-
-
-class Nowhere:
-    """The result of a run that has left no node yet."""
-
-    path = ()
-    status = "running"
 
 
 def flow(count, *edges):

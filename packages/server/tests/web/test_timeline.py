@@ -2,7 +2,7 @@
 
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.run.waits import WaitEnded, WaitRequested
-from replan.views.timeline import LANES_MAX, WIDTH, at_time, timeline
+from replan_server.web.timeline import LANES_MAX, WIDTH, at_time, timeline
 from runtime.core.events import Record
 
 
