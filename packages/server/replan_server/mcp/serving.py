@@ -21,11 +21,11 @@ from pydantic_core import from_json
 
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
-from replan.runs.orders import Offer
 from replan.setup.home_folder import Home
 from replan_server.mcp.calls import Desk
 from replan_server.mcp.server import make_server
 from replan_server.service.live import Hub
+from replan_server.service.orders import ServerOffer
 from replan_server.service.service import WAITING_MAX, drive_runs
 from replan_server.service.store import Store
 from runtime.core.errors import UsageProblem
@@ -199,7 +199,7 @@ async def serve_mcp(
     desk = Desk(
         engine=replace(engine, placement=Placement(engine.config.clients.tenant)),
         reader=CachedReader(engine.journal, engine.kinds),
-        offer=Offer(engine.config, home.folder, engine.root),
+        offer=ServerOffer(engine.config, home.folder, engine.root),
         store=Store(home.folder),
         hub=Hub(engine.journal),
         now=engine.clock.now,

@@ -12,11 +12,11 @@ from replan.api.check import PlanToCheck, Standard, judge_plan
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.kind_interface import offered_names
-from replan.runs.orders import offer_fields
 from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
+from replan_server.service.orders import offer_fields
 from replan_server.service.requests import ProgramRequest
 from replan_server.service.run_data import budget_bars
 from replan_server.service.service import Service

@@ -15,10 +15,10 @@ from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.hosting import host
-from replan.runs.orders import Offer
 from replan_server.service.access import Principal, of_token
 from replan_server.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent, RequestRefused
 from replan_server.service.live import Hub
+from replan_server.service.orders import ServerOffer
 from replan_server.service.store import Scope, Start, Starts, Store, WebState
 from runtime.core.errors import Held, JournalError, ReplanError
 from runtime.drive.options import DriveOptions, Stop
@@ -81,7 +81,7 @@ class Service:
     """Posts messages and starts runs."""
     reader: CachedReader
     """Reads runs."""
-    offer: Offer
+    offer: ServerOffer
     """The choices of clients."""
     store: Store
     """The store of tokens, sign-ins and starts."""

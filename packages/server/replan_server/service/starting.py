@@ -9,10 +9,11 @@ from replan.runs.engine import Engine
 from replan.runs.executing import EXECUTION
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.kind_interface import KindInterface, OrderContext
-from replan.runs.orders import ExecutionOrder, KindOrder, Order
+from replan.runs.orders import KindOrder
 from replan.runs.run_ids import new_run_id
 from replan_server.service.access import Principal
 from replan_server.service.limits import RequestRefused
+from replan_server.service.orders import ExecutionOrder, Order
 from replan_server.service.service import Service
 from replan_server.service.store import DAY, Start
 from runtime.core.errors import RunNotFound

@@ -14,10 +14,11 @@ from replan.runs import changes
 from replan.runs.changes import Changes
 from replan.runs.families import read_shown
 from replan.runs.kind_interface import KeptText, KindInterface
-from replan.runs.orders import DEFAULT, ForkOrder
+from replan.runs.orders import DEFAULT
 from replan.views.errors import line_of_error
 from replan_server.service import messages
 from replan_server.service.access import Principal
+from replan_server.service.orders import ForkOrder
 from replan_server.service.starting import start_fork
 from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, back_to, page
 from replan_server.web.site import Site

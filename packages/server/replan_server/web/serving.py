@@ -10,11 +10,11 @@ import trio
 
 from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
-from replan.runs.orders import Offer
 from replan.setup.home_folder import Home
 from replan.setup.settings import settings_of
 from replan_server.service.access import with_sign_in
 from replan_server.service.live import Hub
+from replan_server.service.orders import ServerOffer
 from replan_server.service.service import WAITING_MAX, drive_runs
 from replan_server.service.store import Store, WebState
 from replan_server.settings import ProxyEntry, ServerSettings
@@ -61,7 +61,7 @@ async def serve_home(
     site = Site(
         engine=engine,
         reader=reader,
-        offer=Offer(engine.config, home.folder, engine.root),
+        offer=ServerOffer(engine.config, home.folder, engine.root),
         store=store,
         hub=hub,
         now=engine.clock.now,

@@ -15,11 +15,12 @@ from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import format_count, money
 from replan.runs.kind_interface import installed_interfaces
-from replan.runs.orders import DEFAULT, ModelAndLimits, Order
+from replan.runs.orders import DEFAULT, ModelAndLimits
 from replan.runs.prepare import price_for
 from replan.runs.worst_case import cost_of_run, cost_texts
 from replan.views.errors import line_of_error
 from replan_server.service.access import Principal
+from replan_server.service.orders import Order
 from replan_server.web.drawing import Drawing, draw
 from replan_server.web.requests import FormFields, page
 from replan_server.web.run_actions import limits_in_form

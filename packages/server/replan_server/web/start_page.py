@@ -17,10 +17,11 @@ from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
 from replan.runs.kind_interface import KindInterface, installed_interfaces
 from replan.runs.loaded import Loaded
-from replan.runs.orders import DEFAULT, ExecutionOrder, KindOrder, Offer, Order
+from replan.runs.orders import DEFAULT, KindOrder
 from replan.views.errors import line_of_error
 from replan_server.service.access import Principal
 from replan_server.service.messages import hash_key
+from replan_server.service.orders import ExecutionOrder, Order, ServerOffer
 from replan_server.service.read_operations import offer_of
 from replan_server.service.requests import HTTP, wrong_value
 from replan_server.service.starting import prepare_execution, prepare_of_kind, prepare_planning, start_once
@@ -167,7 +168,7 @@ def _input_form(schema: Mapping[str, Any]) -> InputForm:
             return "line"
 
 
-def _order_inputs(interface: KindInterface, offer: Offer) -> Iterator[OrderInput]:
+def _order_inputs(interface: KindInterface, offer: ServerOffer) -> Iterator[OrderInput]:
     """Yield the fields of the form that orders a run of a kind."""
     for name, spec in interface.order.model_fields.items():
         form = _input_forms(interface)[name]

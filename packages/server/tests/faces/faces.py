@@ -18,10 +18,10 @@ from packages.server.tests.mcp.world import served as served_mcp
 from packages.server.tests.web.world import served
 from replan.cli.app import app
 from replan.cli.exits import Exit
-from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
+from replan_server.service.orders import Order, ServerOffer
 from tests.cli.samples import PROBLEM
 
 REFUSED, MISSING = "refused", "missing"
@@ -183,7 +183,7 @@ class House:
     async def run(self, options=None, **order):
         """Start a run, and return its id when it waits, is parked or has ended."""
         home = locate_home()
-        offer = Offer(read_user_config(home.config), home.folder, self.engine.root)
+        offer = ServerOffer(read_user_config(home.config), home.folder, self.engine.root)
         request = offer.prepare(Order(PROBLEM, **order), self.engine.registry).request
         return (await self.engine.begin(request, *([options] if options else []))).run_id
 

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from packages.server.tests.web.world import served
-from replan.runs.orders import Offer, Order
 from replan.runs.worst_case import cost_of_run, cost_texts
 from replan.setup.home_folder import locate_home
 from replan_server.service.limits import WRITES_MAX
+from replan_server.service.orders import Order, ServerOffer
 from tests.cli.samples import PROBLEM
 
 
@@ -32,7 +32,7 @@ async def test_the_form_draws_each_workflow_with_a_sentence_and_names_the_model_
     page = (await web.browser.get("/new")).text
     assert '<option value="default" selected>default (llama3:8b)</option>' in page
     assert '<option value="small">small (gpt-5-mini)</option>' in page
-    offered = list(Offer(web.config, locate_home().folder, web.engine.root).workflows)
+    offered = list(ServerOffer(web.config, locate_home().folder, web.engine.root).workflows)
     below = page.partition('id="workflows"')[2]
     assert re.findall(r"<h2>(\w+)</h2>\n<p>[A-Z][^<]+\.</p>\n<div class=\"graph\"", below) == offered
     assert len(set(re.findall(r'<marker id="([^"]+)"', page))) == len(offered) + 1, (
@@ -42,7 +42,7 @@ async def test_the_form_draws_each_workflow_with_a_sentence_and_names_the_model_
 
 async def test_the_worst_case_is_what_a_dry_run_says_and_follows_the_fields(web):
     order = Order(problem=PROBLEM, model="small", workflow="option_b")
-    offer = Offer(web.config, locate_home().folder, web.engine.root)
+    offer = ServerOffer(web.config, locate_home().folder, web.engine.root)
     texts = cost_texts(cost_of_run(offer.prepare(order, web.engine.registry).request, 10**9))
     shown = await cost(web, workflow="option_b", model="small")
     assert "gpt-5-mini" in shown

@@ -10,12 +10,12 @@ import httpx2
 import trio
 
 from replan.runs.home import open_home
-from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import config_model
 from replan_server.service.access import with_sign_in, with_token
+from replan_server.service.orders import Order, ServerOffer
 from replan_server.service.store import Store
 from replan_server.web.serving import serve_home
 from runtime.drive.options import Stop
@@ -68,7 +68,7 @@ class World:
 
     async def start(self, model="asks", problem=PROBLEM, **options):
         """Start a run, and return its id once it has settled where a host drives it."""
-        offer = Offer(self.config, locate_home().folder, self.engine.root)
+        offer = ServerOffer(self.config, locate_home().folder, self.engine.root)
         prepared = offer.prepare(Order(problem, model=model, **options), self.engine.registry)
         return await self.engine.admit(prepared.request)
 

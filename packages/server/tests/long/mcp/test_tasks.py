@@ -37,10 +37,10 @@ from packages.server.tests.mcp.task_client import (
 )
 from packages.server.tests.mcp.world import ANSWER, TRANSPORTS, House, answering, called, filled, refused, served
 from replan.runs.changes import record_crash
-from replan.runs.orders import Offer, Order
 from replan.setup.settings import read_user_config
 from replan_server.mcp.calls import TASKS
 from replan_server.service.access import remove_token
+from replan_server.service.orders import Order, ServerOffer
 from replan_server.service.store import Store
 from runtime.journal.port import Placement
 from tests.cli.samples import PLAN, PROBLEM
@@ -148,7 +148,7 @@ async def test_a_task_of_another_tenant_is_none(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch, tenant="ours") as home, home.client(**with_tasks()) as client:
         ours = (await new_task(client, "plan", problem=PROBLEM, model="asks")).taskId
         assert (await until(client.session, ours, "input_required"))["status"] == "input_required"
-        offer = Offer(read_user_config(home.house.home / "config.yaml"), home.house.home, home.engine.root)
+        offer = ServerOffer(read_user_config(home.house.home / "config.yaml"), home.house.home, home.engine.root)
         prepared = offer.prepare(Order(PROBLEM, model="asks"), home.engine.registry).request
         theirs = await replace(home.engine, placement=Placement("theirs")).admit(prepared)
         await home.settled(theirs, "waiting")

@@ -17,11 +17,11 @@ import yaml
 
 from packages.server.tests.web.world import ASKS
 from replan.runs.home import open_home
-from replan.runs.orders import Offer, Order
 from replan.runs.run_ids import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
+from replan_server.service.orders import Order, ServerOffer
 from runtime.core.errors import Held, JournalBusy
 from tests.cli.samples import BACKTRACKS, PROBLEM, write_script
 from tests.tidy.source import ROOT
@@ -141,7 +141,7 @@ class Person:
 async def begin_and_delete(config):
     """Start runs, and delete those that have finished, beyond the newest ones, until this is cancelled."""
     async with open_home(config=config, registry=registry()) as engine:
-        offer = Offer(config, locate_home().folder, engine.root)
+        offer = ServerOffer(config, locate_home().folder, engine.root)
         for model in cycle(("asks", "backtracks")):
             await engine.admit(offer.prepare(Order(PROBLEM, model=model), engine.registry).request)
             rows = [row for row in await engine.journal.runs(ALL) if row.summary.status == "finished"]

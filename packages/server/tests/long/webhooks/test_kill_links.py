@@ -20,10 +20,10 @@ from packages.server.tests.web.test_inbox import field
 from packages.server.tests.web.world import lasting_port, use_home
 from packages.server.tests.webhooks.conftest import secret
 from replan.runs.home import open_home
-from replan.runs.orders import Offer, Order
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
+from replan_server.service.orders import Order, ServerOffer
 from replan_server.webhooks.answer_links import AnswerLink, sign_link
 
 QUESTIONS = int(os.environ.get("REPLAN_LINK_QUESTIONS", "6"))
@@ -142,7 +142,7 @@ async def test_each_question_is_answered_once_by_somebody_allowed(tmp_path, monk
 async def _batch(engine, config, server, options, dice):
     await server.start()
     try:
-        offer = Offer(config, locate_home().folder, engine.root)
+        offer = ServerOffer(config, locate_home().folder, engine.root)
         prepared = [offer.prepare(Order(PROBLEM, model="template:bug"), engine.registry) for _ in range(BATCH)]
         runs = [await engine.admit(each.request) for each in prepared]
         for run in runs:
