@@ -82,8 +82,11 @@ def plugged_in_rows() -> dict[str, CommandRow]:
     """Load the commands of installed distributions, and return their rows. The help of a broken one says its error."""
     rows = {}
     for name, found in COMMAND_PLUGINS.installed.items():
-        text = COMMAND_PLUGINS.problem(found) or COMMAND_PLUGINS.load(found).get_short_help_str(100)
-        rows[name] = CommandRow(name, f"From {found.distribution}", text, found.points[0].value)
+        text, section = COMMAND_PLUGINS.problem(found), f"From {found.distribution}"
+        if not text:
+            command: click.Command = COMMAND_PLUGINS.load(found)
+            text, section = command.get_short_help_str(100), getattr(command.callback, "heading", section)
+        rows[name] = CommandRow(name, section, text, found.points[0].value)
     return rows
 
 

@@ -117,6 +117,16 @@ class LongCommand(click.Command):
             formatter.write_dl([record for param in shown if (record := param.get_help_record(ctx))])
 
 
+def under(heading: str) -> Callable[[F], F]:
+    """Return a decorator that names the heading under which `replan help more` lists an installed command."""
+
+    def name_heading(function: F) -> F:
+        vars(function)["heading"] = heading
+        return function
+
+    return name_heading
+
+
 def json_option(function: F) -> F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)

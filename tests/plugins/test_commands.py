@@ -17,6 +17,7 @@ from tests.support.distributions import install
 MODULE = """
 import click
 import replan
+from replan.cli.options import under
 
 @click.command()
 @click.argument("name", default="world")
@@ -25,7 +26,10 @@ def greet(name):
     click.echo(f"hello {name}")
 
 @click.command()
-def refuse():
+@click.pass_context
+@under("Operate")
+def refuse(context):
+    \"\"\"Refuse.\"\"\"
     raise replan.UsageProblem("no such friend", place="greet", hint="name another")
 
 text = "no command"
@@ -53,6 +57,7 @@ def test_an_installed_command_is_run_and_listed_with_its_help(site, replan):
     more = replan("help", "more").stdout
     assert "From polite-words:\n" in more
     assert "  greet       Greet somebody.\n" in more
+    assert "  refuse      Refuse.\n" in more[more.index("Operate:") : more.index("Develop:")]
     rows = {row["name"]: row for row in json.loads(replan("help", "--json").stdout)["commands"]}
     assert rows["greet"] == {"name": "greet", "section": "From polite-words", "help": "Greet somebody.", "daily": False}
     assert "greet" not in replan("--help").stdout

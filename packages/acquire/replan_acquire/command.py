@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, LongCommand, examples
+from replan.cli.options import Invocation, LongCommand, examples, under
 from replan.cli.run_options import (
     detach_option,
     driving_options,
@@ -65,6 +65,7 @@ _ACQUIRE = examples(
 @placement_options
 @driving_options
 @click.pass_obj
+@under("Also for runs")
 def acquire(
     invocation: Invocation,
     /,

@@ -3,7 +3,7 @@
 import click
 
 from replan.cli.command_table import CommandGroup, CommandRow
-from replan.cli.options import common, examples
+from replan.cli.options import common, examples, under
 
 _ROWS = (
     ("experiment", "Compare ways to plan, with their uncertainty."),
@@ -33,5 +33,6 @@ class LabGroup(CommandGroup):
     ),
 )
 @common
+@under("Develop")
 def lab() -> None:
     """Measure models and ways to plan: experiments, races, profiles of models, edited rules, planners."""

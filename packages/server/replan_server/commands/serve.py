@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples, health_option, plugins_option
+from replan.cli.options import Invocation, common, examples, health_option, plugins_option, under
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
@@ -41,6 +41,7 @@ PORT = 8430
 @plugins_option
 @common
 @click.pass_obj
+@under("Operate")
 def serve(
     invocation: Invocation,
     *,
@@ -169,6 +170,7 @@ MCP_PORT = 8431
 @plugins_option
 @common
 @click.pass_obj
+@under("Operate")
 def mcp(
     invocation: Invocation, *, http: bool, port: int | None, no_host: bool, allow_execute: bool, as_json: bool
 ) -> int:
@@ -236,6 +238,7 @@ async def _serve_mcp(invocation: Invocation, options: McpOptions, as_json: bool)
 @plugins_option
 @common
 @click.pass_obj
+@under("Operate")
 def worker(invocation: Invocation, *, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
     """Drive runs of a journal in Postgres (REPLAN_JOURNAL), beside other workers on any number of machines.
 

@@ -6,7 +6,7 @@ import click
 
 from replan.cli.completing import complete_run
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples, json_option
+from replan.cli.options import Invocation, common, examples, json_option, under
 
 _TELEMETRY = examples(
     "replan telemetry",
@@ -20,6 +20,7 @@ _TELEMETRY = examples(
 @json_option
 @common
 @click.pass_obj
+@under("Operate")
 def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -> int:
     """Send the spans that the collector has not accepted yet, or send all spans of the named runs again.
 

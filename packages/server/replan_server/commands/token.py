@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import common, examples, json_option
+from replan.cli.options import common, examples, json_option, under
 
 if TYPE_CHECKING:
     from replan_server.service.store import Scope, Store
@@ -24,6 +24,7 @@ SCOPES = ("read", "answer", "control")
     epilog=examples("replan token add ci --scope control", "replan token list", "replan token revoke ci"),
 )
 @common
+@under("Operate")
 def token() -> None:
     """Make, list and revoke the tokens of programs, for the HTTP API of `replan serve` and for `replan mcp --http`."""
 
