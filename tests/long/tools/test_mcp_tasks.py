@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.run.tools import ToolOutcome
-from actors.tools.mcp_tasks import POLL_SECONDS, _pause
+from actors.tools.mcp_talk import POLL_SECONDS, _pause
 
 ERROR = "the server answered with an error: "
 PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_task_program.py"
