@@ -166,6 +166,10 @@ def _ended_attempts(event: PlanningEvent, attempts: Sequence[str]) -> Collection
             return ()
 
 
+def _makes_plan(state: State, attempt: str) -> bool:
+    return state.config.roles.get(step_of(attempt)) == "plan"
+
+
 # What only a result needs is imported when one is shown: most commands read records.
 
 
@@ -215,6 +219,6 @@ VIEWS: Views[State, PlanningEvent] = Views(
     prompt=partial(rebuilt_prompt, PlanningMachine()),
     findings=_findings,
     documents={name: partial(_document, name) for name in ("plan", "mermaid", "markdown", "github-checklist", "yaml")},
-    tracing=Tracing(_attempt_of, _facts, _ended_attempts),
+    tracing=Tracing(_attempt_of, _facts, _ended_attempts, plans=_makes_plan),
 )
 """How planning runs are shown."""

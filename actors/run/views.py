@@ -81,6 +81,8 @@ class Tracing(Generic[E]):
     """Returns the checks and decisions that an event reports."""
     ended: Callable[[E, Sequence[str]], Collection[str]] = lambda _, __: ()
     """Returns the attempts that an event ends; the second argument has the open ones."""
+    plans: Callable[[Any, str], bool] = lambda _, __: False
+    """Tells from a run's state whether an attempt makes a plan."""
 
 
 S = TypeVar("S")

@@ -1,7 +1,7 @@
 """The names of spans' and metrics' attributes: OpenTelemetry's conventions for generative AI, and our own.
 
-The conventions are in development, and their Python package marks its constants for them as deprecated. So the names
-that are used stand only here: those of open-telemetry/semantic-conventions-genai, first release of 2026.
+The conventions are those of open-telemetry/semantic-conventions-genai v0.1.0, the first release of that repository.
+No Python package has them yet: `opentelemetry-semantic-conventions` has older names, and marks them as deprecated.
 """
 
 from actors.config.model_spec import Named, parse_model_spec, unpin_model
@@ -10,7 +10,7 @@ from runtime.models.providers import PROVIDERS
 
 AGENT_NAME = "gen_ai.agent.name"
 CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
-CACHE_WRITE_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
+CACHE_WRITE_TOKENS = "gen_ai.usage.cache_write.input_tokens"
 CONVERSATION_ID = "gen_ai.conversation.id"
 ERROR_TYPE = "error.type"
 EVALUATION_LABEL = "gen_ai.evaluation.score.label"
@@ -28,7 +28,7 @@ REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens"
 REQUEST_MODEL = "gen_ai.request.model"
 RESPONSE_MODEL = "gen_ai.response.model"
 SYSTEM_INSTRUCTIONS = "gen_ai.system_instructions"
-TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 -- a name, not a secret
+TOKEN_MODALITY = "gen_ai.token.modality"  # noqa: S105 -- a name, not a secret
 TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
 TOOL_CALL_ID = "gen_ai.tool.call.id"
 TOOL_NAME = "gen_ai.tool.name"
@@ -38,11 +38,28 @@ TOOL_TYPE = "gen_ai.tool.type"
 CHAT = "chat"
 EXECUTE_TOOL = "execute_tool"
 INVOKE_AGENT = "invoke_agent"
+PLAN = "plan"
 
-OPERATION_DURATION = "gen_ai.client.operation.duration"
-TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105 -- a name, not a secret
+AGENT_DURATION = "gen_ai.invoke_agent.duration"
+INFERENCE_DURATION = "gen_ai.client.inference.duration"
+TOOL_DURATION = "gen_ai.execute_tool.duration"
+TOKENS_USED = {
+    INPUT_TOKENS: "gen_ai.client.inference.usage.input_tokens",
+    OUTPUT_TOKENS: "gen_ai.client.inference.usage.output_tokens",
+    CACHE_READ_TOKENS: "gen_ai.client.inference.usage.cache_read.input_tokens",
+    CACHE_WRITE_TOKENS: "gen_ai.client.inference.usage.cache_write.input_tokens",
+    REASONING_TOKENS: "gen_ai.client.inference.usage.reasoning.output_tokens",
+}
+"""The counters of tokens, by the attribute of a span that has the count."""
+TOKENS_OF_CALL = {
+    INPUT_TOKENS: "gen_ai.client.inference.operation.input_tokens",
+    OUTPUT_TOKENS: "gen_ai.client.inference.operation.output_tokens",
+}
+"""The histograms of a call's tokens, by the attribute of a span that has the count."""
 DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-"""The bounds that the conventions advise for durations of operations, in seconds."""
+"""The bounds that the conventions advise for durations of calls of models and tools, in seconds."""
+AGENT_BUCKETS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
+"""The bounds that the conventions advise for durations of agents, in seconds."""
 TOKEN_BUCKETS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
 """The bounds that the conventions advise for tokens."""
 

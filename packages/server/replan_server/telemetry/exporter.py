@@ -171,7 +171,7 @@ class Exporter:
             completed = trace.take(record)
             if record.seq > row.position:
                 batch.spans += completed if self._collector is not None else []
-                batch.measures += measures_of(kind, record, by_child=trace.by_child(record.event))
+                batch.measures += measures_of(kind, record, completed, by_child=trace.by_child(record.event))
                 batch.positions[row.run] = record.seq
             if count % YIELD_RECORDS == 0:
                 await trio.lowlevel.checkpoint()

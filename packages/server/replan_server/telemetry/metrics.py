@@ -18,7 +18,7 @@ from actors.run.tools import ToolFinished
 from actors.run.views import Marked
 from replan_server.telemetry import conventions as names
 from replan_server.telemetry.collector import metrics_session, quiet_sdk, resource
-from replan_server.telemetry.conventions import model_label
+from replan_server.telemetry.spans import Span
 from runtime.core.events import Record
 from runtime.core.hooks import APPEND_SECONDS, LEASE_LOST, observe_measures
 from runtime.core.ledger import MICRO
@@ -45,21 +45,26 @@ ENDED = "replan.runs.ended"
 TOOLS = "replan.tools"
 
 
-def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = False) -> list[Measurement]:
-    """Return the measurements of a record. With `by_child`, it is about a call of a child run, which counts itself."""
+def measures_of(
+    kind: Kind[Any, Any], record: Record[Any], spans: Sequence[Span] = (), *, by_child: bool = False
+) -> list[Measurement]:
+    """Return the measurements of a record and of the spans that it completes.
+
+    With `by_child`, the record is about a call of a child run, which counts itself.
+    """
     event, about = record.event, {names.KIND: kind.name}
     metrics: list[Measurement] = []
     match event:
         case Replied() | CallFailed() | Settled() if by_child:
             pass
         case Replied():
-            metrics = _reply_measurements(event, about)
-        case CallFailed():
-            error = {names.OPERATION: names.CHAT, names.ERROR_TYPE: str(event.fault.kind), **about}
             metrics = [
-                Measurement(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **about}),
-                Measurement(names.OPERATION_DURATION, event.elapsed, error),
+                Measurement(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),
+                Measurement(TOKENS, event.used.tokens, about),
+                Measurement(COST, event.used.micro_usd / MICRO, about),
             ]
+        case CallFailed():
+            metrics = [Measurement(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **about})]
         case Settled():
             late = {names.OUTCOME: "late", **about}
             metrics = [
@@ -76,23 +81,39 @@ def measures_of(kind: Kind[Any, Any], record: Record[Any], *, by_child: bool = F
     for fact in kind.views.tracing.facts(event):
         if isinstance(fact, Marked) and fact.rule:
             metrics.append(Measurement(DECISIONS, 1, {names.RULE: fact.rule, names.LEVEL: fact.level, **about}))
-    return metrics
+    return metrics + [item for span in spans for item in _span_measurements(span, about)]
 
 
-def _reply_measurements(event: Replied, about: Mapping[str, str]) -> list[Measurement]:
-    chat = {names.OPERATION: names.CHAT, names.RESPONSE_MODEL: model_label(event.model), **about}
-    metrics = [
-        Measurement(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),
-        Measurement(TOKENS, event.used.tokens, about),
-        Measurement(COST, event.used.micro_usd / MICRO, about),
-        Measurement(names.OPERATION_DURATION, event.elapsed, chat),
+_DURATIONS = {
+    names.CHAT: names.INFERENCE_DURATION,
+    names.EXECUTE_TOOL: names.TOOL_DURATION,
+    names.INVOKE_AGENT: names.AGENT_DURATION,
+}
+_LABELS = (
+    names.OPERATION,
+    names.PROVIDER,
+    names.REQUEST_MODEL,
+    names.RESPONSE_MODEL,
+    names.AGENT_NAME,
+    names.TOOL_NAME,
+    names.ERROR_TYPE,
+)
+
+
+def _span_measurements(span: Span, about: Mapping[str, str]) -> list[Measurement]:
+    """Return the measurements of a complete span for which the conventions have metrics."""
+    told = span.attributes
+    duration = _DURATIONS.get(str(told.get(names.OPERATION, "")))
+    if duration is None or any(link.relation == "child" for link in span.links):  # A child run counts itself.
+        return []
+    labels = {**{name: str(told[name]) for name in _LABELS if name in told}, **about}
+    counts = {name: count for name, count in told.items() if isinstance(count, int)}
+    used = {**labels, names.TOKEN_MODALITY: "text"}  # Every prompt and every reply is text.
+    return [
+        Measurement(duration, (span.end - span.start) / 1e9, labels),
+        *[Measurement(name, counts[key], labels) for key, name in names.TOKENS_OF_CALL.items() if key in counts],
+        *[Measurement(name, counts[key], used) for key, name in names.TOKENS_USED.items() if key in counts],
     ]
-    if event.usage is not None:
-        tokens = {"input": event.usage.input_tokens, "output": event.usage.output_tokens}
-        metrics += [
-            Measurement(names.TOKEN_USAGE, count, {names.TOKEN_TYPE: side, **chat}) for side, count in tokens.items()
-        ]
-    return metrics
 
 
 APPEND_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
@@ -111,10 +132,13 @@ _COUNTERS = {
     DECISIONS: ("{decision}", "Decisions about failures, by the rule that was applied."),
     ENDED: ("{run}", "Ends of runs, by outcome."),
     TOOLS: ("{call}", "Calls of tools that ended, by outcome."),
+    **dict.fromkeys(names.TOKENS_USED.values(), ("{token}", "Tokens, as the provider reports them.")),
 }
 _HISTOGRAMS = {
-    names.OPERATION_DURATION: ("s", "How long a call took.", names.DURATION_BUCKETS),
-    names.TOKEN_USAGE: ("{token}", "Tokens of a call, as the provider reports them.", names.TOKEN_BUCKETS),
+    names.INFERENCE_DURATION: ("s", "How long a call of a model took.", names.DURATION_BUCKETS),
+    names.TOOL_DURATION: ("s", "How long a call of a tool took.", names.DURATION_BUCKETS),
+    names.AGENT_DURATION: ("s", "How long a run took, with its waits.", names.AGENT_BUCKETS),
+    **dict.fromkeys(names.TOKENS_OF_CALL.values(), ("{token}", "Tokens of a call.", names.TOKEN_BUCKETS)),
     APPEND: ("s", "How long an append to the journal took.", APPEND_BUCKETS),
 }
 

@@ -336,6 +336,9 @@ class Trace:
             known = self._attempts[attempt] = span_id(self._run, self.seq, "attempt")
             about = {**self._about(), names.NODE: attempt, names.STEP: step_of(attempt)}
             name = f"attempt {step_of(attempt)}"
+            if self._tracing.plans(self._state, attempt):
+                name = f"{names.PLAN} {self._kind.name}"
+                about |= {names.OPERATION: names.PLAN, names.AGENT_NAME: self._kind.name}
             self._open[f"attempt:{attempt}"] = Span(self._trace, known, self._under, name, self._at, 0, about)
         return self._attempts[attempt]
 

@@ -27,11 +27,11 @@ TREE = [
         ["attempt g_analysis", ["chat test-model"], ["check analysis_valid"]],
         ["attempt g_recon", ["chat test-model"], ["check all_of"]],
         ["attempt g_strategy", ["chat test-model"], ["check all_of"]],
-        ["attempt g_plan", ["chat test-model"], ["check all_of"], ["decide partial_replan"]],
+        ["plan planning", ["chat test-model"], ["check all_of"], ["decide partial_replan"]],
         ["revise partial_replan"],
         ["attempt g_recon", ["chat test-model"], ["check all_of"]],
         ["attempt g_strategy", ["chat test-model"], ["check all_of"]],
-        ["attempt g_plan", ["chat test-model"], ["check all_of"]],
+        ["plan planning", ["chat test-model"], ["check all_of"]],
     ]
 ]
 
@@ -287,7 +287,7 @@ def test_what_a_run_does_after_its_end_was_undone_is_below_its_root(case):
     assert again.parent_span_id == root.span_id
     assert attributes(again)["replan.outcome"] == "success"
     below = {span.name for span in case.collector.spans if span.parent_span_id == again.span_id}
-    assert {"attempt g_strategy", "attempt g_plan", "resume"} & below
+    assert {"attempt g_strategy", "plan planning", "resume"} & below
 
 
 def test_a_run_in_a_newer_format_holds_up_no_spans_of_other_runs(case):

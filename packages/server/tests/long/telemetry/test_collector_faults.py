@@ -148,10 +148,21 @@ def test_metrics_count_what_the_records_say(case):
     assert (about["replan.level"], count) == ("partial_replan", 1)
     assert points["replan.runs.ended"] == [({"replan.outcome": "success", **planning}, 1)]
     assert points["replan.runs"] == [({"replan.status": "finished", **planning}, 1)]
-    (duration,) = case.collector.values("gen_ai.client.operation.duration")
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "test-model"}
+    (duration,) = case.collector.values("gen_ai.client.inference.duration")
+    assert attributes(duration).items() >= {**chat, **planning}.items()
     assert duration.count == 7
-    usage = case.collector.values("gen_ai.client.token.usage")
-    assert {attributes(point)["gen_ai.token.type"] for point in usage} == {"input", "output"}
+    totals = {}
+    for side in ("input", "output"):
+        (distribution,) = case.collector.values(f"gen_ai.client.inference.operation.{side}_tokens")
+        (used,) = case.collector.values(f"gen_ai.client.inference.usage.{side}_tokens")
+        assert attributes(used) == {**attributes(distribution), "gen_ai.token.modality": "text"}
+        assert (distribution.count, distribution.sum) == (7, used.as_int or used.as_double)
+        totals[side] = distribution.sum
+    assert sum(totals.values()) == points["replan.tokens"][0][1]
+    (run,) = case.collector.values("gen_ai.invoke_agent.duration")
+    assert attributes(run)["gen_ai.agent.name"] == "planning"
+    assert run.count == 1
     (append,) = case.collector.values("replan.journal.append.duration")
     assert append.count > 6
     assert append.sum > 0
