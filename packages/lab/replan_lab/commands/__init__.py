@@ -8,6 +8,7 @@ from replan.cli.options import common, examples, under
 _ROWS = (
     ("experiment", "Compare ways to plan, with their uncertainty."),
     ("race", "Race workflows, policies and budgets on your problems."),
+    ("recorded", "Play policies over records of what models did."),
     ("profile", "Measure a model, and find the settings that suit it."),
     ("whatif", "Fold recorded runs under edited rules."),
     ("pddl", "Plan problems in PDDL, and check plans for them."),

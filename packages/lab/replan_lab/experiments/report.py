@@ -67,7 +67,7 @@ def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: 
 
         tables |= add_bounds(prepared, tables["equal_mean"])
     plots = dict(_plots(experiment, tables["arms"], trials))
-    _write(folder, tables, plots, {PAGE: _page(prepared, tables, plots, len(trials)).encode()})
+    write_files(folder, tables, plots, {PAGE: _page(prepared, tables, plots, len(trials)).encode()})
     return tables
 
 
@@ -77,11 +77,13 @@ def write_execution_report(
     """Write results, tables and plots into a folder; return the tables. Raises `UsageProblem` if it cannot."""
     tables = execution_tables(experiment, trials)
     plots = dict(_execution_plots(experiment, tables["arms"]))
-    _write(folder, tables, plots, {RESULTS: lines_of(trials)})
+    write_files(folder, tables, plots, {RESULTS: lines_of(trials)})
     return tables
 
 
-def _write(folder: Path, tables: Mapping[str, Table], plots: Mapping[str, str], others: Mapping[str, bytes]) -> None:
+def write_files(
+    folder: Path, tables: Mapping[str, Table], plots: Mapping[str, str], others: Mapping[str, bytes]
+) -> None:
     """Write a report; `plots` are by the names of their files without suffix, `others` by those of their files."""
     contents = {f"{name}.csv": to_csv(table).encode() for name, table in tables.items()}
     contents |= {f"{name}.svg": svg.encode() for name, svg in plots.items()}

@@ -1,0 +1,38 @@
+"""Plays policies over the records of real models, and fits the simulated author to them. Half of a minute.
+
+The records are not part of this repository: REPLAN_EXTERNAL names their folder. The tables go to docs/experiments,
+and the table of model families to configs/model_families.yaml.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+
+from replan_lab.experiments.report import write_files  # noqa: E402
+from replan_lab.recorded.families import families_file  # noqa: E402
+from replan_lab.recorded.playing import arms_for, compare, tables_of  # noqa: E402
+from replan_lab.recorded.records import read_records  # noqa: E402
+from tests.support.external import FOLDER  # noqa: E402
+
+RECORDS = ("mint", "intercode_sql", "ldb", "planbench_single")
+SOURCE, DATE = "MINT-bench 3f7f12c", "2026-11-29"
+
+
+def main():
+    """Compute all tables."""
+    for name in RECORDS:
+        records = read_records(FOLDER / "replies" / f"{name}.jsonl.gz")
+        write_files(
+            ROOT / "docs" / "experiments" / f"recorded_{name}", tables_of(compare(records, arms_for(records))), {}, {}
+        )
+        if name == "mint":
+            text = families_file(records, SOURCE, DATE, "benchmarks/bench_records.py")
+            (ROOT / "configs" / "model_families.yaml").write_text(text, encoding="utf-8")
+        print(name)
+
+
+if __name__ == "__main__":
+    main()

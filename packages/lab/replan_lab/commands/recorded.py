@@ -1,0 +1,83 @@
+"""`lab recorded`: plays policies over records of what models did after a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from replan.cli.exits import Exit
+from replan.cli.options import Invocation, common, examples, json_option
+
+_RECORDED = examples(
+    "replan lab recorded mint.jsonl.gz",
+    "replan lab recorded intercode_sql.jsonl.gz --arm retry --arm informed",
+    "replan lab recorded mint.jsonl.gz --json | jq '.arms[] | {arm, delta}'",
+)
+_SHOWN = (
+    "arm",
+    "cases",
+    "success",
+    "success_low",
+    "success_high",
+    "calls_mean",
+    "delta",
+    "together_low",
+    "together_high",
+)
+"""The columns of the printed summary; the files have all columns."""
+
+
+@click.command(epilog=_RECORDED)
+@click.argument("file", metavar="FILE")
+@click.option("--arm", "names", multiple=True, metavar="NAME", help="An arm to play; may be given several times.")
+@click.option("--out", "results", metavar="FOLDER", help="Where tables and plots go; default: experiments/NAME.")
+@json_option
+@common
+@click.pass_obj
+def recorded(
+    invocation: Invocation,  # noqa: ARG001 -- every command has it
+    file: str,
+    *,
+    names: tuple[str, ...],
+    results: str | None,
+    as_json: bool,
+) -> int:
+    """Play policies over the records in a FILE, and write tables and plots.
+
+    A policy sees what a run could see at that moment: hashes, lengths, likeness, rewards, the model, and what was
+    learned of the model from other tasks. The differences are paired, to the arm `retry` (or else to `stop`).
+    """
+    from actors.files.suggestions import nearest
+    from actors.values.lines import line
+    from replan.cli.terminal.console import notice, out, print_json, rich_text
+    from replan_lab.commands.experiment import print_rows
+    from replan_lab.experiments.report import write_files
+    from replan_lab.recorded.playing import arms_for, compare, plots_of, tables_of
+    from replan_lab.recorded.records import read_records
+    from runtime.core.errors import UsageProblem
+
+    records = read_records(Path(file))
+    if records.left_out:
+        notice(f"{records.left_out} records without a verdict are left out")
+    arms = arms_for(records)
+    for name in names:
+        if name not in arms:
+            raise UsageProblem(f"there is no arm {name!r} for these records", place="--arm", hint=nearest(name, arms))
+    first = next(iter(arms))
+    chosen = {name: policy for name, policy in arms.items() if not names or name in names or name == first}
+    comparison = compare(records, chosen)
+    if not comparison.cases:
+        cause = "no record answers what the policies may do"
+        raise UsageProblem(
+            cause, place=file, hint="a rejection needs another attempt at the same task by the same model"
+        )
+    tables = tables_of(comparison)
+    folder = Path(results) if results else Path("experiments") / Path(file).name.partition(".")[0]
+    write_files(folder, tables, dict(plots_of(comparison, tables)), {})
+    if as_json:
+        print_json({"form": records.form, "folder": str(folder), **tables})
+    else:
+        print_rows([{name: row[name] for name in _SHOWN} for row in tables["arms"]])
+        out().print(rich_text(line(f"Tables and plots: {folder}")))
+    return Exit.OK

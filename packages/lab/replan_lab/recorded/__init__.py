@@ -1,0 +1,1 @@
+"""Policies played over records of what models did after a verdict."""

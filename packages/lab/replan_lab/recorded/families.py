@@ -1,0 +1,65 @@
+"""The table of model families (`configs/model_families.yaml`), counted from records of proposals."""
+
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+
+from replan_lab.recorded.playing import KnownModels, cases_of
+from replan_lab.recorded.policies import Known
+from replan_lab.recorded.records import Records
+
+PATTERNS: Mapping[str, str] = {
+    "CodeLlama-13b-Instruct-hf": "*codellama*13b*instruct*",
+    "CodeLlama-13b-hf": "*codellama*13b*",
+    "CodeLlama-70b-Instruct-hf": "*codellama*70b*",
+    "Eurus-70B-KTO": "*eurus*70b*kto*",
+    "Eurus-70B-NCA": "*eurus*70b*",
+    "Eurus-7B-SFT": "*eurus*7b*",
+    "Llama-2-13b-chat-hf": "*llama-2-*13b*",
+    "Llama-2-70b-chat-hf": "*llama-2-*70b*chat*",
+    "Llama-2-70b-hf": "*llama-2-*70b*",
+    "Llama-2-7b-hf": "*llama-2-*7b*",
+    "MAmmoTH-7B-Mistral": "*mammoth*7b*",
+    "Magicoder-S-DS-6.7B": "*magicoder*",
+    "Meta-Llama-3-70B-Instruct": "*llama*3*70b*",
+    "Meta-Llama-3-8B-Instruct": "*llama*3*8b*",
+    "Mistral-7B-Instruct-v0.1": "*mistral*7b*",
+    "Mixtral-8x7B-Instruct-v0.1": "*mixtral*8x7b*",
+    "OpenMath-Mistral-7B-v0.1-hf": "*openmath*mistral*7b*",
+    "chat-bison-001": "*chat-bison*",
+    "claude-2": "*claude-2*",
+    "gpt-3.5-turbo-16k-0613": "*gpt-3.5*",
+    "lemur-70b-chat-v1": "*lemur*70b*",
+    "openchat-3.5-1210": "*openchat*3.5*",
+    "vicuna-13b-v1.5": "*vicuna*13b*",
+    "vicuna-7b-v1.5": "*vicuna*7b*",
+    "zephyr-7b-beta": "*zephyr*7b*",
+}
+"""The pattern of the names of each recorded model. In the table, the longest pattern that matches counts."""
+_HEAD = """\
+# What is known of models before a run: how often a first attempt is accepted, how often a retry with the finding in
+# view mends it, how often a fresh attempt at a rejected task does, and how often a retry is the same word for word.
+# A pattern is compared with the name in lower case; the longest that matches counts, and `middle` for all other models.
+# {command} writes this file.
+"""
+
+
+def families_file(records: Records, source: str, date: str, command: str) -> str:
+    """Return the text of the table. A recorded model without a pattern counts for `middle` only."""
+    known = KnownModels(records)
+    models = sorted({case.model for case in cases_of(records)})
+    counted = {model: known.of(model) for model in models}
+    shares = {name: fmean(item.shares[name] for item in counted.values()) for name in counted[models[0]].shares}
+    middle = Known(**shares, count=sum(item.count for item in counted.values()))
+    lines = [_HEAD.format(command=command), f"middle: {_entry(middle, source, date)}\n", "families:\n"]
+    return "".join([*lines, *_families(counted, source, date)])
+
+
+def _families(counted: Mapping[str, Known], source: str, date: str) -> Iterator[str]:
+    rows = [(PATTERNS[model], known) for model, known in counted.items() if model in PATTERNS]
+    for pattern, known in sorted(rows, key=lambda row: (-len(row[0]), row[0])):
+        yield f'  - {{pattern: "{pattern}", {_entry(known, source, date)[1:]}\n'
+
+
+def _entry(known: Known, source: str, date: str) -> str:
+    shares = ", ".join(f"{name}: {share:.3f}" for name, share in known.shares.items())
+    return f'{{{shares}, n: {known.count}, source: "{source}", date: "{date}"}}'

@@ -1,0 +1,318 @@
+"""Plays policies over records, and compares them: paired, with tasks and models drawn again for the intervals.
+
+All rejections with a turn left count, also those after which nothing was proposed any more.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replan_lab.experiments.plots import Point, curves, groups, points
+from replan_lab.experiments.tables import Row, Table, round_value
+from replan_lab.recorded.policies import ARMS, BASELINE, Known, Made, Policy, Seen
+from replan_lab.recorded.records import Attempt, Dialogue, Move, Records
+
+FOLDS = 20
+"""Into how many parts the tasks are divided. What is known of a model comes from the other parts."""
+WEIGHT = 10.0
+"""How many rejections of a model weigh as much as the middle of all models."""
+RESAMPLES = 4000
+"""How often tasks, or models, are drawn again."""
+SEED = 49
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a policy found in a case, as a mean over the orders in which fresh attempts can come."""
+
+    solved_by: tuple[float, ...]
+    """The chance that an attempt was accepted within one, two, ... attempts."""
+    calls: float
+    """The model calls after the first attempt."""
+    late: float
+    """The calls of the sixth further attempt and of those after it."""
+
+
+LATE = 5
+"""How many further attempts are not late."""
+
+
+def fold_of(task: str) -> int:
+    """Return the part of the tasks to which a task belongs."""
+    return int.from_bytes(hashlib.sha256(task.encode()).digest()[:4], "big") % FOLDS
+
+
+class KnownModels:
+    """What the records say of each model, without the tasks of one part."""
+
+    def __init__(self, records: Records) -> None:
+        self._counts: dict[tuple[str, int], list[NDArray[np.float64]]] = {}
+        for dialogue in records.dialogues:
+            key = dialogue.model, fold_of(dialogue.task)
+            self._counts.setdefault(key, []).append(_counts(records, dialogue))
+        self._sums = {key: np.sum(found, axis=0) for key, found in self._counts.items()}
+        self._models = sorted({model for model, _ in self._sums})
+        self._made: dict[tuple[str, int | None], Known] = {}
+
+    def of(self, model: str, without: int | None = None) -> Known:
+        """Return what is known of a model without the tasks of one part; the middle of all for an unknown model."""
+        if (model, without) not in self._made:
+            middle = sum((self._sum(name, without) for name in self._models), np.zeros((2, 4)))
+            shares = middle[0] / np.maximum(middle[1], 1.0)
+            own = self._sum(model, without)
+            moved = (own[0] + WEIGHT * shares) / (own[1] + WEIGHT)
+            first, retry, afresh, repeats = map(float, moved)
+            self._made[model, without] = Known(first, retry, afresh, repeats, int(own[1][1]))
+        return self._made[model, without]
+
+    def _sum(self, model: str, without: int | None) -> NDArray[np.float64]:
+        zero = np.zeros((2, 4))
+        return sum((self._sums.get((model, fold), zero) for fold in range(FOLDS) if fold != without), zero)
+
+
+def _counts(records: Records, dialogue: Dialogue) -> NDArray[np.float64]:
+    """Return hits and cases of the four shares of `Known` in a dialogue."""
+    first, second = dialogue.at(0), dialogue.at(1)
+    retried = _is_rejected_with_a_turn_left(dialogue)
+    fresh = [other.at(0).accepted for other in records.others(dialogue)] if retried else []
+    again = bool(second.text) and first.text == second.text
+    hits = (first.accepted, retried and second.accepted, fmean(fresh) if fresh else 0.0, again)
+    cases = (1, retried, bool(fresh), bool(second.text))
+    return np.array([[float(hit) for hit in hits], [float(case) for case in cases]])
+
+
+def _is_rejected_with_a_turn_left(dialogue: Dialogue) -> bool:
+    first = dialogue.at(0)
+    return bool(first.text) and not first.accepted and (len(dialogue.attempts) > 1 or dialogue.has_turn_left)
+
+
+def cases_of(records: Records) -> tuple[Dialogue, ...]:
+    """Return the dialogues that policies play: those that can answer all moves of the records."""
+    found = []
+    for dialogue in records.dialogues:
+        if not records.begins_rejected:
+            playable = dialogue.has_turn_left
+        elif Move.RETRY in records.moves:
+            playable = _is_rejected_with_a_turn_left(dialogue)
+        else:
+            playable = not dialogue.at(0).accepted
+        if playable and (records.others(dialogue) or not records.has_other_dialogues):
+            found.append(dialogue)
+    return tuple(found)
+
+
+def play(records: Records, dialogue: Dialogue, policy: Policy, known: Known) -> Played:
+    """Return what a policy finds in a case, once for each dialogue that a fresh attempt may come from first."""
+    others = records.others(dialogue)
+    orders = [others[at:] + others[:at] for at in range(len(others))] if Move.RETRY in records.moves else [others]
+    plays = [_play(records, dialogue, order, policy, known) for order in orders or [()]]
+    solved = np.mean([item.solved_by for item in plays], axis=0)
+    return Played(tuple(map(float, solved)), fmean(item.calls for item in plays), fmean(item.late for item in plays))
+
+
+def _play(records: Records, start: Dialogue, others: Sequence[Dialogue], policy: Policy, known: Known) -> Played:
+    opened, fresh, calls, late = [_Opened(start)], 0, 0, 0
+    made, solved = [Made(None, opened[0].next())], [float(start.at(0).accepted)]
+    while len(solved) < records.attempts_max and not made[-1].attempt.accepted:
+        moves = {Move.STOP, Move.RETRY} & set(records.moves)
+        if fresh < len(others):
+            moves |= {Move.AFRESH, Move.REPHRASE} & set(records.moves)
+        left = records.attempts_max - len(solved)
+        move = policy(Seen(tuple(made), frozenset(moves), left, start.model, known))
+        if move is Move.STOP:
+            break
+        if move is not Move.RETRY:
+            opened.append(_Opened(others[fresh]))
+            fresh += 1
+        source = next((item for item in reversed(opened) if not item.is_cut_off), opened[-1])
+        attempt = (source if move is Move.RETRY else opened[-1]).next()
+        made.append(Made(move, attempt))
+        solved.append(float(attempt.accepted))
+        spent = attempt.calls if attempt.text or records.begins_rejected else 0
+        calls += spent
+        late += spent if len(solved) - 1 > LATE else 0
+    solved += [solved[-1]] * (records.attempts_max - len(solved))
+    return Played(tuple(solved), calls, late)
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A dialogue that is being played."""
+
+    dialogue: Dialogue
+    position: int = 0
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether its own limit of turns ended it. A retry then continues the dialogue before it."""
+        return self.position >= len(self.dialogue.attempts) and not self.dialogue.has_turn_left
+
+    def next(self) -> Attempt:
+        """Return the next attempt."""
+        self.position += 1
+        return self.dialogue.at(self.position - 1)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cases of some records, with what each policy finds in them."""
+
+    records: Records
+    cases: Sequence[Dialogue]
+    known: KnownModels
+    played: Mapping[str, Sequence[Played]]
+    """The plays by arm, in the order of the cases."""
+
+    def success(self, arm: str) -> NDArray[np.float64]:
+        """Return the success of an arm in each case, within all attempts."""
+        return np.array([item.solved_by[-1] for item in self.played[arm]])
+
+
+def compare(records: Records, arms: Mapping[str, Policy]) -> Comparison:
+    """Play each policy over all cases."""
+    cases, known = cases_of(records), KnownModels(records)
+    played = {
+        name: [play(records, case, policy, known.of(case.model, fold_of(case.task))) for case in cases]
+        for name, policy in arms.items()
+    }
+    return Comparison(records, cases, known, played)
+
+
+def arms_for(records: Records) -> Mapping[str, Policy]:
+    """Return the shipped policies whose moves the records can answer."""
+    simple = {str(move) for move in Move} - {str(move) for move in records.moves}
+    left_out = simple if Move.AFRESH in records.moves else simple | {"repeat_rule", "better_chance", "clearly_better"}
+    return {name: policy for name, policy in ARMS.items() if name not in left_out}
+
+
+def baseline_of(arms: Mapping[str, object]) -> str:
+    """Return the arm that the others are compared with."""
+    return BASELINE if BASELINE in arms else "stop"
+
+
+class Bootstrap:
+    """Means over cases, if tasks or models (the labels of the cases) are drawn again."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        names, self._positions = np.unique(np.array(labels), return_inverse=True)
+        self._count = len(names)
+        chance = np.random.default_rng(SEED)
+        drawn = chance.multinomial(self._count, np.full(self._count, 1 / self._count), RESAMPLES)
+        cases = drawn @ np.bincount(self._positions, minlength=self._count)
+        self._weights = drawn / np.maximum(cases, 1)[:, None]
+
+    def interval(self, values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+        """Return the interval of the mean of `values`, one for each case."""
+        means = self._weights @ np.bincount(self._positions, values, self._count)
+        low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+        return float(low), float(high)
+
+
+def tables_of(comparison: Comparison) -> dict[str, Table]:
+    """Return the tables: `arms`, `budgets`, `models` and, where replies came again, `repeats`."""
+    tasks, models = (Bootstrap([getattr(case, name) for case in comparison.cases]) for name in ("task", "model"))
+    return {
+        "arms": list(_arms(comparison, tasks, models)),
+        "budgets": list(_budgets(comparison, tasks)),
+        "models": list(_models(comparison)),
+        "repeats": list(_repeats(comparison)),
+    }
+
+
+def _arms(comparison: Comparison, tasks: Bootstrap, models: Bootstrap) -> Iterator[Row]:
+    """Yield the success of each arm, and its difference to the baseline. Intervals of differences hold together."""
+    baseline = baseline_of(comparison.played)
+    base = comparison.success(baseline)
+    level = 1 - 0.05 / max(1, len(comparison.played) - 1)
+    for name, played in comparison.played.items():
+        success = comparison.success(name)
+        delta = success - base
+        row: Row = {"arm": name, "cases": len(success), "success": round_value(float(success.mean()))}
+        row |= _interval("success", tasks.interval(success))
+        row |= {"calls_mean": round_value(fmean(item.calls for item in played)),
+                "late_calls": round(sum(item.late for item in played), 1),
+                "delta": round_value(float(delta.mean()))}  # fmt: skip
+        row |= _interval("delta", tasks.interval(delta))
+        row |= _interval("together", tasks.interval(delta, level))
+        row |= _interval("models", models.interval(delta))
+        yield row
+
+
+def _interval(name: str, bounds: tuple[float, float]) -> Row:
+    return {f"{name}_low": round_value(bounds[0]), f"{name}_high": round_value(bounds[1])}
+
+
+def _budgets(comparison: Comparison, tasks: Bootstrap) -> Iterator[Row]:
+    for name, played in comparison.played.items():
+        for attempts in range(1, comparison.records.attempts_max + 1):
+            solved = np.array([item.solved_by[attempts - 1] for item in played])
+            yield {"arm": name, "attempts": attempts, "success": round_value(float(solved.mean())),
+                   **_interval("success", tasks.interval(solved))}  # fmt: skip
+
+
+def _models(comparison: Comparison) -> Iterator[Row]:
+    """Yield the success of each arm by model, what is known of it, and what the arm loses to the better simple move."""
+    ordered = sorted(range(len(comparison.cases)), key=lambda at: comparison.cases[at].model)
+    simple = [name for name in ("retry", "afresh", "rephrase", "stop") if name in comparison.played]
+    for model, group in groupby(ordered, key=lambda at: comparison.cases[at].model):
+        cases, known = list(group), comparison.known.of(model)
+        success = {name: float(comparison.success(name)[cases].mean()) for name in comparison.played}
+        best = max(success[name] for name in simple)
+        row: Row = {"model": model, "cases": len(cases)}
+        if Move.RETRY in comparison.records.moves:
+            row |= {name: round_value(share) for name, share in known.shares.items()}
+        row |= {name: round_value(share) for name, share in success.items()}
+        yield row | {f"loss_{name}": round_value(best - success[name]) for name in success if name not in simple}
+
+
+def _repeats(comparison: Comparison) -> Iterator[Row]:
+    """Yield by model how often a dialogue is solved later: after new attempts, after one repeat, after two."""
+    found: dict[tuple[str, str], list[bool]] = {}
+    for case in comparison.cases:
+        texts: list[str] = []
+        for at, rejected in enumerate(case.attempts[:-1]):
+            texts.append(rejected.text)
+            again = len(texts) - len(set(texts))
+            kind = ("none", "one", "two or more")[min(again, 2)]
+            if at:
+                solved = any(attempt.accepted for attempt in case.attempts[at + 1 :])
+                found.setdefault((case.model, kind), []).append(solved)
+    for (model, kind), later in sorted(found.items()):
+        yield {"model": model, "came_again": kind, "cases": len(later), "solved_later": round_value(fmean(later))}
+
+
+def plots_of(comparison: Comparison, tables: Mapping[str, Table]) -> Iterator[tuple[str, str]]:
+    """Yield (name, SVG) of each plot."""
+    baseline = baseline_of(comparison.played)
+    delta = {str(row["arm"]): _point(row, "delta") for row in tables["arms"] if row["arm"] != baseline}
+    yield "delta", points(f"Success less that of `{baseline}`", delta, "paired, tasks drawn again, 95 % intervals")
+    lines: dict[str, list[Point]] = {}
+    for row in tables["budgets"]:
+        lines.setdefault(str(row["arm"]), []).append(_point(row, "success", float(str(row["attempts"]))))
+    yield "budgets", curves("Success within some attempts", lines, "attempts", "success")
+    yield "models", models_plot(tables["models"])
+
+
+def models_plot(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return the plot of the simple moves by model."""
+    shown = {
+        str(row["model"]): {
+            move: _level(float(str(row[move]))) for move in ("retry", "afresh", "rephrase") if move in row
+        }
+        for row in rows
+    }
+    return groups("Success by move and model", shown, "share of cases")
+
+
+def _level(value: float) -> Point:
+    return Point(value, value, value)
+
+
+def _point(row: Mapping[str, object], name: str, x: float = 0.0) -> Point:
+    value, low, high = (float(str(row[key])) for key in (name, f"{name}_low", f"{name}_high"))
+    return Point(value, low, high, x)

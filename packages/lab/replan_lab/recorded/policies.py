@@ -1,0 +1,136 @@
+"""The policies that are compared on records. Each chooses a move from what a run could see at that moment."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+
+from replan_lab.recorded.records import Attempt, Move
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a model from its other tasks: shares, each moved towards the middle of all models."""
+
+    first_accepted: float
+    """How often a first attempt is accepted."""
+    told_retry_mends: float
+    """How often the next attempt of the same dialogue is accepted, after a rejection."""
+    afresh_mends: float
+    """How often a first attempt is accepted at a task of which another first attempt was rejected."""
+    repeats: float
+    """How often the next attempt of the same dialogue is the rejected one, word for word."""
+    count: int
+    """The number of rejections behind these numbers."""
+
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """The shares by name."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "count"}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An attempt that a policy has seen rejected, and the move that it came from."""
+
+    move: Move | None
+    """The move; None for the first attempt."""
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a policy may see after a rejection."""
+
+    made: tuple[Made, ...]
+    """The rejected attempts, oldest first. The last one is that which is decided about."""
+    moves: frozenset[Move]
+    """The moves that can still be made. `STOP` is always one of them."""
+    attempts_left: int
+    model: str
+    known: Known
+
+    @property
+    def here(self) -> tuple[Attempt, ...]:
+        """The attempts of the current dialogue, oldest first."""
+        begins = max((at for at, made in enumerate(self.made) if made.move is not Move.RETRY), default=0)
+        return tuple(made.attempt for made in self.made[begins:])
+
+    @property
+    def repeats(self) -> int:
+        """How many attempts of the current dialogue are equal to an earlier one of it."""
+        texts = [attempt.text for attempt in self.here if attempt.text]
+        return len(texts) - len(set(texts))
+
+    @property
+    def came_again(self) -> bool:
+        """Whether the last attempt is equal to an earlier one of its dialogue."""
+        *earlier, last = self.here
+        return bool(last.text) and last.text in {attempt.text for attempt in earlier}
+
+
+Policy = Callable[[Seen], Move]
+"""Returns one of the moves that can still be made."""
+
+
+def always(move: Move) -> Policy:
+    """Return the policy that makes one move as long as it can; then it retries, else it stops."""
+    return lambda seen: _first(seen, move, Move.RETRY)
+
+
+def _first(seen: Seen, *moves: Move) -> Move:
+    return next((move for move in moves if move in seen.moves), Move.STOP)
+
+
+def repeat_rule(seen: Seen) -> Move:
+    """Begin afresh if the model repeats at least half of its rejected attempts; else retry."""
+    if seen.known.repeats >= 0.5:
+        return _first(seen, Move.AFRESH, Move.RETRY)
+    return _first(seen, Move.RETRY, Move.AFRESH)
+
+
+MARGIN = 1.25
+"""How much more often than a retry a fresh attempt must have mended the model's other tasks."""
+
+
+def compare_chances(margin: float) -> Policy:
+    """Return the policy that makes the move that mended more of the model's other tasks, a retry within the margin."""
+
+    def choose(seen: Seen) -> Move:
+        known = seen.known
+        if known.afresh_mends > margin * known.told_retry_mends:
+            return _first(seen, Move.AFRESH, Move.RETRY)
+        return _first(seen, Move.RETRY, Move.AFRESH)
+
+    return choose
+
+
+REPEATS_MAX = 2
+"""How many attempts that came again word for word end a dialogue."""
+
+
+def informed(seen: Seen) -> Move:
+    """Choose by the model's numbers, by whether the finding carries a fact, and by repeats.
+
+    It begins afresh where the reply came again, and where the finding carries no fact and a fresh attempt mends clearly
+    more. Else it retries. It stops at the second reply that came again, or where nothing is proposed any more.
+    """
+    *_, last = seen.here
+    if seen.repeats >= REPEATS_MAX or not last.text:
+        return _first(seen, Move.AFRESH)
+    known = seen.known
+    if seen.came_again or (not last.informative and known.afresh_mends > MARGIN * known.told_retry_mends):
+        return _first(seen, Move.AFRESH, Move.RETRY)
+    return _first(seen, Move.RETRY, Move.REPHRASE, Move.AFRESH)
+
+
+ARMS: Mapping[str, Policy] = {
+    "retry": always(Move.RETRY),
+    "afresh": always(Move.AFRESH),
+    "rephrase": always(Move.REPHRASE),
+    "stop": always(Move.STOP),
+    "repeat_rule": repeat_rule,
+    "better_chance": compare_chances(1.0),
+    "clearly_better": compare_chances(MARGIN),
+    "informed": informed,
+}
+"""The policies by name. The differences of all others to `BASELINE` are reported."""
+BASELINE = "retry"

@@ -1,0 +1,237 @@
+"""Records of what models did after a verdict: one JSON object a line, in one of four forms. Files may be gzipped.
+
+No record has the text of a reply, only its hash. docs/how-to/run-an-experiment.md shows one of them.
+"""
+
+import gzip
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from runtime.core.errors import UsageProblem
+
+
+class Move(StrEnum):
+    """What a policy may do after a rejection."""
+
+    RETRY = "retry"
+    """The next attempt of the same dialogue, which shows the rejected one."""
+    AFRESH = "afresh"
+    """The first attempt of another dialogue about the same task, which does not show the rejected one."""
+    REPHRASE = "rephrase"
+    """The attempt at the same task under another prompt."""
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A proposed solution and its verdict."""
+
+    text: str
+    """The hash of the proposal; empty if the dialogue ended without one."""
+    accepted: bool
+    length: int = 0
+    """The length of the proposal in characters."""
+    likeness: float | None = None
+    """The share of words in common with the proposal before it; None for a first one."""
+    reward: float | None = None
+    """The graded verdict, from 0 to 1; None if the verdict has only two values."""
+    informative: bool = True
+    """Whether the finding says more than that the proposal is wrong."""
+    calls: int = 1
+    """The model calls since the proposal before it."""
+
+
+NOTHING = Attempt("", accepted=False)
+"""What comes from a dialogue in which nothing is proposed any more. It counts as an attempt that is rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A recorded dialogue of one model about one task."""
+
+    model: str
+    """The model, with what distinguishes its prompt; fresh attempts come from dialogues of the same name."""
+    task: str
+    attempts: tuple[Attempt, ...]
+    prompt: str = ""
+    """The prompt that it used, where the records have several."""
+    has_turn_left: bool = True
+    """Whether another attempt was allowed after the last one."""
+
+    def at(self, position: int) -> Attempt:
+        """Return an attempt; `NOTHING` where the dialogue has ended."""
+        return self.attempts[position] if position < len(self.attempts) else NOTHING
+
+
+@dataclass(frozen=True)
+class Records:
+    """The dialogues of a file, and how a policy plays them."""
+
+    form: str
+    """The name of the form: `proposals`, `rewards`, `repairs` or `prompts`."""
+    dialogues: tuple[Dialogue, ...]
+    moves: tuple[Move, ...]
+    """The moves that the records can answer."""
+    attempts_max: int
+    """The largest number of attempts in a play, the first included."""
+    begins_rejected: bool
+    """Whether a case begins at a rejection with a turn left; if not, at the first attempt."""
+    left_out: int = 0
+    """How many records have no verdict and were left out."""
+    by_task: Mapping[tuple[str, str], Sequence[Dialogue]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = defaultdict[tuple[str, str], list[Dialogue]](list)
+        for dialogue in self.dialogues:
+            found[dialogue.model, dialogue.task].append(dialogue)
+        object.__setattr__(self, "by_task", dict(found))
+
+    @property
+    def has_other_dialogues(self) -> bool:
+        """Whether a move of the records opens another dialogue."""
+        return not {Move.AFRESH, Move.REPHRASE}.isdisjoint(self.moves)
+
+    def others(self, dialogue: Dialogue) -> tuple[Dialogue, ...]:
+        """Return the other dialogues of the model about the task."""
+        return tuple(other for other in self.by_task[dialogue.model, dialogue.task] if other is not dialogue)
+
+
+def _proposals(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+    """Yield the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench).
+
+    Episodes with words of feedback have no other episode under the same conditions, so they are left out.
+    """
+    if line["feedback"]:
+        return
+    proposals = [position for position, turn in enumerate(line["seq"]) if turn[0] == "S"]
+    found = [line["seq"][position] for position in proposals]
+    last = len(found) - 1
+    steps = [after - before for before, after in pairwise((-1, *proposals))]
+    attempts = tuple(
+        Attempt(str(turn[1]), bool(line["success"]) and at == last, turn[2], _at(turn, 3), None, False, calls)
+        for at, (turn, calls) in enumerate(zip(found, steps, strict=True))
+    )
+    left = bool(proposals) and proposals[-1] + 1 < line["turns"] and len(proposals) < 2
+    yield Dialogue(line["model"], f"{line['task']}/{line['id']}", attempts, str(line["turns"]), left)
+
+
+_RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turns>\d+)_turns(?P<schema>_handicap)?")
+"""Matches the name of a run of InterCode; `handicap` means that the prompt has the schema."""
+
+
+def _rewards(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+    """Yield the dialogue of a run with graded rewards (InterCode).
+
+    An error of the database names what is wrong. A result says more than `wrong` only if the schema is not known.
+    """
+    named = _RUN.fullmatch(line["run"])
+    run = (named["kind"] + " " + named["model"]).removeprefix("multiturn ") if named else line["run"]
+    model = f"{run}, schema {'given' if named and named['schema'] else 'unknown'}"
+    attempts = []
+    for turn in line["seq"]:
+        informative = turn[3] == "error" or not (named and named["schema"])
+        attempts.append(Attempt(str(turn[0]), turn[2] == 1.0, turn[1], _at(turn, 5), turn[2], informative))
+    turns = named["turns"] if named else ""
+    yield Dialogue(model, str(line["task"]), tuple(attempts), turns, has_turn_left=turns != "1")
+
+
+def _repairs(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+    """Yield the dialogue of a repair with the output of tests (LDB)."""
+    last = len(line["seq"]) - 1
+    attempts = tuple(
+        Attempt(str(turn[0]), bool(line["visible"]) and at == last, turn[1], _at(turn, 2))
+        for at, turn in enumerate(line["seq"])
+    )
+    yield Dialogue(line["run"], line["task"], attempts)
+
+
+def _prompts(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+    """Yield the dialogue of a single plan (PlanBench). The name of its run is FOLDER/DOMAIN/MODEL/PROMPT.json."""
+    domain, model, prompt = line["run"].removesuffix(".json").split("/")[-3:]
+    attempt = Attempt(str(line["plan"]), bool(line["ok"]), int(line["steps"] or 0), informative=False)
+    yield Dialogue(model, f"{domain}/{line['task']}", (attempt,), prompt, has_turn_left=False)
+
+
+def _at(turn: Sequence[Any], position: int) -> float | None:
+    return float(turn[position]) if position < len(turn) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    name: str
+    keys: frozenset[str]
+    """The keys by which a line is recognised."""
+    verdict: str
+    """The key of the verdict; without it, or with null, a record is left out."""
+    read: Callable[[Mapping[str, Any]], Iterator[Dialogue]]
+    moves: tuple[Move, ...]
+    attempts_max: int
+    begins_rejected: bool = False
+
+
+_FORMS = (
+    _Form("proposals", frozenset({"model", "feedback", "turns", "id"}), "success", _proposals,
+          (Move.RETRY, Move.AFRESH, Move.STOP), 2, begins_rejected=True),
+    _Form("rewards", frozenset({"run", "hardness", "seq"}), "seq", _rewards,
+          (Move.RETRY, Move.AFRESH, Move.STOP), 3),
+    _Form("repairs", frozenset({"run", "rounds", "seq"}), "visible", _repairs, (Move.RETRY, Move.STOP), 11),
+    _Form("prompts", frozenset({"run", "plan"}), "ok", _prompts, (Move.REPHRASE, Move.STOP), 2, begins_rejected=True),
+)  # fmt: skip
+_HINT = "a record is a JSON object of one of the forms in docs/how-to/run-an-experiment.md"
+
+
+def read_records(path: Path) -> Records:
+    """Return the records in a file. Raises `UsageProblem` with file and line."""
+    dialogues, left_out, form = list[Dialogue](), 0, None
+    for number, line in enumerate(_lines(path), 1):
+        place = f"{path}:{number}"
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise UsageProblem(f"no JSON: {error.msg}", place=place, hint=_HINT) from None
+        if form is None:
+            form = _form_of(value, place)
+        elif not isinstance(value, dict) or not form.keys <= value.keys():
+            raise UsageProblem("the record has another form than those before it", place=place, hint=_HINT)
+        if value.get(form.verdict) is None:
+            left_out += 1
+            continue
+        try:
+            dialogues += form.read(value)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            cause = f"the record of the form `{form.name}` cannot be read: {type(error).__name__} {error}"
+            raise UsageProblem(cause, place=place, hint=_HINT) from None
+    if form is None:
+        raise UsageProblem("the file has no records", place=str(path), hint=_HINT)
+    if len({dialogue.task for dialogue in dialogues}) < 2:
+        cause = "all records are about one task" if dialogues else "no record has a verdict"
+        hint = "what is known of a model is learnt from its other tasks, so at least two are needed"
+        raise UsageProblem(cause, place=str(path), hint=hint)
+    return Records(form.name, tuple(dialogues), form.moves, form.attempts_max, form.begins_rejected, left_out)
+
+
+def _form_of(value: Any, place: str) -> _Form:
+    for form in _FORMS:
+        if isinstance(value, dict) and form.keys <= value.keys():
+            return form
+    raise UsageProblem("unknown form of record", place=place, hint=_HINT)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UsageProblem(f"cannot be unpacked: {error}", place=str(path), hint="fetch the file again") from None
+    except OSError as error:
+        raise UsageProblem(f"cannot be read: {error.strerror}", place=str(path), hint=_HINT) from None
+    return (line for line in content.splitlines() if line.strip())
