@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from replan_lab.recorded.playing import KnownModels, cases_of
-from replan_lab.recorded.policies import Known
+from replan_lab.recorded.policies import ModelRecord
 from replan_lab.recorded.records import Records
 
 PATTERNS: Mapping[str, str] = {
@@ -49,17 +49,17 @@ def families_file(records: Records, source: str, date: str, command: str) -> str
     models = sorted({case.model for case in cases_of(records)})
     counted = {model: known.of(model) for model in models}
     shares = {name: fmean(item.shares[name] for item in counted.values()) for name in counted[models[0]].shares}
-    middle = Known(**shares, count=sum(item.count for item in counted.values()))
+    middle = ModelRecord(**shares, count=sum(item.count for item in counted.values()))
     lines = [_HEAD.format(command=command), f"middle: {_entry(middle, source, date)}\n", "families:\n"]
     return "".join([*lines, *_families(counted, source, date)])
 
 
-def _families(counted: Mapping[str, Known], source: str, date: str) -> Iterator[str]:
+def _families(counted: Mapping[str, ModelRecord], source: str, date: str) -> Iterator[str]:
     rows = [(PATTERNS[model], known) for model, known in counted.items() if model in PATTERNS]
     for pattern, known in sorted(rows, key=lambda row: (-len(row[0]), row[0])):
         yield f'  - {{pattern: "{pattern}", {_entry(known, source, date)[1:]}\n'
 
 
-def _entry(known: Known, source: str, date: str) -> str:
+def _entry(known: ModelRecord, source: str, date: str) -> str:
     shares = ", ".join(f"{name}: {share:.3f}" for name, share in known.shares.items())
     return f'{{{shares}, n: {known.count}, source: "{source}", date: "{date}"}}'

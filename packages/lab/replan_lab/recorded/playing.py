@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from replan_lab.experiments.plots import Point, curves, groups, points
 from replan_lab.experiments.tables import Row, Table, round_value
-from replan_lab.recorded.policies import ARMS, BASELINE, Known, Made, Policy, Seen
-from replan_lab.recorded.records import Attempt, Dialogue, Move, Records
+from replan_lab.recorded.policies import ARMS, BASELINE, ModelRecord, Policy, RejectedAttempt, Seen
+from replan_lab.recorded.records import Move, RecordedAttempt, RecordedDialogue, Records
 
 FOLDS = 20
 """Into how many parts the tasks are divided. What is known of a model comes from the other parts."""
@@ -57,9 +57,9 @@ class KnownModels:
             self._counts.setdefault(key, []).append(_counts(records, dialogue))
         self._sums = {key: np.sum(found, axis=0) for key, found in self._counts.items()}
         self._models = sorted({model for model, _ in self._sums})
-        self._made: dict[tuple[str, int | None], Known] = {}
+        self._made: dict[tuple[str, int | None], ModelRecord] = {}
 
-    def of(self, model: str, without: int | None = None) -> Known:
+    def of(self, model: str, without: int | None = None) -> ModelRecord:
         """Return what is known of a model without the tasks of one part; the middle of all for an unknown model."""
         if (model, without) not in self._made:
             middle = sum((self._sum(name, without) for name in self._models), np.zeros((2, 4)))
@@ -67,7 +67,7 @@ class KnownModels:
             own = self._sum(model, without)
             moved = (own[0] + WEIGHT * shares) / (own[1] + WEIGHT)
             first, retry, afresh, repeats = map(float, moved)
-            self._made[model, without] = Known(first, retry, afresh, repeats, int(own[1][1]))
+            self._made[model, without] = ModelRecord(first, retry, afresh, repeats, int(own[1][1]))
         return self._made[model, without]
 
     def _sum(self, model: str, without: int | None) -> NDArray[np.float64]:
@@ -75,8 +75,8 @@ class KnownModels:
         return sum((self._sums.get((model, fold), zero) for fold in range(FOLDS) if fold != without), zero)
 
 
-def _counts(records: Records, dialogue: Dialogue) -> NDArray[np.float64]:
-    """Return hits and cases of the four shares of `Known` in a dialogue."""
+def _counts(records: Records, dialogue: RecordedDialogue) -> NDArray[np.float64]:
+    """Return hits and cases of the four shares of `ModelRecord` in a dialogue."""
     first, second = dialogue.at(0), dialogue.at(1)
     retried = _is_rejected_with_a_turn_left(dialogue)
     fresh = [other.at(0).accepted for other in records.others(dialogue)] if retried else []
@@ -86,12 +86,12 @@ def _counts(records: Records, dialogue: Dialogue) -> NDArray[np.float64]:
     return np.array([[float(hit) for hit in hits], [float(case) for case in cases]])
 
 
-def _is_rejected_with_a_turn_left(dialogue: Dialogue) -> bool:
+def _is_rejected_with_a_turn_left(dialogue: RecordedDialogue) -> bool:
     first = dialogue.at(0)
     return bool(first.text) and not first.accepted and (len(dialogue.attempts) > 1 or dialogue.has_turn_left)
 
 
-def cases_of(records: Records) -> tuple[Dialogue, ...]:
+def cases_of(records: Records) -> tuple[RecordedDialogue, ...]:
     """Return the dialogues that policies play: those that can answer all moves of the records."""
     found = []
     for dialogue in records.dialogues:
@@ -106,7 +106,7 @@ def cases_of(records: Records) -> tuple[Dialogue, ...]:
     return tuple(found)
 
 
-def play(records: Records, dialogue: Dialogue, policy: Policy, known: Known) -> Played:
+def play(records: Records, dialogue: RecordedDialogue, policy: Policy, known: ModelRecord) -> Played:
     """Return what a policy finds in a case, once for each dialogue that a fresh attempt may come from first."""
     others = records.others(dialogue)
     orders = [others[at:] + others[:at] for at in range(len(others))] if Move.RETRY in records.moves else [others]
@@ -115,9 +115,11 @@ def play(records: Records, dialogue: Dialogue, policy: Policy, known: Known) -> 
     return Played(tuple(map(float, solved)), fmean(item.calls for item in plays), fmean(item.late for item in plays))
 
 
-def _play(records: Records, start: Dialogue, others: Sequence[Dialogue], policy: Policy, known: Known) -> Played:
+def _play(
+    records: Records, start: RecordedDialogue, others: Sequence[RecordedDialogue], policy: Policy, known: ModelRecord
+) -> Played:
     opened, fresh, calls, late = [_Opened(start)], 0, 0, 0
-    made, solved = [Made(None, opened[0].next())], [float(start.at(0).accepted)]
+    made, solved = [RejectedAttempt(None, opened[0].next())], [float(start.at(0).accepted)]
     while len(solved) < records.attempts_max and not made[-1].attempt.accepted:
         moves = {Move.STOP, Move.RETRY} & set(records.moves)
         if fresh < len(others):
@@ -131,7 +133,7 @@ def _play(records: Records, start: Dialogue, others: Sequence[Dialogue], policy:
             fresh += 1
         source = next((item for item in reversed(opened) if not item.is_cut_off), opened[-1])
         attempt = (source if move is Move.RETRY else opened[-1]).next()
-        made.append(Made(move, attempt))
+        made.append(RejectedAttempt(move, attempt))
         solved.append(float(attempt.accepted))
         spent = attempt.calls if attempt.text or records.begins_rejected else 0
         calls += spent
@@ -144,7 +146,7 @@ def _play(records: Records, start: Dialogue, others: Sequence[Dialogue], policy:
 class _Opened:
     """A dialogue that is being played."""
 
-    dialogue: Dialogue
+    dialogue: RecordedDialogue
     position: int = 0
 
     @property
@@ -152,18 +154,18 @@ class _Opened:
         """Whether its own limit of turns ended it. A retry then continues the dialogue before it."""
         return self.position >= len(self.dialogue.attempts) and not self.dialogue.has_turn_left
 
-    def next(self) -> Attempt:
+    def next(self) -> RecordedAttempt:
         """Return the next attempt."""
         self.position += 1
         return self.dialogue.at(self.position - 1)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlayedRecords:
     """All cases of some records, with what each policy finds in them."""
 
     records: Records
-    cases: Sequence[Dialogue]
+    cases: Sequence[RecordedDialogue]
     known: KnownModels
     played: Mapping[str, Sequence[Played]]
     """The plays by arm, in the order of the cases."""
@@ -173,14 +175,14 @@ class Comparison:
         return np.array([item.solved_by[-1] for item in self.played[arm]])
 
 
-def compare(records: Records, arms: Mapping[str, Policy]) -> Comparison:
+def compare(records: Records, arms: Mapping[str, Policy]) -> PlayedRecords:
     """Play each policy over all cases."""
     cases, known = cases_of(records), KnownModels(records)
     played = {
         name: [play(records, case, policy, known.of(case.model, fold_of(case.task))) for case in cases]
         for name, policy in arms.items()
     }
-    return Comparison(records, cases, known, played)
+    return PlayedRecords(records, cases, known, played)
 
 
 def arms_for(records: Records) -> Mapping[str, Policy]:
@@ -213,7 +215,7 @@ class Bootstrap:
         return float(low), float(high)
 
 
-def tables_of(comparison: Comparison) -> dict[str, Table]:
+def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
     """Return the tables: `arms`, `budgets`, `models` and, where replies came again, `repeats`."""
     tasks, models = (Bootstrap([getattr(case, name) for case in comparison.cases]) for name in ("task", "model"))
     return {
@@ -224,7 +226,7 @@ def tables_of(comparison: Comparison) -> dict[str, Table]:
     }
 
 
-def _arms(comparison: Comparison, tasks: Bootstrap, models: Bootstrap) -> Iterator[Row]:
+def _arms(comparison: PlayedRecords, tasks: Bootstrap, models: Bootstrap) -> Iterator[Row]:
     """Yield the success of each arm, and its difference to the baseline. Intervals of differences hold together."""
     baseline = baseline_of(comparison.played)
     base = comparison.success(baseline)
@@ -247,7 +249,7 @@ def _interval(name: str, bounds: tuple[float, float]) -> Row:
     return {f"{name}_low": round_value(bounds[0]), f"{name}_high": round_value(bounds[1])}
 
 
-def _budgets(comparison: Comparison, tasks: Bootstrap) -> Iterator[Row]:
+def _budgets(comparison: PlayedRecords, tasks: Bootstrap) -> Iterator[Row]:
     for name, played in comparison.played.items():
         for attempts in range(1, comparison.records.attempts_max + 1):
             solved = np.array([item.solved_by[attempts - 1] for item in played])
@@ -255,7 +257,7 @@ def _budgets(comparison: Comparison, tasks: Bootstrap) -> Iterator[Row]:
                    **_interval("success", tasks.interval(solved))}  # fmt: skip
 
 
-def _models(comparison: Comparison) -> Iterator[Row]:
+def _models(comparison: PlayedRecords) -> Iterator[Row]:
     """Yield the success of each arm by model, what is known of it, and what the arm loses to the better simple move."""
     ordered = sorted(range(len(comparison.cases)), key=lambda at: comparison.cases[at].model)
     simple = [name for name in ("retry", "afresh", "rephrase", "stop") if name in comparison.played]
@@ -270,7 +272,7 @@ def _models(comparison: Comparison) -> Iterator[Row]:
         yield row | {f"loss_{name}": round_value(best - success[name]) for name in success if name not in simple}
 
 
-def _repeats(comparison: Comparison) -> Iterator[Row]:
+def _repeats(comparison: PlayedRecords) -> Iterator[Row]:
     """Yield by model how often a dialogue is solved later: after new attempts, after one repeat, after two."""
     found: dict[tuple[str, str], list[bool]] = {}
     for case in comparison.cases:
@@ -286,7 +288,7 @@ def _repeats(comparison: Comparison) -> Iterator[Row]:
         yield {"model": model, "came_again": kind, "cases": len(later), "solved_later": round_value(fmean(later))}
 
 
-def plots_of(comparison: Comparison, tables: Mapping[str, Table]) -> Iterator[tuple[str, str]]:
+def plots_of(comparison: PlayedRecords, tables: Mapping[str, Table]) -> Iterator[tuple[str, str]]:
     """Yield (name, SVG) of each plot."""
     baseline = baseline_of(comparison.played)
     delta = {str(row["arm"]): _point(row, "delta") for row in tables["arms"] if row["arm"] != baseline}

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
-from replan_lab.recorded.records import Attempt, Move
+from replan_lab.recorded.records import Move, RecordedAttempt
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ModelRecord:
     """What is known of a model from its other tasks: shares, each moved towards the middle of all models."""
 
     first_accepted: float
@@ -28,28 +28,28 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RejectedAttempt:
     """An attempt that a policy has seen rejected, and the move that it came from."""
 
     move: Move | None
     """The move; None for the first attempt."""
-    attempt: Attempt
+    attempt: RecordedAttempt
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a policy may see after a rejection."""
 
-    made: tuple[Made, ...]
+    made: tuple[RejectedAttempt, ...]
     """The rejected attempts, oldest first. The last one is that which is decided about."""
     moves: frozenset[Move]
     """The moves that can still be made. `STOP` is always one of them."""
     attempts_left: int
     model: str
-    known: Known
+    known: ModelRecord
 
     @property
-    def here(self) -> tuple[Attempt, ...]:
+    def here(self) -> tuple[RecordedAttempt, ...]:
         """The attempts of the current dialogue, oldest first."""
         begins = max((at for at, made in enumerate(self.made) if made.move is not Move.RETRY), default=0)
         return tuple(made.attempt for made in self.made[begins:])

@@ -32,7 +32,7 @@ class Move(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class RecordedAttempt:
     """A proposed solution and its verdict."""
 
     text: str
@@ -50,24 +50,24 @@ class Attempt:
     """The model calls since the proposal before it."""
 
 
-NOTHING = Attempt("", accepted=False)
+NOTHING = RecordedAttempt("", accepted=False)
 """What comes from a dialogue in which nothing is proposed any more. It counts as an attempt that is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogue:
+class RecordedDialogue:
     """A recorded dialogue of one model about one task."""
 
     model: str
     """The model, with what distinguishes its prompt; fresh attempts come from dialogues of the same name."""
     task: str
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[RecordedAttempt, ...]
     prompt: str = ""
     """The prompt that it used, where the records have several."""
     has_turn_left: bool = True
     """Whether another attempt was allowed after the last one."""
 
-    def at(self, position: int) -> Attempt:
+    def at(self, position: int) -> RecordedAttempt:
         """Return an attempt; `NOTHING` where the dialogue has ended."""
         return self.attempts[position] if position < len(self.attempts) else NOTHING
 
@@ -78,7 +78,7 @@ class Records:
 
     form: str
     """The name of the form: `proposals`, `rewards`, `repairs` or `prompts`."""
-    dialogues: tuple[Dialogue, ...]
+    dialogues: tuple[RecordedDialogue, ...]
     moves: tuple[Move, ...]
     """The moves that the records can answer."""
     attempts_max: int
@@ -87,10 +87,10 @@ class Records:
     """Whether a case begins at a rejection with a turn left; if not, at the first attempt."""
     left_out: int = 0
     """How many records have no verdict and were left out."""
-    by_task: Mapping[tuple[str, str], Sequence[Dialogue]] = field(init=False)
+    by_task: Mapping[tuple[str, str], Sequence[RecordedDialogue]] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = defaultdict[tuple[str, str], list[Dialogue]](list)
+        found = defaultdict[tuple[str, str], list[RecordedDialogue]](list)
         for dialogue in self.dialogues:
             found[dialogue.model, dialogue.task].append(dialogue)
         object.__setattr__(self, "by_task", dict(found))
@@ -100,12 +100,12 @@ class Records:
         """Whether a move of the records opens another dialogue."""
         return not {Move.AFRESH, Move.REPHRASE}.isdisjoint(self.moves)
 
-    def others(self, dialogue: Dialogue) -> tuple[Dialogue, ...]:
+    def others(self, dialogue: RecordedDialogue) -> tuple[RecordedDialogue, ...]:
         """Return the other dialogues of the model about the task."""
         return tuple(other for other in self.by_task[dialogue.model, dialogue.task] if other is not dialogue)
 
 
-def _proposals(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+def _proposals(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
     """Yield the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench).
 
     Episodes with words of feedback have no other episode under the same conditions, so they are left out.
@@ -117,18 +117,18 @@ def _proposals(line: Mapping[str, Any]) -> Iterator[Dialogue]:
     last = len(found) - 1
     steps = [after - before for before, after in pairwise((-1, *proposals))]
     attempts = tuple(
-        Attempt(str(turn[1]), bool(line["success"]) and at == last, turn[2], _at(turn, 3), None, False, calls)
+        RecordedAttempt(str(turn[1]), bool(line["success"]) and at == last, turn[2], _at(turn, 3), None, False, calls)
         for at, (turn, calls) in enumerate(zip(found, steps, strict=True))
     )
     left = bool(proposals) and proposals[-1] + 1 < line["turns"] and len(proposals) < 2
-    yield Dialogue(line["model"], f"{line['task']}/{line['id']}", attempts, str(line["turns"]), left)
+    yield RecordedDialogue(line["model"], f"{line['task']}/{line['id']}", attempts, str(line["turns"]), left)
 
 
 _RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turns>\d+)_turns(?P<schema>_handicap)?")
 """Matches the name of a run of InterCode; `handicap` means that the prompt has the schema."""
 
 
-def _rewards(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+def _rewards(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
     """Yield the dialogue of a run with graded rewards (InterCode).
 
     An error of the database names what is wrong. A result says more than `wrong` only if the schema is not known.
@@ -139,26 +139,26 @@ def _rewards(line: Mapping[str, Any]) -> Iterator[Dialogue]:
     attempts = []
     for turn in line["seq"]:
         informative = turn[3] == "error" or not (named and named["schema"])
-        attempts.append(Attempt(str(turn[0]), turn[2] == 1.0, turn[1], _at(turn, 5), turn[2], informative))
+        attempts.append(RecordedAttempt(str(turn[0]), turn[2] == 1.0, turn[1], _at(turn, 5), turn[2], informative))
     turns = named["turns"] if named else ""
-    yield Dialogue(model, str(line["task"]), tuple(attempts), turns, has_turn_left=turns != "1")
+    yield RecordedDialogue(model, str(line["task"]), tuple(attempts), turns, has_turn_left=turns != "1")
 
 
-def _repairs(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+def _repairs(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
     """Yield the dialogue of a repair with the output of tests (LDB)."""
     last = len(line["seq"]) - 1
     attempts = tuple(
-        Attempt(str(turn[0]), bool(line["visible"]) and at == last, turn[1], _at(turn, 2))
+        RecordedAttempt(str(turn[0]), bool(line["visible"]) and at == last, turn[1], _at(turn, 2))
         for at, turn in enumerate(line["seq"])
     )
-    yield Dialogue(line["run"], line["task"], attempts)
+    yield RecordedDialogue(line["run"], line["task"], attempts)
 
 
-def _prompts(line: Mapping[str, Any]) -> Iterator[Dialogue]:
+def _prompts(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
     """Yield the dialogue of a single plan (PlanBench). The name of its run is FOLDER/DOMAIN/MODEL/PROMPT.json."""
     domain, model, prompt = line["run"].removesuffix(".json").split("/")[-3:]
-    attempt = Attempt(str(line["plan"]), bool(line["ok"]), int(line["steps"] or 0), informative=False)
-    yield Dialogue(model, f"{domain}/{line['task']}", (attempt,), prompt, has_turn_left=False)
+    attempt = RecordedAttempt(str(line["plan"]), bool(line["ok"]), int(line["steps"] or 0), informative=False)
+    yield RecordedDialogue(model, f"{domain}/{line['task']}", (attempt,), prompt, has_turn_left=False)
 
 
 def _at(turn: Sequence[Any], position: int) -> float | None:
@@ -172,7 +172,7 @@ class _Form:
     """The keys by which a line is recognised."""
     verdict: str
     """The key of the verdict; without it, or with null, a record is left out."""
-    read: Callable[[Mapping[str, Any]], Iterator[Dialogue]]
+    read: Callable[[Mapping[str, Any]], Iterator[RecordedDialogue]]
     moves: tuple[Move, ...]
     attempts_max: int
     begins_rejected: bool = False
@@ -191,7 +191,7 @@ _HINT = "a record is a JSON object of one of the forms in docs/how-to/run-an-exp
 
 def read_records(path: Path) -> Records:
     """Return the records in a file. Raises `UsageProblem` with file and line."""
-    dialogues, left_out, form = list[Dialogue](), 0, None
+    dialogues, left_out, form = list[RecordedDialogue](), 0, None
     for number, line in enumerate(_lines(path), 1):
         place = f"{path}:{number}"
         try:

@@ -4,14 +4,17 @@ import gzip
 import json
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
+from replan.cli.app import app
 from replan_lab.recorded.families import families_file
 from replan_lab.recorded.playing import KnownModels, arms_for, cases_of, compare, fold_of, play, plots_of, tables_of
-from replan_lab.recorded.policies import ARMS, Known, Made, Seen
-from replan_lab.recorded.records import Attempt, Move, read_records
+from replan_lab.recorded.policies import ARMS, ModelRecord, RejectedAttempt, Seen
+from replan_lab.recorded.records import Move, RecordedAttempt, read_records
 from runtime.core.errors import UsageProblem
 
-MIDDLING = Known(0.5, 0.2, 0.2, 0.3, 10)
+MIDDLING = ModelRecord(0.5, 0.2, 0.2, 0.3, 10)
 
 
 def episode(model, task, turns, success, *texts, feedback=""):
@@ -36,12 +39,12 @@ def written(folder, rows, name="records.jsonl"):
 
 def seen(*attempts, known=MIDDLING, moves=frozenset(Move)):
     first, *others = attempts
-    made = (Made(None, first), *(Made(Move.RETRY, attempt) for attempt in others))
+    made = (RejectedAttempt(None, first), *(RejectedAttempt(Move.RETRY, attempt) for attempt in others))
     return Seen(made, moves, 3, "m", known)
 
 
 def rejected(text, *, informative=False):
-    return Attempt(text, accepted=False, informative=informative)
+    return RecordedAttempt(text, accepted=False, informative=informative)
 
 
 EPISODES = [
@@ -95,7 +98,7 @@ def test_the_informed_policy_begins_afresh_where_the_reply_came_again_and_stops_
 
 def test_the_informed_policy_leaves_a_dialogue_early_only_without_a_fact_and_for_a_clearly_better_chance():
     informed = ARMS["informed"]
-    better, clearly = Known(0.5, 0.20, 0.24, 0.3, 10), Known(0.5, 0.20, 0.26, 0.3, 10)
+    better, clearly = ModelRecord(0.5, 0.20, 0.24, 0.3, 10), ModelRecord(0.5, 0.20, 0.26, 0.3, 10)
     assert informed(seen(rejected("a"), known=better)) is Move.RETRY
     assert informed(seen(rejected("a"), known=clearly)) is Move.AFRESH
     assert informed(seen(rejected("a", informative=True), known=clearly)) is Move.RETRY
@@ -158,7 +161,6 @@ def test_repairs_and_prompts_are_played_with_the_moves_that_they_record(tmp_path
 
 
 def test_the_table_of_families_has_the_middle_for_models_without_a_pattern(tmp_path):
-    yaml = pytest.importorskip("yaml")
     rows = [{**row, "model": name} for row in EPISODES for name in ("claude-2", "unnamed")]
     table = yaml.safe_load(families_file(read_records(written(tmp_path, rows)), "source", "2026-01-01", "a test"))
     assert [row["pattern"] for row in table["families"]] == ["*claude-2*"]
@@ -189,3 +191,17 @@ def test_a_wrong_file_is_refused_in_one_line_with_its_place(tmp_path, rows, caus
 def test_records_without_a_verdict_are_counted_and_left_out(tmp_path):
     rows = [*EPISODES, {**EPISODES[0], "success": None}]
     assert read_records(written(tmp_path, rows)).left_out == 1
+
+
+def test_the_command_writes_tables_and_plots_and_prints_the_arms(tmp_path):
+    path = written(tmp_path, [*EPISODES, {**EPISODES[0], "success": None}])
+    result = CliRunner().invoke(
+        app, ["lab", "recorded", str(path), "--arm", "informed", "--out", str(tmp_path / "out")]
+    )
+    assert result.exit_code == 0
+    assert "1 records without a verdict are left out" in result.stderr
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["arm", "retry", "informed", "Tables"]
+    assert {"arms.csv", "models.csv", "delta.svg"} <= {file.name for file in (tmp_path / "out").iterdir()}
+    unknown = CliRunner().invoke(app, ["lab", "recorded", str(path), "--arm", "informd"])
+    assert unknown.exit_code == 2
+    assert "there is no arm 'informd'" in unknown.stderr
