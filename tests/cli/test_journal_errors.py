@@ -134,12 +134,6 @@ def test_a_journal_that_is_empty_or_missing_beside_its_anchors_is_no_new_one(
     assert replan("runs").exit_code == 0
 
 
-def test_with_a_journal_in_a_database_the_file_of_the_home_is_not_missed(replan, journal, monkeypatch):
-    journal.unlink()
-    monkeypatch.setenv("REPLAN_JOURNAL", "postgresql://replan@127.0.0.1:1/replan")
-    assert_refused(replan("runs"), "the database cannot be reached", code=9)
-
-
 UNPRIVILEGED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 """What makes a command of root obey the modes of files."""
 

@@ -84,12 +84,12 @@ def test_the_doctor_reports_problems_and_hides_the_key(replan, home, monkeypatch
 
 def test_the_doctor_reports_an_invalid_config_file_once(replan, home):
     home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("webhoks: {}\n")
+    (home / "config.yaml").write_text("modle: template:bug\n")
     result = replan("doctor", "--json")
     wrong = [item for item in json.loads(result.stdout)["checks"] if not item["ok"]]
     assert result.exit_code == 1
     assert [item["name"] for item in wrong] == ["config"]
-    assert "did you mean 'webhooks'?" in wrong[0]["found"]
+    assert "did you mean 'model'?" in wrong[0]["found"]
 
 
 @pytest.mark.parametrize(("status", "code", "message"), [(200, 0, "takes the key"), (401, 1, "refuses the key")])
