@@ -6,7 +6,7 @@ import os
 import pytest
 
 from actors.run.tools import ToolOutcome
-from actors.tools import merging
+from actors.tools import built_in
 from actors.tools.agent_work import merge_use
 from actors.tools.workspace import open_workspace
 from runtime.core.hooks import set_crash_hook
@@ -106,9 +106,9 @@ async def test_files_folders_and_links_may_take_each_others_place(case, code, fo
             open_workspace(case.folder, case.bench.home, "r") as workspace,
             pytest.MonkeyPatch.context() as patched,
         ):
-            patched.setattr(merging.Repository, "write_ref", _only_begun)
+            patched.setattr(built_in.Repository, "write_ref", _only_begun)
             with pytest.raises(Killed):
-                merging.merge_work(workspace, json.loads(merge_use(NAME, work.base, work.commit).arguments))
+                built_in.merge_work(workspace, json.loads(merge_use(NAME, work.base, work.commit).arguments))
     done = await case.merge(work)
     assert done.outcome is ToolOutcome.SUCCEEDED, done.reason
     assert case.files() == kept | found
@@ -120,7 +120,7 @@ def _only_begun(self, run, name, commit):
     return WRITE_REF(self, run, name, commit)
 
 
-WRITE_REF = merging.Repository.write_ref
+WRITE_REF = built_in.Repository.write_ref
 
 
 async def test_a_folder_with_other_files_is_not_replaced(case):
@@ -146,7 +146,7 @@ async def test_a_merge_that_was_cut_short_is_finished_under_its_name(case, label
         set_crash_hook(kill)
         try:
             with pytest.raises(Killed):
-                merging.merge_work(workspace, json.loads(merge_use(NAME, work.base, work.commit).arguments))
+                built_in.merge_work(workspace, json.loads(merge_use(NAME, work.base, work.commit).arguments))
         finally:
             set_crash_hook(None)
     (case.folder / "other").write_text("written meanwhile\n")
