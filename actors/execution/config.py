@@ -56,6 +56,8 @@ class ExecutionConfig(Value):
     """The absolute path of the folder that the tools work in."""
     snapshots: bool
     """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
+    looks: bool = Field(default=False, exclude_if=operator.not_)
+    """Whether a plan is compared with the world before its first step."""
     problem: str
     """The text of the problem that the plan solves; empty if there is none."""
     planning: RunConfig | None

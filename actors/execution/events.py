@@ -47,6 +47,7 @@ class TroubleCause(StrEnum):
     REPLAN_FAILED = "replan_failed"  # no new plan was found or proved
     STEP_FORBIDDEN = "step_forbidden"  # a step that is ready uses what a requirement forbids
     PLAN_REJECTED = "plan_rejected"  # the new plan of a replan does not pass the proof, or cannot be executed
+    WORLD_LACKS = "world_lacks"  # what the plan needs is not there
     PLANNER_ASKS = "planner_asks"  # the planning run of a replan has a question
 
 

@@ -21,7 +21,7 @@ from actors.execution.attempts import (
 from actors.execution.events import AttemptDecided, FileReplied, StepOutcome, StepSettled, TroubleCause
 from actors.execution.forbidden import broken_tokens, forbidden_uses, missed_deadlines
 from actors.execution.goals import blocked_goals, goals_of, statuses
-from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, parse_node, tool_node
+from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, is_look, parse_node, tool_node
 from actors.execution.state import Attempt, AttemptPhase, State, StepResult, Trouble
 from actors.plans.constraints import Constraints
 from actors.plans.semantics import (
@@ -123,6 +123,8 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
         return workspace_rules.apply_first_snapshot(state, event)
     if node == WORKSPACE_END:
         return workspace_rules.apply_last_snapshot(state, event)
+    if is_look(node):
+        return workspace_rules.apply_look(state, event)
     attempt = state.attempt_at(node)
     use = None if attempt is None else tool_use(state.config, state.plan, attempt)
     if attempt is None or use is None or attempt.result:

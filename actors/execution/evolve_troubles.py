@@ -19,6 +19,7 @@ from actors.execution.events import (
     TroubleDecided,
 )
 from actors.execution.evolve_steps import begin_visit, set_constraints, with_configuration
+from actors.execution.execution_questions import LOOK_AGAIN
 from actors.execution.goals import goals_of, past_goals, statuses
 from actors.execution.state import Attempt, DecidedEnd, Replan, Revision, SettledFailure, State, Trouble
 from actors.execution.trouble_rules import reason, signature_of
@@ -60,6 +61,7 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
         return changed(state, trouble=to_ask, questions=number, questions_left=state.questions_left - 1)
     match event.level:
         case BacktrackLevel.LOCAL_RETRY:
+            state = changed(state, looked=state.looked and trouble.answer != LOOK_AGAIN)
             return _visit_again(changed(state, trouble=None, trace=()), event)
         case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
             number = state.replans + 1
@@ -238,6 +240,8 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
         trace=(),
         results={},
         feedback={},
+        looked=False,
+        unsure=(),
         earlier=(*state.earlier, over),
         replan=None,
     )

@@ -26,6 +26,8 @@ REPLAN = "make a new plan"
 REVISE_GOALS = "make a new plan, and revise the goals"
 """The answer by which a new plan is made, which may have other goals."""
 GO_ON = "go on with this plan"
+LOOK_AGAIN = "look again"
+"""The answer by which the plan is compared with the world again."""
 UNDO_ALL = "undo everything and end"
 """The answer by which everything that was done is undone, and the run ends."""
 GIVE_UP = "give up"
@@ -34,6 +36,7 @@ GIVE_UP = "give up"
 LEVELS: Mapping[str, BacktrackLevel] = {
     TRY_AGAIN: BacktrackLevel.LOCAL_RETRY,
     GO_ON: BacktrackLevel.LOCAL_RETRY,
+    LOOK_AGAIN: BacktrackLevel.LOCAL_RETRY,
     REPLAN: BacktrackLevel.PARTIAL_REPLAN,
     REVISE_GOALS: BacktrackLevel.FULL_REPLAN,
     GIVE_UP: BacktrackLevel.GIVE_UP,
@@ -46,6 +49,7 @@ _MAY_GO_ON = frozenset(
         TroubleCause.REQUIREMENT_VIOLATED,
         TroubleCause.INVARIANT_BROKEN,
         TroubleCause.GOAL_FAILED,
+        TroubleCause.WORLD_LACKS,
     }
 )
 """The troubles after which a person may continue with the plan unchanged."""
@@ -57,6 +61,7 @@ DOES: Mapping[str, str] = {
     REPLAN: "A new plan for the same goals is made from what holds now.",
     REVISE_GOALS: "A new plan is made, and it may have other goals.",
     GO_ON: "Nothing is changed, and the plan goes on.",
+    LOOK_AGAIN: "What the plan needs is looked up again, after you have provided it.",
     UNDO_ALL: "Everything that was done is undone, the last call first, and the run ends.",
     GIVE_UP: "The run ends without its goals.",
 }
@@ -118,6 +123,7 @@ def _options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: 
         listed += [TRY_AGAIN] if again else []
         listed += [BY_HAND] if by_hand else []
     elif trouble.cause in _MAY_GO_ON:
+        listed += [LOOK_AGAIN] if trouble.cause is TroubleCause.WORLD_LACKS else []
         listed.append(GO_ON)
     if plan:
         listed += [REPLAN, REVISE_GOALS]
@@ -151,6 +157,8 @@ def _describe_trouble(trouble: Trouble) -> str:
             return f"{step} would do what a requirement forbids, and was not begun"
         case TroubleCause.PLAN_REJECTED:
             return "the last new plan that was found may not be executed: it does not keep to what a plan must here"
+        case TroubleCause.WORLD_LACKS:
+            return "what the plan needs is not there"
         case TroubleCause.PLANNER_ASKS:
             return "the planner needs an answer"
         case _:

@@ -5,6 +5,7 @@
     replan/r2.n1           the first replan after the second revision, and its question
     proof/r2.n1            the proof of the plan that it brought
     workspace/start        the snapshot of the workspace before the first step
+    workspace/look.n1      the first look at the world before a plan runs
     trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
     undo/n3                the undoing of the third call; undo/n3.ask is the question about it
 
@@ -23,6 +24,7 @@ WORKSPACE_START = "workspace/start"
 """The node of the snapshot that is taken before the first step."""
 WORKSPACE_END = "workspace/end"
 """The node of the last snapshot before a success. It is compared with the first one if paths are protected."""
+_LOOK = "workspace/look.n"
 
 _PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
@@ -95,6 +97,16 @@ def proof_node(revision: int, number: int) -> str:
 def trouble_node(number: int, *, planner_asks: bool = False) -> str:
     """Return the node of a question about a trouble; `number` counts these questions of the run."""
     return f"{Owner.PLANNER if planner_asks else Owner.TROUBLE}/n{number}"
+
+
+def look_node(number: int) -> str:
+    """Return the node of a look at the world; `number` counts the looks of the run."""
+    return f"{_LOOK}{number}"
+
+
+def is_look(node: str) -> bool:
+    """Tell whether a node is that of a look at the world."""
+    return node.startswith(_LOOK)
 
 
 def undo_node(number: int) -> str:

@@ -25,6 +25,7 @@ from actors.run.questions import ClarificationRequested
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
 from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, read_snapshot
 from actors.tools.uses import WORKSPACE_READ
+from actors.tools.world import WORKSPACE_LOOK
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from actors.run.kind import PreparedRun, Setup
     from runtime.drive.actor import Actor
 
-_LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ)
+_LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ, WORKSPACE_LOOK)
 """The built-in tools that change no files."""
 
 

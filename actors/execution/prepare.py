@@ -57,6 +57,8 @@ class ExecutionInput:
     """The largest `total_retry_budget` of a plan that may run."""
     snapshots: bool = True
     """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
+    looks: bool = True
+    """Whether a plan is compared with the world before its first step."""
     problem: str = ""
     """The text of the problem that the plan solves; empty if there is none."""
     plan_of: str = ""
@@ -133,6 +135,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
         prompts=prompts,
         workspace=str(request.workspace.absolute()),
         snapshots=request.snapshots,
+        looks=request.looks,
         problem=request.problem,
         planning=request.planning,
         author_lacks=request.author_lacks,

@@ -274,6 +274,12 @@ class State:
     """How many questions about troubles the run may still ask."""
     replan_nodes: tuple[str, ...] = ()
     """The nodes of the requests for planning runs, the oldest first."""
+    looks: int = 0
+    """How many looks at the world have ended."""
+    looked: bool = False
+    """Whether the current plan was compared with the world."""
+    unsure: tuple[Finding, ...] = ()
+    """The needs of the current plan of which nobody can tell whether they are met."""
     snapshot: str | None = None
     """The id of the last snapshot of the workspace; empty if none could be taken, None before the first one."""
     first_snapshot: str = ""

@@ -12,15 +12,17 @@ from pydantic import ValidationError
 
 from actors.execution import faults
 from actors.execution.attempts import CHECKS, fail_phase, pass_phase
+from actors.execution.events import TroubleCause
 from actors.execution.forbidden import check_change_finding, check_changes, files_limit, protected_paths
-from actors.execution.ids import WORKSPACE_END, WORKSPACE_START
+from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, look_node
 from actors.execution.requests import step_context
-from actors.execution.state import Attempt, AttemptPhase, State
+from actors.execution.state import Attempt, AttemptPhase, State, Trouble
 from actors.prompting.render import render
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.agent_work import AgentWork
 from actors.tools.snapshot_texts import WorkspaceSnapshot, read_snapshot, snapshot_use, touched_paths
 from actors.tools.uses import AgentTerms, ToolUse, canonical
+from actors.tools.world import Needs, Seen, Sight, judge_world, look_use, needs_of
 from actors.values.findings import Finding
 from runtime.core.copies import changed
 
@@ -31,6 +33,49 @@ def request_first_snapshot(state: State) -> ToolRequested | None:
     if not state.config.snapshots or state.snapshot is not None or run.tools or run.parked or run.renewing:
         return None
     return _request_workspace_tool(WORKSPACE_START, snapshot_use("start"))
+
+
+def request_look(state: State) -> ToolRequested | None:
+    """Look at the world before the first step of a plan. Nothing is looked up for a plan that needs nothing of it."""
+    run = state.run
+    if state.draining or state.active or run.tools or run.parked or run.renewing:
+        return None
+    needs = _needs_to_look_up(state)
+    return None if needs is None else _request_workspace_tool(look_node(state.looks + 1), look_use(needs))
+
+
+def waits_for_look(state: State) -> bool:
+    """Return whether no step may begin before a look at the world has ended."""
+    return _needs_to_look_up(state) is not None
+
+
+def _needs_to_look_up(state: State) -> Needs | None:
+    if state.looked or not state.config.looks:
+        return None
+    return needs_of(state.plan.plan, state.config.tools)
+
+
+def apply_look(state: State, event: ToolFinished) -> State:
+    """Return the state after a look at the world. What the plan lacks is a trouble.
+
+    If the look fails, nobody can tell anything, and the plan goes on.
+    """
+    if event.outcome is ToolOutcome.UNKNOWN:
+        return state
+    plan, tools = state.plan.plan, state.config.tools
+    needs = needs_of(plan, tools) or Needs()
+    try:
+        seen = Seen.model_validate_json(event.output)
+    except ValidationError:
+        unknown = Sight(answer="unknown", why=f"it could not be looked up: {event.reason}")
+        seen = Seen(calls=(unknown,) * len(needs.calls), paths=dict.fromkeys(needs.paths, unknown), clean=unknown)
+    findings = judge_world(plan, tools, needs, seen, begun=state.revision > 1 or bool(state.results))
+    lacking = tuple(finding for finding in findings if finding.severity == "error")
+    unsure = tuple(finding for finding in findings if finding.severity == "warning")
+    state = changed(state, looks=state.looks + 1, looked=True, unsure=unsure)
+    if not lacking or state.draining:
+        return state
+    return changed(state, trouble=Trouble(TroubleCause.WORLD_LACKS, "", lacking))
 
 
 def request_last_snapshot(state: State) -> ToolRequested | None:

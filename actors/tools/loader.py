@@ -24,6 +24,7 @@ from actors.tools.tools_file import (
     AgentCommand,
     AgentTool,
     CommandTool,
+    HumanTool,
     McpServer,
     McpTool,
     PluginTool,
@@ -95,6 +96,9 @@ def load_tools(
         steps=uses.steps,
         undos=uses.undos,
         undo_of=uses.undo_of,
+        disk_mb={
+            name: tool.disk_mb for name, tool in file.tools.items() if not isinstance(tool, HumanTool) and tool.disk_mb
+        },
         declared=uses.declared,
     )
     idle = unused_names(file)

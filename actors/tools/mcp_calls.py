@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -28,6 +28,9 @@ from actors.tools.specs import McpSpec, fill_template
 from actors.tools.workspace import Workspace
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CommandNotStarted, GatedProcess, start_gated
+
+if TYPE_CHECKING:
+    from actors.tools.mcp_wires import Streams
 
 
 def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
@@ -63,8 +66,9 @@ async def open_call(
     *,
     confined: Sequence[str] = (),
     added: Mapping[str, str] = MappingProxyType({}),
+    lists: bool = False,
 ) -> AsyncIterator[PreparedCall]:
-    """Yield a call with checked arguments.
+    """Yield a call with checked arguments. With `lists` no tool is called: the output has the schemas of all tools.
 
     A server that is a program has been started in `folder`, and waits to be released. The server inherits the open
     files `inherited`. `confined` are a program and arguments to put before it, `added` further environment variables.
@@ -74,10 +78,11 @@ async def open_call(
         call: PreparedCall
         try:
             _check_installed()
-            sent, token = fill_template(json.loads(spec.arguments), arguments), _token(spec, outside)
+            sent = {} if lists else fill_template(json.loads(spec.arguments), arguments)
+            token = _token(spec, outside)
             redactor = Redactor([*secrets_in(outside), token])
             if spec.url:
-                call = _AddressCall(spec=spec, arguments=sent, redactor=redactor, token=token)
+                call = _AddressCall(spec=spec, arguments=sent, redactor=redactor, lists=lists, token=token)
             else:
                 gated = start_gated(
                     [*confined, find_server(spec, outside), *spec.argv[1:]],
@@ -87,7 +92,7 @@ async def open_call(
                     talks=True,
                 )
                 opened = await stack.enter_async_context(gated)
-                call = _ProgramCall(spec=spec, arguments=sent, redactor=redactor, gated=opened)
+                call = _ProgramCall(spec=spec, arguments=sent, redactor=redactor, lists=lists, gated=opened)
         except (CallRefused, ProgramMissing, OSError) as error:
             call = refuse_call(error, "the server cannot be started")
         yield call
@@ -120,6 +125,8 @@ class _ServerCall(PreparedCall):
     """The arguments for the server."""
     redactor: Redactor
     """What removes secrets from the server's texts."""
+    lists: bool
+    """Whether it asks for the schemas of all tools, and calls none."""
     is_made: bool = False
     """Whether the call was sent."""
 
@@ -127,8 +134,18 @@ class _ServerCall(PreparedCall):
         """Note that the call is being sent now."""
         self.is_made = True
 
+    async def talk(self, streams: "AbstractAsyncContextManager[Streams]") -> ToolResult:
+        """Call the tool, or ask for the schemas, and return the result."""
+        from actors.tools.mcp_talk import call_server, list_schemas  # noqa: PLC0415 -- slow to import
+
+        if self.lists:
+            return await list_schemas(streams)
+        return await call_server(self.spec, self.arguments, streams, self.send)
+
     async def shorten(self, result: ToolResult) -> ToolResult:
-        """Return a result without secrets, with its output cut to `output_bytes`."""
+        """Return a result without secrets, with its output cut to `output_bytes`. Schemas are not cut."""
+        if self.lists and result.outcome is ToolOutcome.SUCCEEDED:
+            return result
         return await trio.to_thread.run_sync(without_secrets, result, self.redactor, self.spec.output_bytes)
 
 
@@ -146,11 +163,10 @@ class _ProgramCall(_ServerCall):
 
     async def run(self) -> ToolResult:
         """Start the server, call the tool, end the server, and return the result."""
-        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- slow to import
-        from actors.tools.mcp_wires import Talk  # noqa: PLC0415
+        from actors.tools.mcp_wires import Talk  # noqa: PLC0415 -- slow to import
 
         talk = Talk(self.gated.begin())
-        result = await call_server(self.spec, self.arguments, talk.streams(), self.send)
+        result = await self.talk(talk.streams())
         try:
             self.gated.check_started()
         except CommandNotStarted as error:
@@ -171,11 +187,10 @@ class _AddressCall(_ServerCall):
 
     async def run(self) -> ToolResult:
         """Connect, call the tool, disconnect, and return the result."""
-        from actors.tools.mcp_talk import call_server  # noqa: PLC0415 -- slow to import
-        from actors.tools.mcp_wires import Web  # noqa: PLC0415
+        from actors.tools.mcp_wires import Web  # noqa: PLC0415 -- slow to import
 
         web = Web(self.spec.url, self.token)
-        result = await call_server(self.spec, self.arguments, web.streams(), self.send)
+        result = await self.talk(web.streams())
         if result.outcome is ToolOutcome.BROKEN and web.too_much:
             result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
         elif result.outcome is ToolOutcome.BROKEN and web.status in (401, 403, 404):

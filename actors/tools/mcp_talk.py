@@ -5,8 +5,8 @@ If the call returns a task, the task is polled until it ends. Tasks are the exte
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
@@ -170,10 +170,30 @@ async def call_server(
     send: Callable[[], None],
 ) -> ToolResult:
     """Return the result of a call; `send` is called right before it is sent. Raises nothing except cancellation."""
+    return await _talk(streams, lambda client: _call(spec, arguments, client, send))
+
+
+async def list_schemas(streams: AbstractAsyncContextManager[Streams]) -> ToolResult:
+    """Return, as the output, the schema of the arguments of each tool of a server, by the tool's name, as JSON.
+
+    Raises nothing except cancellation.
+    """
+
+    async def listed(client: Client) -> ToolResult:
+        async with aclosing(_listed_tools(client)) as tools:
+            schemas = {tool.name: tool.input_schema async for tool in tools}
+        return ToolResult(ToolOutcome.SUCCEEDED, json.dumps(schemas))
+
+    return await _talk(streams, listed)
+
+
+async def _talk(
+    streams: AbstractAsyncContextManager[Streams], work: Callable[[Client], Awaitable[ToolResult]]
+) -> ToolResult:
     result: ToolResult | None = None
     try:
         async with Client(open_streams(streams), cache=None, extensions=[TasksAccepted()]) as client:
-            result = await _call(spec, arguments, client, send)
+            result = await work(client)
     except BaseExceptionGroup as group:
         cancelled, rest = group.split(trio.Cancelled)
         if cancelled is not None:
@@ -188,19 +208,26 @@ async def call_server(
     return result
 
 
-async def _find_tool(client: Client, name: str) -> ListedTool | None:
-    """Return a tool as a server lists it; None if the server lists no tool of this name."""
+async def _listed_tools(client: Client) -> AsyncGenerator[ListedTool]:
+    """Yield the tools that a server lists, on its first `PAGES_MAX` pages."""
     cursor: str | None = None
     for _ in range(PAGES_MAX):
         # The session's own method would have it check results against the server's schemas later.
         request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
         page = await client.session.send_request(request, ListToolsResult)
         for tool in page.tools:
-            if tool.name == name:
-                return tool
+            yield tool
         cursor = page.next_cursor
         if not cursor:
-            return None
+            return
+
+
+async def _find_tool(client: Client, name: str) -> ListedTool | None:
+    """Return a tool as a server lists it; None if the server lists no tool of this name."""
+    async with aclosing(_listed_tools(client)) as tools:
+        async for tool in tools:
+            if tool.name == name:
+                return tool
     return None
 
 

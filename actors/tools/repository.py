@@ -299,13 +299,13 @@ def find_repository(
     the home. Later another repository is refused, so a tool that writes `.git` cannot make Replan write elsewhere.
     Raises `GitFailed`, `OSError`.
     """
-    found = _open_repository(workspace, home, inherited, limit)
+    found = open_repository(workspace, home, inherited, limit)
     if found is not None:
         _check_same(found.note, f"{run}\n{_written_folders(found)}", first=first)
     return found
 
 
-def _open_repository(
+def open_repository(
     workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
 ) -> Repository | None:
     """Return the repository whose top folder is the workspace; None if there is none.
@@ -354,7 +354,7 @@ def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repo
 
     Raises `GitFailed` if it is another one, and `OSError`.
     """
-    found = _open_repository(workspace, home, limit=limit)
+    found = open_repository(workspace, home, limit=limit)
     if found is None:
         raise GitFailed("the workspace is no git repository any more")
     noted = found.note.read_text(encoding="utf-8", errors="surrogateescape") if found.note.is_file() else ""

@@ -123,6 +123,8 @@ class _Called(Config):
     """Whether a person must approve each call under `--approve risky`; `none` means that nobody must."""
     pre_check: Bound | None = None
     """A command or Python tool that must succeed before each call."""
+    disk_mb: int = Field(default=0, ge=0, le=1_000_000_000)
+    """The free disk space that it needs, in megabytes (10^6 bytes); it is looked up before the plan runs."""
     undo: ToolName | None = None
     """The tool that undoes one successful call, `nothing`, or `irreversible`; it holds for steps that name none."""
 

@@ -190,6 +190,8 @@ class ToolSet(Value):
     """The tools that may undo a call, by name. As arguments, each call has the defaults of the tool's parameters."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """The undo that tools declare, by the names of these tools. It holds for steps that name none."""
+    disk_mb: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The free disk space that tools declare, in megabytes (10^6 bytes), by tool."""
     declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
     """The steps that generators declare, from which plans are made without a model."""
 

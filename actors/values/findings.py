@@ -96,6 +96,9 @@ class Code(StrEnum):
     REQUIREMENT_MISSING = "requirements.missing"
     AMBIGUOUS = "requirements.ambiguous"
     CHANGED = "requirements.changed"
+    # the plan beside the world: `where` is a step id
+    WORLD_LACKS = "world.lacks"  # what the plan needs is not there
+    WORLD_UNKNOWN = "world.unknown"  # warning: nobody can tell whether it is there
     # tools; faults of the model's transport are not findings
     TOOL_TRANSIENT = "tool.transient"
     TOOL_PERMANENT = "tool.permanent"

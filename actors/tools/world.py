@@ -1,0 +1,260 @@
+"""What a plan needs of the world: what an actor looks up before it runs, and the verdict over what was found. Pure.
+
+The verdict has three answers. A need that is not met is an error. A need of which nobody can tell is a warning, which
+never stops a plan. A need that is met has no finding.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from actors.plans.graph import bits
+from actors.plans.plan import Plan, Step
+from actors.plans.semantics import Program, compile_plan
+from actors.tools.parameters import PathParameter
+from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, ToolSpec
+from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse, Use, built_in_use
+from actors.values.findings import Code, Finding, ReasonTag
+from actors.values.format import printable
+from runtime.core.events import Value
+
+WORKSPACE_LOOK = "workspace:look"
+"""The built-in tool that looks up what a plan needs of the world. It changes nothing."""
+LOOK_SECONDS = 120.0
+"""The time limit of a look, in seconds."""
+PATHS_SHOWN = 5
+"""The largest number of paths with changes that a finding names."""
+_COMMITS = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "am", "pull"})
+"""The commands of git that make commits."""
+
+
+class NeededCall(Value):
+    """A call that a plan makes, as far as it is known before the plan runs."""
+
+    tool: str
+    """The name of the tool."""
+    arguments: str
+    """The fixed arguments: the canonical text of a JSON object."""
+    later: tuple[str, ...] = ()
+    """The parameters whose values are known only when the call is made."""
+
+
+class Needs(Value):
+    """What a plan needs of the world: the arguments of `workspace:look`."""
+
+    calls: tuple[NeededCall, ...] = ()
+    """The calls of tools, without repetition."""
+    paths: tuple[str, ...] = ()
+    """The paths below the workspace that steps read, sorted."""
+    clean: bool = False
+    """Whether a step commits, so that the repository should have no changes that are not committed."""
+    disk_mb: int = 0
+    """The free disk space that the tools declare together, in megabytes (10^6 bytes)."""
+
+
+class Sight(Value):
+    """What was found about one need."""
+
+    answer: Literal["yes", "no", "unknown"] = "yes"
+    """Whether the need is met; `unknown` if nobody can tell."""
+    why: str = ""
+    """Why it is not met, or why nobody can tell, as a clause; empty for `yes`."""
+
+
+class Seen(Value):
+    """What was found in the world: the output of `workspace:look`."""
+
+    calls: tuple[Sight, ...] = ()
+    """What was found about each call, in the order of `Needs.calls`."""
+    paths: Mapping[str, Sight] = {}
+    """What was found about each path."""
+    dirty: tuple[str, ...] = ()
+    """The tracked files with changes that are not committed, sorted."""
+    clean: Sight = Sight()
+    """Whether the repository is clean; `unknown` if git cannot tell."""
+    free_mb: int | None = None
+    """The free disk space of the workspace in megabytes (10^6 bytes); None if it is not known."""
+
+
+class _Reading(NamedTuple):
+    """A path that a step reads."""
+
+    step: Step
+    path: str
+
+
+def needs_of(plan: Plan, tools: ToolSet) -> Needs | None:
+    """Return what a plan, whose names are all bound, needs of the world; None if nothing that can be looked up."""
+    calls: dict[NeededCall, None] = {}
+    names: set[str] = set()
+    for step in plan.steps:
+        for use in _calls_of(step, tools):
+            names.add(use.tool)
+            calls.setdefault(NeededCall(tool=use.tool, arguments=use.arguments, later=tuple(sorted(use.takes))))
+    needs = Needs(
+        calls=tuple(calls),
+        paths=tuple(sorted({reading.path for reading in _readings(plan, tools)})),
+        clean=any(_commits(tools.tools.get(name)) for name in names),
+        disk_mb=sum(tools.disk_mb.get(name, 0) for name in names),
+    )
+    return needs if needs != Needs() else None
+
+
+def look_use(needs: Needs) -> ToolUse:
+    """Return the call of the built-in tool that looks up the needs of a plan."""
+    return built_in_use(WORKSPACE_LOOK, needs.model_dump(mode="json"), LOOK_SECONDS)
+
+
+def judge_world(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool) -> tuple[Finding, ...]:
+    """Return a finding for each need of a plan that is not met, or of which nobody can tell.
+
+    `begun`: steps of an earlier plan have run, so changes that are not committed may be theirs.
+    """
+    return tuple(_judge(plan, tools, needs, seen, begun=begun))
+
+
+def _judge(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool) -> Iterator[Finding]:
+    sights = dict(zip(needs.calls, seen.calls, strict=False))
+    told: set[tuple[str, str]] = set()
+    for step in plan.steps:
+        for use in _calls_of(step, tools):
+            call = NeededCall(tool=use.tool, arguments=use.arguments, later=tuple(sorted(use.takes)))
+            sight = sights.get(call, Sight(answer="unknown", why="it was not looked up"))
+            if sight.answer != "yes" and (use.tool, sight.why) not in told:
+                told.add((use.tool, sight.why))
+                yield _finding(sight.answer == "no", f"the tool {use.tool!r}: {sight.why}", step.step_id)
+    yield from _judge_paths(plan, tools, seen)
+    yield from _judge_repository(plan, tools, needs, seen, begun=begun)
+    if needs.disk_mb and seen.free_mb is None:
+        yield _finding(False, "the free disk space of the workspace is not known", "")
+    elif needs.disk_mb and seen.free_mb is not None and seen.free_mb < needs.disk_mb:
+        text = f"the tools need {needs.disk_mb:,} MB of disk space, and {seen.free_mb:,} MB are free"
+        yield _finding(True, text, "")
+
+
+def _judge_paths(plan: Plan, tools: ToolSet, seen: Seen) -> Iterator[Finding]:
+    unmet = {path: sight for path, sight in seen.paths.items() if sight.answer != "yes"}
+    if not unmet:
+        return
+    program, by_id = compile_plan(plan), {step.step_id: step for step in plan.steps}
+    files = {name: use.file for name, step in by_id.items() if isinstance(use := tools.generator_use(step), ModelUse)}
+    for step, path in _readings(plan, tools):
+        sight = unmet.pop(path, None)
+        if sight is None:
+            continue
+        others = by_id if program.repeats else _steps_before(program, step.step_id)
+        earlier = [name for name in others if name != step.step_id]
+        makers = [name for name, file in files.items() if name != step.step_id and _lies_in(file, path)]
+        if any(name in makers for name in earlier):
+            continue
+        # A tool and a person may make files that nobody has declared.
+        if changing := [*makers, *(name for name in earlier if name not in files)]:
+            yield _finding(False, f"{sight.why}, unless {changing[0]} makes it", step.step_id)
+        else:
+            yield _finding(sight.answer == "no", sight.why, step.step_id)
+
+
+def _judge_repository(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool) -> Iterator[Finding]:
+    if not needs.clean or (seen.clean.answer == "yes" and not seen.dirty):
+        return
+    step = next(
+        item.step_id
+        for item in plan.steps
+        if any(_commits(tools.tools.get(use.tool)) for use in _calls_of(item, tools))
+    )
+    if not seen.dirty:
+        yield _finding(False, f"whether the repository is clean is not known: {seen.clean.why}", step)
+        return
+    more = f" and {len(seen.dirty) - PATHS_SHOWN:,} more" if len(seen.dirty) > PATHS_SHOWN else ""
+    shown = ", ".join(printable(path, 100) for path in seen.dirty[:PATHS_SHOWN])
+    text = f"the step commits, and the workspace has changes that are not committed: {shown}{more}"
+    if seen.clean.answer == "unknown" or begun:
+        yield _finding(False, f"{text}; {seen.clean.why or 'earlier steps may have made them'}", step)
+    else:
+        yield _finding(True, text, step)
+
+
+def _finding(lacks: bool, message: str, where: str) -> Finding:
+    if lacks:
+        tags = (ReasonTag.MISSING_EVIDENCE,)
+        return Finding(code=Code.WORLD_LACKS, message=message, where=where, tags=tags)
+    return Finding(code=Code.WORLD_UNKNOWN, message=message, where=where, severity="warning")
+
+
+def _calls_of(step: Step, tools: ToolSet) -> Iterator[ToolUse]:
+    """Yield the calls of the user's tools that a step makes: its generator, its guard, and their pre-checks."""
+    uses: Sequence[Use | None] = (tools.generator_use(step), tools.guard_use(step))
+    for use in uses:
+        if use is None or isinstance(use, PersonUse):
+            continue
+        if use.pre_check is not None:
+            yield use.pre_check
+        if isinstance(use, ToolUse):
+            yield use
+
+
+def _readings(plan: Plan, tools: ToolSet) -> Iterator[_Reading]:
+    """Yield the paths that steps read: path arguments that must exist, and files that a model must be shown."""
+    for step in plan.steps:
+        for use in _calls_of(step, tools):
+            yield from (_Reading(step, path) for path in _paths_of(use, tools, exists=True))
+        use_of_step = tools.generator_use(step)
+        if isinstance(use_of_step, ModelUse) and use_of_step.missing == "failure":
+            files = (path for path in use_of_step.context_files if path != use_of_step.file)
+            yield from (_Reading(step, path) for path in files)
+
+
+def _paths_of(use: ToolUse, tools: ToolSet, *, exists: bool) -> Iterator[str]:
+    """Yield the path arguments of a call that must exist, or those that need not."""
+    spec = tools.tools.get(use.tool)
+    arguments = json.loads(use.arguments)
+    for name, parameter in ({} if spec is None else spec.parameters).items():
+        if isinstance(parameter, PathParameter) and parameter.exists == exists and name in arguments:
+            yield str(arguments[name])
+
+
+def _lies_in(made: str, path: str) -> bool:
+    """Return whether a path exists once a file was made: it is the file, or a folder above it."""
+    made, path = made.removeprefix("./"), path.removeprefix("./").rstrip("/")
+    return made == path or made.startswith(f"{path}/")
+
+
+def _steps_before(program: Program, step_id: str) -> list[str]:
+    """Return the ids of the steps that run before a step: it waits for them or for their tokens, directly or not."""
+    makers: dict[int, list[int]] = {}
+    for index, added in enumerate(program.adds):
+        for token in bits(added):
+            makers.setdefault(token, []).append(index)
+    first = program.order.index[step_id]
+    before, left = set[int](), [first]
+    while left:
+        index = left.pop()
+        needed = (maker for token in bits(program.needs[index]) for maker in makers.get(token, ()))
+        found = {*bits(program.dependencies[index]), *needed} - before - {first}
+        before |= found
+        left += found
+    return [program.steps[index].step_id for index in sorted(before)]
+
+
+def _commits(spec: ToolSpec | None) -> bool:
+    """Return whether a command is one of git that makes commits."""
+    if not isinstance(spec, CommandSpec) or spec.argv[0].rpartition("/")[2] != "git":
+        return False
+    return any(word in _COMMITS for word in spec.argv[1:])
+
+
+def unset_variables(spec: ToolSpec, environment: Mapping[str, str], usual: Sequence[str]) -> tuple[str, ...]:
+    """Return the variables that a tool is to see and that are not set, without the `usual` ones."""
+    own = spec.mcp.environment if isinstance(spec, AgentSpec) and spec.mcp is not None else ()
+    listed = (*spec.environment, *own) if isinstance(spec, CommandSpec | McpSpec | AgentSpec) else ()
+    return tuple(name for name in listed if "=" not in name and name not in usual and name not in environment)
+
+
+def known_schema(schema: Mapping[str, Any], later: Sequence[str]) -> Mapping[str, Any]:
+    """Return a schema of arguments that accepts anything for the arguments whose values are known only later."""
+    properties = schema.get("properties")
+    if not later or not isinstance(properties, Mapping):
+        return schema
+    free = {name: True if name in later else value for name, value in properties.items()}
+    kept = {key: schema[key] for key in ("type", "required", "additionalProperties") if key in schema}
+    return {**kept, "properties": free}
