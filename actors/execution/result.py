@@ -354,6 +354,8 @@ class ExecutionJson(TypedDict):
     """All revisions of the plan, the current one last."""
     violations: list[dict[str, Any]]
     """The requirements that steps have violated."""
+    unsure: NotRequired[list[dict[str, Any]]]
+    """The needs of the current plan of which nobody can tell whether they are met; present if there are any."""
     not_checked: list[dict[str, Any]]
     """The requirements that the execution cannot check."""
     snapshots: SnapshotsJson | None
@@ -386,6 +388,8 @@ class ExecutionResult(RunResult):
     """The tokens of the goal that do not hold, sorted."""
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
+    unsure: tuple[Finding, ...]
+    """The needs of the current plan of which nobody can tell whether they are met."""
     not_checked: tuple[Requirement, ...]
     """The constraints on every plan that the execution cannot check."""
     snapshots: tuple[str, str] | None
@@ -435,6 +439,7 @@ class ExecutionResult(RunResult):
         """Return a line for each requirement that a step has violated."""
         lines = [f"{effect.step} (call {effect.call}): {effect_text(effect)}" for effect in self.undo]
         lines += [f"violated: {finding.message}" for finding in self.violations]
+        lines += [f"nobody can tell: {finding.message}" for finding in self.unsure]
         lines += [f"not checked: {item.kind}: {printable(item.text, 200)}" for item in self.not_checked]
         if self.not_compared:
             lines.append(f"not checked: which files changed, after {format_count(self.not_compared, 'step')}")
@@ -452,12 +457,17 @@ class ExecutionResult(RunResult):
             "missing": list(self.missing),
             "trace": list(self.revisions[-1].trace) if self.revisions else [],
             "revisions": [revision.to_json() for revision in self.revisions],
-            "violations": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.violations],
+            "violations": _as_json(self.violations),
+            **({"unsure": _as_json(self.unsure)} if self.unsure else {}),
             "not_checked": [requirement_to_json(item) for item in self.not_checked],
             "snapshots": None if self.snapshots is None else {"first": self.snapshots[0], "last": self.snapshots[1]},
             **({"undo": [effect.to_json() for effect in self.undo]} if self.undo else {}),
             "plan_of": self.plan_of or None,
         }
+
+
+def _as_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [finding.model_dump(mode="json", exclude_defaults=True) for finding in findings]
 
 
 def result_of(view: RunView) -> ExecutionResult:
@@ -475,6 +485,7 @@ def result_of(view: RunView) -> ExecutionResult:
         holds=tuple(sorted(state.tokens)),
         missing=tuple(sorted(state.plan.plan.goal_state - state.tokens)),
         violations=state.violations,
+        unsure=state.unsure,
         not_checked=uncheckable_requirements(state.constraints.requirements, snapshots=state.config.snapshots),
         snapshots=(state.first_snapshot, state.snapshot) if state.snapshot and state.first_snapshot else None,
         not_compared=state.not_compared,

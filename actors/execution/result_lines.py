@@ -62,6 +62,8 @@ def _plan_lines(result: ExecutionResult) -> Iterator[Line]:
         yield _tokens_line("lacks", result.missing)
     for finding in result.violations:
         yield indent_line(f"violated: {finding.message}", "red")
+    for finding in result.unsure:
+        yield indent_line(f"nobody can tell: {finding.message}", "yellow")
     for item in result.not_checked:
         yield indent_line(f"not checked: {item.kind}: {printable(item.text, 200)}", "dim")
 

@@ -22,7 +22,7 @@ from actors.execution.events import (
     TroubleDecided,
     UndoDecided,
 )
-from actors.execution.ids import attempt_node, parse_node, tool_node
+from actors.execution.ids import attempt_node, is_look, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.result import ExecutionResult, result_of, revision_views
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
@@ -116,6 +116,8 @@ def news_text(event: ExecutionEvent, state: State) -> str:
     """Return the line that progress shows for an event; empty if it shows none."""
     if isinstance(event, ToolRequested | ToolStarted | ProofRequested | ReplanReplied):
         return ""
+    if isinstance(event, ToolFinished) and is_look(tool_node(event.request_id)):
+        return "; ".join(f"nobody can tell: {finding.message}" for finding in state.unsure)
     if isinstance(event, ToolFinished):
         return _tool_end_text(event)
     if isinstance(event, FileRequested):

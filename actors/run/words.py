@@ -10,6 +10,7 @@ _EXECUTED = re.compile(
 _NUMBERED = re.compile(r"(?:\btool:)?\b(?:trouble|planner)/n(\d+)\b")
 _UNDO = re.compile(r"(?:\btool:)?\bundo/n(\d+)\b")
 _WORKSPACE = re.compile(r"(?:\btool:)?\bworkspace/(start|end)\b")
+_LOOK = re.compile(r"(?:\btool:)?\bworkspace/look\.n(\d+)\b")
 _MOVE = re.compile(
     r"(^| )=> (local_retry|partial_replan|full_replan|clarify|give_up)(?: to ([a-z0-9_, ]+?))?"
     r"( because of [\w.]+)?, by rule [\w-]+"
@@ -52,6 +53,7 @@ def in_words(text: str) -> str:
     text = _EXECUTED.sub(_execution_words, text)
     text = _NUMBERED.sub(lambda match: f"trouble {match[1]}", text)
     text = _UNDO.sub(lambda match: f"undo of call {match[1]}", text)
+    text = _LOOK.sub(lambda match: f"look {match[1]} at what the plan needs", text)
     return _WORKSPACE.sub(lambda match: f"the workspace at the {match[1]}", text)
 
 

@@ -87,6 +87,7 @@ def load_tools(
             case _:
                 continue
     digest = sha256(orjson.dumps(document.value, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    called = {name: tool for name, tool in file.tools.items() if not isinstance(tool, HumanTool)}
     toolset = ToolSet(
         source=document.source,
         sha256=digest,
@@ -96,9 +97,8 @@ def load_tools(
         steps=uses.steps,
         undos=uses.undos,
         undo_of=uses.undo_of,
-        disk_mb={
-            name: tool.disk_mb for name, tool in file.tools.items() if not isinstance(tool, HumanTool) and tool.disk_mb
-        },
+        disk_mb={name: tool.disk_mb for name, tool in called.items() if tool.disk_mb},
+        makes={name: tool.makes for name, tool in called.items() if tool.makes},
         declared=uses.declared,
     )
     idle = unused_names(file)

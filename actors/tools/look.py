@@ -17,6 +17,7 @@ import orjson
 import trio
 
 from actors.handlers.tools import PreparedCall, Tool, ToolResult
+from actors.plans.reader import read_draft
 from actors.run.tools import ToolOutcome
 from actors.tools.command_calls import CallRefused, RefusedCall, claim_workspace
 from actors.tools.confined import OutOfBounds, check_inside
@@ -38,7 +39,18 @@ from actors.tools.specs import (
 from actors.tools.tools_file import ENVIRONMENT, TOOL_PLUGINS
 from actors.tools.uses import ToolSet
 from actors.tools.workspace import Workspace
-from actors.tools.world import WORKSPACE_LOOK, NeededCall, Needs, Seen, Sight, known_schema, unset_variables
+from actors.tools.world import (
+    WORKSPACE_LOOK,
+    NeededCall,
+    Needs,
+    Seen,
+    Sight,
+    judge_world,
+    known_schema,
+    needs_of,
+    unset_variables,
+)
+from actors.values.findings import Code, Finding
 from actors.values.format import printable
 
 SERVER_SECONDS = 20.0
@@ -103,6 +115,27 @@ async def look(needs: Needs, toolset: ToolSet, place: Place, environment: Mappin
         )
 
     return await trio.to_thread.run_sync(work)
+
+
+async def compare_with_world(
+    value: Mapping[str, Any], toolset: ToolSet, folder: Path, environment: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    """Return what a plan, given as JSON, needs and lacks in a folder; nothing for a plan that cannot be read."""
+    plan, _ = read_draft(dict(value))
+    if plan is None:
+        return ()
+    if unbound := toolset.unbound(plan):
+        hint = f"bind it in {toolset.source}" if toolset.source else "bind it in a tools file, named by --tools"
+        return tuple(Finding(code=Code.UNBOUND, message=f"no tool implements {name}; {hint}") for name in unbound)
+    needs = needs_of(plan, toolset)
+    if needs is None:
+        return ()
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        seen = await look(needs, toolset, Place(folder, handle), environment)
+    finally:
+        os.close(handle)
+    return judge_world(plan, toolset, needs, seen, begun=False)
 
 
 def _no(why: str) -> Sight:

@@ -125,8 +125,18 @@ class _Called(Config):
     """A command or Python tool that must succeed before each call."""
     disk_mb: int = Field(default=0, ge=0, le=1_000_000_000)
     """The free disk space that it needs, in megabytes (10^6 bytes); it is looked up before the plan runs."""
+    makes: tuple[str, ...] = Field(default=(), max_length=50)
+    """The files and folders that a success leaves in the workspace, for steps after it that read them."""
     undo: ToolName | None = None
     """The tool that undoes one successful call, `nothing`, or `irreversible`; it holds for steps that name none."""
+
+    @field_validator("makes")
+    @classmethod
+    def _check_makes(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        for position, path in enumerate(paths):
+            if cause := path_problem(path):
+                raise config_error(cause, (position,))
+        return paths
 
 
 class _Run(_Called):

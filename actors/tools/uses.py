@@ -192,6 +192,8 @@ class ToolSet(Value):
     """The undo that tools declare, by the names of these tools. It holds for steps that name none."""
     disk_mb: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
     """The free disk space that tools declare, in megabytes (10^6 bytes), by tool."""
+    makes: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The files and folders that a success of each tool leaves, by the tool's name."""
     declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
     """The steps that generators declare, from which plans are made without a model."""
 

@@ -6,7 +6,7 @@ never stops a plan. A need that is met has no finding.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, assert_never
 
 from actors.plans.graph import bits
 from actors.plans.plan import Plan, Step
@@ -137,18 +137,18 @@ def _judge_paths(plan: Plan, tools: ToolSet, seen: Seen) -> Iterator[Finding]:
     if not unmet:
         return
     program, by_id = compile_plan(plan), {step.step_id: step for step in plan.steps}
-    files = {name: use.file for name, step in by_id.items() if isinstance(use := tools.generator_use(step), ModelUse)}
+    made = {name: _made_by(tools.generator_use(step), tools) for name, step in by_id.items()}
     for step, path in _readings(plan, tools):
         sight = unmet.pop(path, None)
         if sight is None:
             continue
         others = by_id if program.repeats else _steps_before(program, step.step_id)
         earlier = [name for name in others if name != step.step_id]
-        makers = [name for name, file in files.items() if name != step.step_id and _lies_in(file, path)]
+        makers = [name for name, files in made.items() if files and any(_lies_in(file, path) for file in files)]
+        makers = [name for name in makers if name != step.step_id]
         if any(name in makers for name in earlier):
             continue
-        # A tool and a person may make files that nobody has declared.
-        if changing := [*makers, *(name for name in earlier if name not in files)]:
+        if changing := [*makers, *(name for name in earlier if made[name] is None)]:
             yield _finding(False, f"{sight.why}, unless {changing[0]} makes it", step.step_id)
         else:
             yield _finding(sight.answer == "no", sight.why, step.step_id)
@@ -213,10 +213,23 @@ def _paths_of(use: ToolUse, tools: ToolSet, *, exists: bool) -> Iterator[str]:
             yield str(arguments[name])
 
 
+def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
+    """Return the files that a use makes; None if that is not declared, as for a person."""
+    match use:
+        case ModelUse():
+            return (use.file,)
+        case ToolUse():
+            return tools.makes.get(use.tool)
+        case PersonUse():
+            return None
+        case _:
+            assert_never(use)
+
+
 def _lies_in(made: str, path: str) -> bool:
-    """Return whether a path exists once a file was made: it is the file, or a folder above it."""
-    made, path = made.removeprefix("./"), path.removeprefix("./").rstrip("/")
-    return made == path or made.startswith(f"{path}/")
+    """Return whether a path may exist once another was made: one of them is the other, or a folder above it."""
+    made, path = made.removeprefix("./").rstrip("/"), path.removeprefix("./").rstrip("/")
+    return made == path or made.startswith(f"{path}/") or path.startswith(f"{made}/")
 
 
 def _steps_before(program: Program, step_id: str) -> list[str]:

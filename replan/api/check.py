@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,8 +83,17 @@ class PlanToCheck:
     """The number of the plan's line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
-def judge_plan(case: PlanToCheck, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on one plan, the printed object, and the name of the guard of each step."""
+Comparison = Callable[[Mapping[str, Any]], Sequence[Finding]]
+"""Compares a plan, given as JSON, with the world, and returns what it found."""
+
+
+def judge_plan(
+    case: PlanToCheck, standard: Standard, compare: Comparison | None = None
+) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
+    """Return the verdict on one plan, the printed object, and the name of the guard of each step.
+
+    With `compare`, the plan is compared with the world, too.
+    """
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
     case_id: str | None = None
@@ -102,6 +111,10 @@ def judge_plan(case: PlanToCheck, standard: Standard) -> tuple[Verdict, dict[str
         r_max=standard.r_max,
         guard_catalog=standard.guard_catalog,
     )
+    if compare is not None and isinstance(plan, dict):
+        found = compare(plan)
+        passed = verdict.passed and all(finding.severity == "warning" for finding in found)
+        verdict = verdict.model_copy(update={"passed": passed, "findings": (*verdict.findings, *found)})
     steps = plan.get("steps") if isinstance(plan, dict) else None
     guards = {
         step["step_id"]: str(step.get("guard", ""))

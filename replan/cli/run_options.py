@@ -106,10 +106,16 @@ def tools_options(function: F) -> F:
             show_default=True,
             help="Which calls of tools you approve first.",
         ),
-        click.option("--workspace", metavar="DIR", help="The folder that the tools work in; default: the current one."),
+        workspace_option,
     ):
         function = option(function)
     return tools_file_option(function)
+
+
+def workspace_option(function: F) -> F:
+    """Add `--workspace`."""
+    help_text = "The folder that the tools work in; default: the current one."
+    return click.option("--workspace", metavar="DIR", help=help_text)(function)
 
 
 def tools_file_option(function: F) -> F:

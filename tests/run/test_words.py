@@ -24,6 +24,7 @@ LINES = {
     "tool:write_fix/r2.v3.a1.act.t2 started": "write fix, revision 2, visit 3, first attempt, act, try 2 started",
     "replan/r2.n1 asked for": "replan, revision 2, first attempt asked for",
     "tool:workspace/start": "the workspace at the start",
+    "tool:workspace/look.n1": "look 1 at what the plan needs",
     "planner/n2": "trouble 2",
     "question q1 (g_plan: ask_the_user): Is the step 'g_plan' done?": (
         "question q1 (plan: ask the user): Is the step 'plan' done?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,16 +12,19 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import LEVELS, Invocation, assurance_option, common, examples, report_format_option
+from replan.cli.run_options import name_options, tools_file_option, workspace_option
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from actors.tools.uses import ToolSet
     from actors.values.findings import Verdict
-    from replan.api.check import PlanToCheck
+    from replan.api.check import Comparison, PlanToCheck
 
 
 _CHECK = examples(
     "replan check plan.json",
     "replan check plan.json --level expansive --json",
+    "replan check plan.json --world --tools tools.yaml --workspace ../shop",
     "replan check plans/*.json more.jsonl --jsonl | jq -c 'select(.valid | not)'",
     "replan check plans/*.json --format sarif > replan.sarif",
     "replan run problem.md --json | jq .plan | replan check -",
@@ -45,6 +49,9 @@ _CHECK = examples(
     metavar="NAME",
     help="A guard name that steps may use beside the 17 default ones.",
 )
+@click.option("--world", is_flag=True, help="Compare it with what is there: tools, files, servers, git, disk.")
+@tools_file_option
+@workspace_option
 @report_format_option
 @click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
@@ -58,11 +65,17 @@ def check(
     assurance: str | None,
     r_max: int,
     guards: tuple[str, ...],
+    world: bool,
+    tools: str | None,
+    workspace: str | None,
     form: str,
     as_json: bool,
     as_jsonl: bool,
 ) -> int:
-    """Check plans without a model: no run, no home.
+    """Check plans without a model and without a run.
+
+    With --world, your MCP servers are asked for their tools. What is not there rejects a plan; what nobody can tell is
+    a warning.
 
     A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line.
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
@@ -77,6 +90,10 @@ def check(
     from replan.cli.terminal.console import notice
     from replan.views.errors import line_of_error
 
+    toolset, compare = _comparison(tools, workspace) if world else (None, None)
+    if not world and (tools or workspace):
+        raise UsageProblem("is for --world", place="--tools" if tools else "--workspace", hint="add --world")
+    guards += tuple(toolset.guards) if toolset is not None else ()
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = named[0] if named else "text"
     worst, single = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl")
@@ -84,7 +101,7 @@ def check(
     for name in files:
         try:
             for case in _cases(name):
-                verdict, report, catalog = judge_plan(case, standard)
+                verdict, report, catalog = judge_plan(case, standard, compare)
                 worst = _worse(worst, _exit_of(verdict))
                 output.add(report, catalog, case.text)
         except UsageProblem as problem:
@@ -92,6 +109,22 @@ def check(
             worst = Exit.USAGE
     output.end()
     return worst
+
+
+def _comparison(tools: str | None, workspace: str | None) -> tuple[ToolSet, Comparison]:
+    """Return the tools of a file, and what compares a plan with the world. Raises `UsageProblem`."""
+    import trio
+
+    from actors.tools.look import compare_with_world
+    from actors.tools.workspace import check_workspace
+    from replan.runs.executing import tools_of
+    from replan.setup.home_folder import locate_home
+
+    home = locate_home()
+    with name_options():
+        folder = check_workspace(workspace or ".", home.folder)
+        toolset, _ = tools_of(tools, home, folder, os.environ)
+    return toolset, lambda plan: trio.run(compare_with_world, plan, toolset, folder, os.environ)
 
 
 def check_assurance(level: str) -> None:
