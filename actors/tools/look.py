@@ -235,7 +235,7 @@ def _look_at_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str
     open_names = tuple(key for key, value in template.items() if set(placeholders(value)) & set(later))
     sent = fill_template(template, {**dict.fromkeys(later, ""), **arguments})
     problem = schema_problem(known_schema(schema, open_names), sent)
-    return _no(problem) if problem else Sight()
+    return _no(f"{problem} (its tool {spec.remote!r})") if problem else Sight()
 
 
 def _look_at_path(handle: int, path: str) -> Sight:

@@ -115,13 +115,13 @@ def judge_world(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: 
 
 def _judge(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool) -> Iterator[Finding]:
     sights = dict(zip(needs.calls, seen.calls, strict=False))
-    told: set[tuple[str, str]] = set()
+    told: set[str] = set()
     for step in plan.steps:
         for use in _calls_of(step, tools):
             call = NeededCall(tool=use.tool, arguments=use.arguments, later=tuple(sorted(use.takes)))
             sight = sights.get(call, Sight(answer="unknown", why="it was not looked up"))
-            if sight.answer != "yes" and (use.tool, sight.why) not in told:
-                told.add((use.tool, sight.why))
+            if sight.answer != "yes" and sight.why not in told:
+                told.add(sight.why)
                 yield _finding(sight.answer == "no", f"the tool {use.tool!r}: {sight.why}", step.step_id)
     yield from _judge_paths(plan, tools, seen)
     yield from _judge_repository(plan, tools, needs, seen, begun=begun)
