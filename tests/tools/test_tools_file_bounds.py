@@ -74,6 +74,7 @@ def agent(**fields):
 
 
 LENGTHS = {
+    "CommandTool.makes": (50, lambda n: command(makes=names(n))),
     "ToolsFile.tools": (200, lambda n: {"tools": {each: {"human": "Look."} for each in names(n)}}),
     "ToolsFile.mcp_servers": (50, lambda n: {"tools": {}, "mcp_servers": {s: {"command": ["ls"]} for s in names(n)}}),
     "ToolsFile.generators": (1_000, bindings("generators")),
@@ -134,6 +135,7 @@ LENGTHS = {
     ),
 }
 NUMBERS = {
+    "CommandTool.disk_mb": (1_000_000_000, lambda n: command(disk_mb=n)),
     "StepTokens.retry_budget": (1_000, lambda n: declared(retry_budget=n)),
     "CommandTool.timeout_seconds": (86_400, lambda n: command(timeout_seconds=n)),
     "CommandTool.output_bytes": (OUTPUT_BYTES_MAX, lambda n: command(output_bytes=n)),
@@ -196,7 +198,7 @@ def test_the_table_has_every_bound_of_a_field():
                 for word, kind in KINDS.items():
                     if any(getattr(bound, word, None) is not None for bound in field.metadata):
                         bounded[kind].add((name, key))
-    inherited = {"parameters", "timeout_seconds", "output_bytes"}
+    inherited = {"parameters", "timeout_seconds", "output_bytes", "makes", "disk_mb"}
     for kind, table in (("max_length", LENGTHS), ("le", NUMBERS), ("least", LEAST)):
         shown = {(name, key) for name, key in bounded[kind] if name == "CommandTool" or key not in inherited}
         bounds_of_items = {("IntegerParameter", "minimum"), ("IntegerParameter", "maximum"), ("McpServer", "token")}
