@@ -58,7 +58,7 @@ SERVER_SECONDS = 20.0
 _MB = 1_000_000
 
 
-class Place(NamedTuple):
+class FolderToLookAt(NamedTuple):
     """The folder that is looked at, and what a look needs to know of it."""
 
     folder: Path
@@ -79,7 +79,7 @@ def look_tool(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, 
         except CallRefused as refused:
             yield RefusedCall(refused.result)
             return
-        place = Place(workspace.folder, workspace.handle, workspace.lock.inherited)
+        place = FolderToLookAt(workspace.folder, workspace.handle, workspace.lock.inherited)
         yield _LookCall(Needs.model_validate(arguments, strict=False), toolset, place, environment)
 
     return Tool(WORKSPACE_LOOK, prepare)
@@ -91,7 +91,7 @@ class _LookCall(PreparedCall):
 
     needs: Needs
     toolset: ToolSet
-    place: Place
+    place: FolderToLookAt
     environment: Mapping[str, str]
 
     async def run(self) -> ToolResult:
@@ -100,7 +100,7 @@ class _LookCall(PreparedCall):
         return ToolResult(ToolOutcome.SUCCEEDED, seen.model_dump_json(exclude_defaults=True))
 
 
-async def look(needs: Needs, toolset: ToolSet, place: Place, environment: Mapping[str, str]) -> Seen:
+async def look(needs: Needs, toolset: ToolSet, place: FolderToLookAt, environment: Mapping[str, str]) -> Seen:
     """Look up what a plan needs, and return what was found. It raises nothing except cancellation."""
     offers = await _ask_servers(needs, toolset, place, environment)
 
@@ -132,7 +132,7 @@ async def compare_with_world(
         return ()
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        seen = await look(needs, toolset, Place(folder, handle), environment)
+        seen = await look(needs, toolset, FolderToLookAt(folder, handle), environment)
     finally:
         os.close(handle)
     return judge_world(plan, toolset, needs, seen, begun=False)
@@ -150,7 +150,7 @@ Offers = Mapping[str, Mapping[str, Any] | Sight]
 """What each server offers, by its name in the tools file: the schemas of its tools, or why there are none."""
 
 
-async def _ask_servers(needs: Needs, toolset: ToolSet, place: Place, environment: Mapping[str, str]) -> Offers:
+async def _ask_servers(needs: Needs, toolset: ToolSet, place: FolderToLookAt, environment: Mapping[str, str]) -> Offers:
     servers: dict[str, McpSpec] = {}
     for call in needs.calls:
         spec = toolset.tools.get(call.tool)
@@ -248,7 +248,7 @@ def _look_at_path(handle: int, path: str) -> Sight:
         return _unknown(f"{path!r} cannot be looked up: {(error.strerror or str(error)).lower()}")
 
 
-def _find_dirty(place: Place) -> tuple[tuple[str, ...], Sight]:
+def _find_dirty(place: FolderToLookAt) -> tuple[tuple[str, ...], Sight]:
     """Return the tracked files with changes that are not committed, and whether git can tell."""
     with TemporaryDirectory(prefix="replan-look-") as store:
         try:
