@@ -22,7 +22,7 @@ from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.agent_work import AgentWork
 from actors.tools.snapshot_texts import WorkspaceSnapshot, read_snapshot, snapshot_use, touched_paths
 from actors.tools.uses import AgentTerms, ToolUse, canonical
-from actors.tools.world import Needs, Seen, Sight, judge_world, look_use, needs_of
+from actors.tools.world import Needs, SeenWorld, Sight, judge_world, look_use, needs_of
 from actors.values.findings import Finding
 from runtime.core.copies import changed
 
@@ -65,10 +65,10 @@ def apply_look(state: State, event: ToolFinished) -> State:
     plan, tools = state.plan.plan, state.config.tools
     needs = needs_of(plan, tools) or Needs()
     try:
-        seen = Seen.model_validate_json(event.output)
+        seen = SeenWorld.model_validate_json(event.output)
     except ValidationError:
         unknown = Sight(answer="unknown", why=f"it could not be looked up: {event.reason}")
-        seen = Seen(calls=(unknown,) * len(needs.calls), paths=dict.fromkeys(needs.paths, unknown), clean=unknown)
+        seen = SeenWorld(calls=(unknown,) * len(needs.calls), paths=dict.fromkeys(needs.paths, unknown), clean=unknown)
     findings = judge_world(plan, tools, needs, seen, begun=state.revision > 1 or bool(state.results))
     lacking = tuple(finding for finding in findings if finding.severity == "error")
     unsure = tuple(finding for finding in findings if finding.severity == "warning")

@@ -43,7 +43,7 @@ from actors.tools.world import (
     WORKSPACE_LOOK,
     NeededCall,
     Needs,
-    Seen,
+    SeenWorld,
     Sight,
     judge_world,
     known_schema,
@@ -100,13 +100,13 @@ class _LookCall(PreparedCall):
         return ToolResult(ToolOutcome.SUCCEEDED, seen.model_dump_json(exclude_defaults=True))
 
 
-async def look(needs: Needs, toolset: ToolSet, place: FolderToLookAt, environment: Mapping[str, str]) -> Seen:
+async def look(needs: Needs, toolset: ToolSet, place: FolderToLookAt, environment: Mapping[str, str]) -> SeenWorld:
     """Look up what a plan needs, and return what was found. It raises nothing except cancellation."""
     offers = await _ask_servers(needs, toolset, place, environment)
 
-    def work() -> Seen:
+    def work() -> SeenWorld:
         dirty, clean = _find_dirty(place) if needs.clean else ((), Sight())
-        return Seen(
+        return SeenWorld(
             calls=tuple(_look_at_call(call, toolset, environment, offers) for call in needs.calls),
             paths={path: _look_at_path(place.handle, path) for path in needs.paths},
             dirty=dirty,

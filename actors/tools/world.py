@@ -61,7 +61,7 @@ class Sight(Value):
     """Why it is not met, or why nobody can tell, as a clause; empty for `yes`."""
 
 
-class Seen(Value):
+class SeenWorld(Value):
     """What was found in the world: the output of `workspace:look`."""
 
     calls: tuple[Sight, ...] = ()
@@ -105,7 +105,7 @@ def look_use(needs: Needs) -> ToolUse:
     return built_in_use(WORKSPACE_LOOK, needs.model_dump(mode="json"), LOOK_SECONDS)
 
 
-def judge_world(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool) -> tuple[Finding, ...]:
+def judge_world(plan: Plan, tools: ToolSet, needs: Needs, seen: SeenWorld, *, begun: bool) -> tuple[Finding, ...]:
     """Return a finding for each need of a plan that is not met, or of which nobody can tell.
 
     `begun`: steps of an earlier plan have run, so changes that are not committed may be theirs.
@@ -113,7 +113,7 @@ def judge_world(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: 
     return tuple(_judge(plan, tools, needs, seen, begun=begun))
 
 
-def _judge(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool) -> Iterator[Finding]:
+def _judge(plan: Plan, tools: ToolSet, needs: Needs, seen: SeenWorld, *, begun: bool) -> Iterator[Finding]:
     sights = dict(zip(needs.calls, seen.calls, strict=False))
     told: set[str] = set()
     for step in plan.steps:
@@ -132,7 +132,7 @@ def _judge(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool)
         yield _finding(True, text, "")
 
 
-def _judge_paths(plan: Plan, tools: ToolSet, seen: Seen) -> Iterator[Finding]:
+def _judge_paths(plan: Plan, tools: ToolSet, seen: SeenWorld) -> Iterator[Finding]:
     unmet = {path: sight for path, sight in seen.paths.items() if sight.answer != "yes"}
     if not unmet:
         return
@@ -154,7 +154,7 @@ def _judge_paths(plan: Plan, tools: ToolSet, seen: Seen) -> Iterator[Finding]:
             yield _finding(sight.answer == "no", sight.why, step.step_id)
 
 
-def _judge_repository(plan: Plan, tools: ToolSet, needs: Needs, seen: Seen, *, begun: bool) -> Iterator[Finding]:
+def _judge_repository(plan: Plan, tools: ToolSet, needs: Needs, seen: SeenWorld, *, begun: bool) -> Iterator[Finding]:
     if not needs.clean or (seen.clean.answer == "yes" and not seen.dirty):
         return
     step = next(
