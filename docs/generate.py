@@ -47,7 +47,6 @@ from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry  # noqa: E402
 from actors.run.limits import LIMITS, flag  # noqa: E402
 from actors.run.outage import follows  # noqa: E402
-from actors.run.questions import MOVES, Status  # noqa: E402
 from actors.search.graph import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from actors.values.model_settings import ModelSettings  # noqa: E402
@@ -56,7 +55,6 @@ from replan.setup.config_schemas import describe_models  # noqa: E402
 from runtime.core.hooks import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
-from tests.long.shell.planted_bugs import FAST  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 
@@ -169,28 +167,6 @@ def faults() -> str:
     )
 
 
-def questions() -> str:
-    """Return the life of a question as a drawing, from the table that the machine follows."""
-    caused: dict[tuple[str, str], list[str]] = {}
-    for (before, kind), after in MOVES.items():
-        caused.setdefault((str(before), str(after)), []).append(kind)
-    rows = [f"    {before} --> {after}: {', '.join(kinds)}" for (before, after), kinds in caused.items()]
-    start = f"    [*] --> {Status.ASKED}: clarification_requested"
-    ends = [f"    {status} --> [*]" for status in Status if not any(before is status for before, _ in MOVES)]
-    return "\n".join(("```mermaid", "stateDiagram-v2", start, *rows, *ends, "```"))
-
-
-def planted() -> str:
-    """Return how many bugs of each class the simulation finds, and which of them only `make check` finds."""
-    found = json.loads((ROOT / "benchmarks" / "results" / "soak.json").read_text(encoding="utf-8"))["planted"]["bugs"]
-    rows = []
-    for kind in dict.fromkeys(bug["class"] for bug in found):
-        bugs = [bug for bug in found if bug["class"] == kind]
-        later = [bug["bug"] for bug in bugs if bug["seed"] not in FAST]
-        rows.append((kind, f"{len(bugs) - len(later)}/{len(bugs)}", "; ".join(later)))
-    return table(("Class", "`make test`", "Only `make check`"), rows)
-
-
 PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
     "crash-points": lambda: _meanings("crash_points", LABELS),
@@ -209,17 +185,14 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel),
     "outcomes": lambda: _meanings("outcomes", PlanningOutcome),
-    "planted-bugs": planted,
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
     "model-settings": lambda: keys(ModelSettings),
-    "questions": questions,
     **requirements.PARTS,
     **quantities.PARTS,
     "imports": imports.between_folders,
     **size.PARTS,
     "helpdesk": helpdesk.helpdesk,
-    **question_tables.PARTS,
     "row-keys": lambda: keys(Row),
     "step-keys": lambda: keys(ActionPair),
     **tools.parts(keys),
@@ -228,6 +201,13 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "workflows": workflows,
 }
 """What can be generated, by the name in the mark."""
+
+DOCUMENTS: Mapping[str, Callable[[], str]] = {
+    **http_api.DOCUMENTS,
+    **events.DOCUMENTS,
+    **question_tables.DOCUMENTS,
+}
+"""Whole files that can be generated, by their path in the documentation's folder."""
 
 
 def regenerated(text: str) -> str:
@@ -249,7 +229,7 @@ def main() -> None:
         if new != old:
             page.write_text(new, encoding="utf-8")
             print(f"changed {page.relative_to(ROOT)}")
-    for name, text in (*http_api.DOCUMENTS.items(), *events.DOCUMENTS.items()):
+    for name, text in DOCUMENTS.items():
         if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != text():
             (DOCS / name).write_text(text(), encoding="utf-8")
             print(f"changed docs/{name}")

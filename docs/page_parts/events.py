@@ -1,4 +1,4 @@
-"""The lists of all events: those of every run, then those of each kind; the fields of each are in a JSON file."""
+"""The list of all events: those of every run, then those of each kind; the fields of each are in a JSON file."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +10,7 @@ from actors.run.agent import AGENT_EVENTS
 from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
 from actors.run.tools import ToolEvent
+from page_parts.markdown import code, table
 from replan.setup.config_schemas import field_docs
 from replan_acquire.acquisition.events import EVENTS as ACQUISITION
 from runtime.core.events import Event
@@ -41,15 +42,14 @@ def meanings() -> str:
 
 
 def events() -> str:
-    """Return every event once, under the first part of the program that has it: its kind and its meaning."""
+    """Return the kind of every event once, under the first part of the program that has it."""
     listed: set[str] = set()
-    sections = []
+    rows = []
     for title, members in GROUPS.items():
-        by_kind = {str(event.model_fields["kind"].default): event for event in members}
-        rows = [f"- `{kind}`: {_first_sentence(event)}" for kind, event in by_kind.items() if kind not in listed]
-        sections.append("\n".join((f"## {title}", "", *rows)))
-        listed |= by_kind.keys()
-    return "\n\n".join(sections)
+        kinds = [str(event.model_fields["kind"].default) for event in members]
+        rows.append((title, code(kind for kind in kinds if kind not in listed)))
+        listed.update(kinds)
+    return table(("Part", "Events"), rows)
 
 
 def _first_sentence(event: type[Event]) -> str:

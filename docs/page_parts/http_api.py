@@ -9,23 +9,18 @@ from actors.execution.result import ExecutionJson
 from actors.planning.result import PlanningJson
 from actors.run.open_question import OpenQuestion
 from actors.run.result import ResultJson
-from page_parts.markdown import arguments
+from page_parts.markdown import table
 from replan_acquire.acquisition.result import AcquisitionJson
-from replan_server.web.api_routes import addressed_operations, openapi, openapi_text
+from replan_server.web.api_routes import addressed_operations, openapi_text
 
 FILE = "reference/openapi.json"
 """The published document, in the documentation's folder."""
 
 
 def operations() -> str:
-    """Return the list of operations, each with the keys of the body that is sent."""
-    schemas, rows = openapi()["components"]["schemas"], []
-    for each, at in addressed_operations():
-        schema = schemas[at.body.__name__] if at.body is not None else {}
-        takes = arguments(schema.get("properties", {}), schema.get("required", []))
-        body = f" *Body:* {takes}." if at.body is not None else ""
-        rows.append(f"- `{at.method} {at.path}` (`{each.scope}`): {each.summary}{body}")
-    return "\n".join(rows)
+    """Return the table of operations."""
+    rows = ((f"`{at.method} {at.path}`", f"`{each.scope}`", each.summary) for each, at in addressed_operations())
+    return table(("Operation", "Scope", "What it does"), rows)
 
 
 def _keys(keys: Any) -> str:

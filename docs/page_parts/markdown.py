@@ -7,12 +7,8 @@ from typing import Any
 
 import yaml
 
-from actors.run.limits import LIMITS
-
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
-MARK = r"\*"
-"""What stands behind the name of an argument that is needed."""
 
 
 @cache
@@ -44,10 +40,3 @@ def _cell(value: object) -> str:
 def code(values: Iterable[object]) -> str:
     """Return values as inline code, separated by commas."""
     return ", ".join(f"`{value}`" for value in values)
-
-
-def arguments(names: Iterable[str], needed: Iterable[str]) -> str:
-    """Return names of arguments, the needed ones marked with a star; the limits of a run are named together."""
-    listed = list(names)
-    shown = [f"`{name}`{MARK if name in needed else ''}" for name in listed if name not in LIMITS]
-    return ", ".join([*shown, *(["[limits](cli.md#limits)"] if LIMITS.keys() <= {*listed} else [])]) or "none"

@@ -1,17 +1,19 @@
 """The parts of the page about the MCP server."""
 
-from page_parts.markdown import arguments
+from page_parts.markdown import table
 from replan_server.mcp.server import RESOURCES, TEMPLATES, offered_tools
 
 
 def tools() -> str:
-    """Return the list of tools."""
-    rows = []
-    for operation, tool in offered_tools(allow_execute=True).values():
-        schema = tool.takes.model_json_schema()
-        takes = arguments(schema["properties"], schema.get("required", []))
-        rows.append(f"- `{tool.name}` (`{operation.scope}`): {tool.description} *Takes* {takes}.")
-    return "\n".join(rows)
+    """Return the tools: the scope of each, and the first sentence of its description."""
+    offered = offered_tools(allow_execute=True).values()
+    rows = ((f"`{tool.name}`", f"`{operation.scope}`", _first(tool.description)) for operation, tool in offered)
+    return table(("Tool", "Scope", "What it does"), rows)
+
+
+def _first(text: str) -> str:
+    first, _, _ = text.partition(". ")
+    return f"{first.removesuffix('.')}."
 
 
 def resources() -> str:

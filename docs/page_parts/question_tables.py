@@ -1,5 +1,6 @@
-"""The lists of every question that shipped parts can ask, drawn from the functions that ask them."""
+"""The list of every question that shipped parts can ask, drawn from the functions that ask them."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 
 from actors.run.words import question_in_words
@@ -15,15 +16,21 @@ USED_UP = ", with no visit and no replan left"
 """The end of the name of a situation in which fewer answers are offered than before."""
 
 
+FILE = "reference/questions.json"
+"""The file with every question, in the documentation's folder."""
+
+
 def asked() -> str:
-    """Return one list of questions for each part that asks."""
+    """Return every question as JSON, by the part of the program that asks it."""
     parts: dict[str, list[Drawn]] = {}
     for drawn in (*every_question(), *of_acquisitions.every_question()):
         if not drawn.part.startswith(PROFILE) or not drawn.when.startswith(
             "`"
         ):  # The fields of a profile are left out.
             parts.setdefault(_part(drawn), []).append(drawn)
-    return "\n\n".join(f"## {part}\n\n{_list(_once(listed))}" for part, listed in parts.items())
+    return (
+        json.dumps({part: _rows(_once(listed)) for part, listed in parts.items()}, indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 def _part(drawn: Drawn) -> str:
@@ -39,26 +46,17 @@ def _once(listed: Sequence[Drawn]) -> list[Drawn]:
     return list(first.values())
 
 
-def _list(listed: Sequence[Drawn]) -> str:
-    """Return the questions by what happens without an answer, each of them once."""
-    shown = [drawn for drawn in listed if not drawn.when.endswith(USED_UP)]
-    groups: dict[str, list[Drawn]] = {}
-    for drawn in shown:
-        groups.setdefault(_otherwise(drawn), []).append(drawn)
-    return "\n\n".join(f"*Without an answer:* {otherwise}\n\n{_rows(group)}" for otherwise, group in groups.items())
-
-
-def _rows(group: Sequence[Drawn]) -> str:
-    """Return the questions of a group, those of one text once."""
-    texts: dict[str, list[str]] = {}
-    for drawn in group:
-        text = f"**{question_in_words(drawn.form.text)}**{_priority(drawn)}"
-        texts.setdefault(text, []).append(drawn.when.removesuffix(WANTED))
-    return "\n".join(f"- {'; '.join(situations)}: {text}" for text, situations in texts.items())
-
-
-def _priority(drawn: Drawn) -> str:
-    return "" if drawn.form.priority == "normal" else f" ({drawn.form.priority} priority)"
+def _rows(listed: Sequence[Drawn]) -> list[dict[str, object]]:
+    """Return the questions of a part: those with one text and one end without an answer once."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for drawn in listed:
+        if not drawn.when.endswith(USED_UP):
+            key = question_in_words(drawn.form.text), _otherwise(drawn), drawn.form.priority
+            rows.setdefault(key, []).append(drawn.when.removesuffix(WANTED))
+    return [
+        {"question": text, "asked_when": situations, "without_an_answer": otherwise, "priority": priority}
+        for (text, otherwise, priority), situations in rows.items()
+    ]
 
 
 def _otherwise(drawn: Drawn) -> str:
@@ -66,5 +64,4 @@ def _otherwise(drawn: Drawn) -> str:
     return f"{text[:1].lower()}{text[1:]}"
 
 
-PARTS: Mapping[str, Callable[[], str]] = {"asked": asked}
-"""The parts of the page by name."""
+DOCUMENTS: Mapping[str, Callable[[], str]] = {FILE: asked}

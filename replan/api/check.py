@@ -28,7 +28,7 @@ def check(
 ) -> Verdict:
     """Judge a plan (a typed plan, a JSON value, or text that holds one) at a level: minimal, medium or expansive.
 
-    A plan that does what one of its own requirements forbids is rejected, as far as names and tokens show it; only an
+    A plan that does what one of its own requirements forbids is rejected, as far as names and tokens show it. Only an
     execution can compare what a name is bound to. A rejection is returned, not raised. `guard_catalog` are guard names
     that steps may use beside the default ones; `r_max` bounds the plan's total budget; `assurance` is what expansive
     demands of the traces that do not escalate. Raises `UsageProblem` for a level or a setting that does not exist.

@@ -88,9 +88,10 @@ def start(
     The run is in the journal when the block is entered, so that messages can be posted to it. Leaving the block early
     parks it within two seconds, of which replies in flight get at most 1.5.
 
-    In place of a problem, `goal` names tokens that must hold at the end, and `holds` those that hold at the beginning:
-    lists, or texts with commas. The plan is then searched for, without a model, from the steps that generators of the
-    file `tools` declare (None: `tools.yaml` in the home). With a problem, its plan may name only what `tools` has.
+    In place of a problem, `goal` names tokens that must hold at the end, and `holds` those that hold at the beginning.
+    They are lists, or texts with commas. The plan is then searched for, without a model, from the steps that
+    generators of the file `tools` declare (None: `tools.yaml` in the home). With a problem, its plan may name only what
+    `tools` has.
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else that of
     config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and
@@ -145,7 +146,7 @@ def drive(
     """Resume a run of a home, and yield it while it is driven.
 
     `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. The limits
-    and the model replace those of the run, as in `limits`: a run that has ended because its budget was spent goes on
+    and the model replace those of the run, as in `limits`. A run that has ended because its budget was spent goes on
     with a larger one. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only
     records that are written from now on are yielded. A run whose end is final is yielded too; its result is available
     at once.
@@ -210,8 +211,7 @@ async def afork(
     hold from there on; the limits are the fork's own, and default to those of the run. The run is only read. Where runs
     take values, `given` are values that hold from there on, as texts by the path of the field. `workspace` is the
     folder to make for the tools of a fork of an execution; None is one beside the run's own. Raises `RunNotFound`.
-    Raises `UsageProblem`, whose place is the keyword, for a place outside of the run, a change that is not valid, and a
-    run that cannot be forked.
+    Raises `UsageProblem` for a place outside of the run, a change that is not valid, and a run that cannot be forked.
     """
     check_types(model=model)
     names = [None if item is None else os.fspath(item) for item in (workflow, policy)]

@@ -101,9 +101,9 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
 async def acancel(run: str, *, home: Home = None) -> RunResult:
     """Cancel a run for good, and return its result.
 
-    What it has found is kept. To go on later, park it instead. If another process drives the run and does not read the
-    message within five seconds, the result still says `running`; that process cancels the run later. Raises
-    `RunNotFound`, and `UsageProblem` for a run that has finished or is a step of another.
+    What it has found is kept. To go on later, park it instead. If another process drives the run, it may cancel the run
+    later than after five seconds; then the result says `running`. Raises `RunNotFound`, and `UsageProblem` for a run
+    that has finished or is a step of another.
     """
 
     async def end(engine: Engine) -> RunResult:

@@ -20,7 +20,7 @@ MARK = "quokka"
 DEPTH = 6
 """How deep values within values are searched for the problem."""
 CALLS_MAX, FILES_MAX = 12, 20
-PAGE = ROOT / "docs/explanation/architecture.md"
+PAGE = ROOT / "docs/reference/code.md"
 
 
 class Way:
@@ -118,7 +118,7 @@ def _attributes(value):
 
 
 def test_a_run_begins_after_few_calls_in_few_files(replan, problem):
-    """The calls and the files are those that the page about the architecture lists."""
+    """The calls and the files are those that the page about the code lists."""
     Path(problem).write_text(PROBLEM, encoding="utf-8")
     way = Way()
     assert way.watch(replan, "run", problem, "-m", "template:bug", "--no-input").exit_code == 0

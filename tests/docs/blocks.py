@@ -89,6 +89,6 @@ SEARCHED = ("market", "cloud")
 
 
 def pages() -> list[Path]:
-    """Return every page, the front page first; the documents that examples search are none."""
-    found = sorted((ROOT / "docs").rglob("*.md"))
+    """Return every page, the front page first, and the skills; the documents that examples search are none."""
+    found = [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "skills").rglob("*.md"))]
     return [ROOT / "README.md", *(page for page in found if page.parent.name not in SEARCHED)]

@@ -37,7 +37,7 @@ STATED = [
     ("explanation/endings.md", {3600: "a host wakes it after an hour"}[LEFT_SECONDS]),
     ("explanation/endings.md", f"after SIGTERM it is {TERMINATED_SECONDS:g} seconds"),
     ("explanation/budgets.md", {1: "starts at one second and doubles with each try"}[BACKOFF_FIRST]),
-    ("how-to/use-a-model-server.md", f"{TRIES_MAX} tries in a row"),
+    ("reference/models.md", f"{TRIES_MAX} tries in a row"),
     ("how-to/use-a-model-server.md", f"`output_tokens_max` ({DEFAULTS['output_tokens_max']})"),
     ("how-to/use-a-model-server.md", f"`model_timeout_seconds` ({DEFAULTS['model_timeout_seconds']:g})"),
     ("how-to/write-a-guard.md", f"`guard_timeout_seconds` ({DEFAULTS['guard_timeout_seconds']:g})"),
@@ -73,8 +73,8 @@ STATED = [
     ),
     ("reference/prompts.md", f"{ANSWER_BYTES_MAX:,} of each answer, {FEEDBACK_BYTES_MAX:,} of each rejection"),
     ("explanation/templates.md", f"lists at most {DEMANDS_MAX} requirements"),
-    ("explanation/security.md", f"no more than {READ_LINES_MAX:,} such lines"),
-    ("explanation/security.md", f"at most {BYTES_MAX // 1024**2} MiB of a plan and {FILE_BYTES_MAX // 1024**2} MiB"),
+    ("reference/claims.md", f"than {READ_LINES_MAX:,} such lines"),
+    ("reference/claims.md", f"at most {BYTES_MAX // 1024**2} MiB of a plan and {FILE_BYTES_MAX // 1024**2} MiB"),
     ("reference/workflow.md", f"has 1 to {STEPS_MAX} steps"),
 ]
 """A page, and words on it that hold a number of the program."""

@@ -11,7 +11,7 @@ import yaml
 from tests.docs.blocks import ROOT, has_fence
 
 AGENTS = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
-SKILLS = sorted((ROOT / "docs" / "skills").glob("*/SKILL.md"))
+SKILLS = sorted((ROOT / "skills").glob("*/SKILL.md"))
 
 
 def test_the_file_for_agents_is_short_and_names_only_what_is_there():

@@ -250,10 +250,10 @@ def fork(
 
     The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
     spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
-    are, and open questions are asked again. What tools have done is not undone: the fork asks before it makes a call
-    that is not repeatable, and that the RUN has made after the place. Where runs take values, --set gives some that
-    hold from there on. For an execution, a folder is made with the files that a snapshot shows: a git worktree, or a
-    copy if the workspace is no repository and has not changed since.
+    are, and open questions are asked again. What tools have done is not undone. The fork asks before it repeats a
+    call that is not repeatable. If runs take values, --set gives some that hold from there on. For an execution, a
+    folder is made with the files that a snapshot shows. It is a git worktree, or a copy if the workspace is no
+    repository and has not changed since.
     """
     require_one_run("fork", run_id, last=last)
     import trio

@@ -77,9 +77,9 @@ def execute(
 ) -> int:
     """Execute the plan of a planning RUN, or of a file (- for standard input), step by step, with your tools.
 
-    The tools file names the program, function, MCP tool, coding agent, model or person that does the work of each
-    generator and guard of the plan. The plan is proved again before anything runs. After a failure, the plan says what
-    follows. Where it says nothing, the policy decides, and Replan makes a new plan for what is left.
+    The tools file names what does the work of each generator and guard of the plan. That is a program, a function, an
+    MCP tool, a coding agent, a model or a person. The plan is proved again before anything runs. After a failure, the
+    plan says what follows. If it says nothing, the policy decides, and Replan makes a new plan for what is left.
 
     The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints
     how to go on with it.

@@ -27,8 +27,8 @@ def host(invocation: Invocation, *, health_port: int | None, as_json: bool) -> i
     """Serve the home: drive all of its runs that nobody drives, and those that `replan run` hands over.
 
     Prints a line for each thing that happens. A run that waits for an answer costs nothing; `replan answer` wakes it.
-    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight, and the next host goes on with them; the
-    second one waits for nothing.
+    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight. The next host goes on with them. A second
+    Ctrl-C waits for nothing.
     """
     import trio
 

@@ -118,7 +118,7 @@ def test_the_table_holds_nothing_that_json_cannot_say():
     assert json.dumps(sorted(MARKET.edges()))
 
 
-PAGE = ROOT / "docs" / "explanation" / "add-a-gate.md"
+PAGE = ROOT / "docs" / "how-to" / "add-a-gate.md"
 GIVEN = {"core.region": "Portugal", "core.currency": "EUR", "market.annual_spend": "5", "segment.share": "30 %"}
 
 

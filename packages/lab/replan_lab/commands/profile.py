@@ -63,8 +63,8 @@ def profile(
     """Measure a model on shipped tasks, and write the settings that suit it.
 
     Each of up to 60 short problems is planned once with the workflow `search`. The command prints the form errors and
-    the success of each step, at once and after a finding; the calls and the money of a plan; and the settings that do
-    best in a simulation whose odds are fitted to the model. It writes these settings as a workflow file. Results are
+    the success of each step, at once and after a finding. It prints the calls and the money of a plan. It writes the
+    settings that do best in a simulation with the model's odds, as a workflow file. Results are
     kept in the folder beside FILE, so that the same command goes on after an interruption. Exit 5: the limit was
     reached before all tasks were planned; the settings are then written from the tasks that were planned.
     """

@@ -45,8 +45,8 @@ def recorded(
 ) -> int:
     """Play policies over the records in a FILE, and write tables and plots.
 
-    A policy sees what a run could see at that moment: hashes, lengths, likeness, rewards, the model, and what was
-    learned of the model from other tasks. The differences are paired, to the arm `retry` (or else to `stop`).
+    A policy sees what a run could see at that moment: hashes, lengths, likeness, rewards and the model. It also sees
+    what was learned of the model from other tasks. The differences are paired, to the arm `retry` (or else to `stop`).
     """
     from actors.files.suggestions import nearest
     from actors.values.lines import line

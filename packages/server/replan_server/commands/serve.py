@@ -176,8 +176,8 @@ def mcp(
 ) -> int:
     """Serve the home to a program that speaks the Model Context Protocol, and drive its runs.
 
-    A client starts it and speaks on standard input and output; when the client ends, so does the server, its runs are
-    parked, and the next host goes on with them. With --http it listens on this machine for clients that have a token
+    A client starts it and speaks on standard input and output. When the client ends, the server parks its runs and ends
+    too. The next host goes on with them. With --http it listens on this machine for clients that have a token
     (`replan token add`). Notices go to stderr, with --http to stdout.
     """
     if port is not None and not http:
@@ -242,8 +242,8 @@ async def _serve_mcp(invocation: Invocation, options: McpOptions, as_json: bool)
 def worker(invocation: Invocation, *, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
     """Drive runs of a journal in Postgres (REPLAN_JOURNAL), beside other workers on any number of machines.
 
-    A queue in the same database places runs on the workers that have room. It holds only hints: what is to be done is
-    in the journal, and a run of a worker that has died goes on with another one within seconds.
+    A queue in the same database places runs on the workers that have room. It holds only hints; the journal says what
+    to do. A run of a worker that has died goes on with another one within seconds.
 
     Prints a line for each thing that happens. Ctrl-C or SIGTERM hands all runs over, with at most 30 s for replies in
     flight; the second one waits for nothing.

@@ -84,8 +84,8 @@ TEMPLATES = (
         name="some_runs",
         uri_template=f"{RUNS}{{?{','.join((*FIELDS, 'page'))}}}",
         title="Some runs",
-        description=f"The runs that meet all conditions, {ROWS_MAX} a page: their status, a text in id, title or kind "
-        "(`q`), their kind and their least cost in dollars.",
+        description=f"The runs that meet all conditions, {ROWS_MAX} a page, by status, kind, least cost in "
+        "dollars, and a text in id, title or kind (`q`).",
         mime_type=JSON,
     ),
     ResourceTemplate(

@@ -127,8 +127,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="execute",
             title="Execute a plan",
-            description="Start a run that executes the proved plan of a planning run with a tool set of the server's "
-            "settings; a person approves risky steps elsewhere. Returns its id at once. Then `wait`.",
+            description="Start a run that executes the proved plan of a planning run with a tool set of the server. "
+            "A person approves risky steps elsewhere. Returns its id at once. Then `wait`.",
             takes=arguments.Execute,
             destroys=True,
             idempotent=False,
@@ -324,8 +324,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="fork",
             title="Fork a run",
-            description="Start a new run with the first records of another one, which is only read, and then with "
-            "another workflow, policy or model, other limits or `given` values. Returns its id at once. Then `wait`.",
+            description="Start a new run with the first records of another one, which is only read. Then another "
+            "workflow, policy or model, other limits or `given` values hold. Returns its id at once. Then `wait`.",
             takes=arguments.ForkRun,
             idempotent=False,
         ),

@@ -9,7 +9,7 @@ from tests.docs.blocks import ROOT, blocks
 from tests.docs.reader import Reader
 from tests.long.docs.test_examples import write_command
 
-PAGE = ROOT / "docs" / "explanation" / "add-an-agent.md"
+PAGE = ROOT / "docs" / "tutorial" / "first-agent.md"
 PIP = """#!{python}
 import subprocess, sys, zipfile
 from pathlib import Path

@@ -1,0 +1,169 @@
+"""How long the pages are, how they begin, and what their sentences, help texts and docstrings are like.
+
+`python -m tests.docs.test_words` prints what breaks the rules about sentences; `english.yaml` names what is excused.
+"""
+
+import re
+
+import click
+import pytest
+
+import replan
+from replan.cli.app import app
+from tests.docs.blocks import FENCE, ROOT, pages
+from tests.support.yaml_files import read_yaml
+
+DOCS = ROOT / "docs"
+ALL_MAX, README_MAX = 55_000, 650
+MAX = {"how-to": 500, "explanation": 900}
+"""The most words of a page, by its kind."""
+KINDS = {"tutorial", "how-to", "explanation", "reference"}
+NO_KIND = {"README.md", "common-questions.md", "decisions.md"}
+"""The pages of `docs` that lead to others, and the one with the reasons of decisions, which is an explanation."""
+QUESTIONS = 30
+SENTENCE_MAX = 25
+"""The most words of a sentence. What stands in code or between brackets counts as one word."""
+OUT = read_yaml(DOCS.parent / "tests" / "docs" / "english.yaml")
+"""`out` has the constructions that are out, `excused` the sentences that may stay, by a part of each."""
+
+
+def words(path):
+    """Count words as `make size` does."""
+    return len(path.read_text(encoding="utf-8").split())
+
+
+def sized(kind):
+    return sorted((DOCS / kind).glob("*.md")) + ([DOCS / "decisions.md"] if kind == "explanation" else [])
+
+
+def test_all_pages_together_are_short():
+    assert sum(words(page) for page in [ROOT / "README.md", *DOCS.rglob("*.md")]) <= ALL_MAX
+
+
+def test_the_readme_is_short():
+    assert words(ROOT / "README.md") <= README_MAX
+
+
+@pytest.mark.parametrize("kind", sorted(MAX))
+def test_no_page_of_a_kind_is_too_long(kind):
+    assert {page.name: words(page) for page in sized(kind) if words(page) > MAX[kind]} == {}
+
+
+def test_each_page_is_of_one_kind():
+    """The kind is the folder."""
+    assert {path.name for path in DOCS.glob("*.md")} == NO_KIND
+    folders = {path.relative_to(DOCS).parts[0] for path in DOCS.rglob("*.md") if path.parent != DOCS}
+    assert folders == KINDS | {"examples"}
+
+
+REWRITTEN = {"belief.md", "real-models.md"}
+"""The pages that are rewritten with the results about real models."""
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_first_sentence_of_a_page_says_who_needs_it(kind):
+    """It speaks to the reader: "You ..."."""
+    first = {page.name: re.search(r"^# .*\n+(.*)", page.read_text(encoding="utf-8"))[1] for page in sized(kind)}
+    assert {name: text for name, text in first.items() if not re.match(r"You\b", text)}.keys() <= REWRITTEN
+
+
+def test_thirty_questions_of_strangers_have_their_pages():
+    text = (DOCS / "common-questions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+\? \|[^|]+\|[^|]*\]\([^|]+ \|$", text, re.MULTILINE)
+    assert len(rows) == QUESTIONS
+
+
+INVISIBLE = re.compile(r"<!--.*?-->|</?\w[^>]*>", re.DOTALL)
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+END = re.compile(r"(?<=[.!?:;])\**\s+(?=[\"'*`(\[A-Z0-9-])|\n\s*\n|\n(?=\s*(?:[-*#]|\d+\.) )|(?<=\|)")
+
+
+def sentences(text):
+    """Return the sentences of a text in Markdown: list items and cells of tables end one, and code is one word."""
+    plain = INVISIBLE.sub(" ", FENCE.sub("\n\n", text))
+    plain = LINK.sub(r"\1", re.sub(r"`[^`]*`", "CODE", plain)).replace("|", " | ")
+    return [one for part in END.split(plain) if (one := " ".join(re.sub(r"\([^()]*\)", "", part).split()).strip("| "))]
+
+
+def is_too_long(sentence):
+    """Tell whether a sentence has too many words; a list of names is none."""
+    count = [word for word in sentence.split() if re.search(r"\w", word)]
+    return len(count) > SENTENCE_MAX and sentence.count(",") < len(count) / 2
+
+
+def breaches(text):
+    """Yield each sentence that is too long or has a construction that is out, with the reason."""
+    for sentence in sentences(text):
+        if any(part in sentence for part in OUT["excused"]):
+            continue
+        if is_too_long(sentence):
+            yield f"{len(sentence.split())} words: {sentence}"
+        for name, pattern in OUT["out"].items():
+            if re.search(pattern, sentence):
+                yield f"{name}: {sentence}"
+
+
+def helps(command):
+    """Yield the help texts of a command, of its options, and of the commands below it."""
+    yield command.help or ""
+    yield from (parameter.help or "" for parameter in command.params if isinstance(parameter, click.Option))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from helps(command.get_command(click.Context(command), name))
+
+
+def public_docstrings():
+    """Yield the docstrings of the public names, and of their public methods and attributes."""
+    for name in replan.__all__:
+        value = getattr(replan, name)
+        yield getattr(value, "__doc__", None) or ""
+        if isinstance(value, type):
+            members = (member for key, member in vars(value).items() if not key.startswith("_"))
+            yield from (member.__doc__ or "" for member in members if callable(member) or isinstance(member, property))
+
+
+def messages():
+    """Yield the texts of `configs/meanings.yaml`, which messages and `replan explain` show."""
+    found = [read_yaml(ROOT / "configs" / "meanings.yaml")]
+    while found:
+        value = found.pop()
+        if isinstance(value, dict):
+            found.extend(value.values())
+        elif isinstance(value, str):
+            yield value
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in pages() if page.name not in REWRITTEN], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_the_sentences_of_a_page_are_short_and_plain(page):
+    assert list(breaches(page.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "texts", [lambda: helps(app), public_docstrings, messages], ids=["help texts", "docstrings", "messages"]
+)
+def test_the_sentences_of_the_program_are_short_and_plain(texts):
+    assert [breach for text in texts() for breach in breaches(text)] == []
+
+
+def test_each_excuse_is_needed():
+    texts = [*(page.read_text(encoding="utf-8") for page in pages()), *helps(app), *public_docstrings(), *messages()]
+    every = [sentence for text in texts for sentence in sentences(text)]
+    assert [part for part in OUT["excused"] if not any(part in sentence for sentence in every)] == []
+
+
+def test_the_check_of_sentences_can_fail():
+    assert list(breaches("For whoever has runs. It is short.")) == ["for whoever: For whoever has runs."]
+    assert [text.partition(":")[0] for text in breaches(f"It {'really ' * 30}is.")] == ["32 words"]
+    assert list(breaches("`a`. A list:\n\n- one\n- two")) == []
+
+
+if __name__ == "__main__":
+    for page in pages():
+        for breach in breaches(page.read_text(encoding="utf-8")):
+            print(f"{page.relative_to(ROOT)}: {breach}")
+    for title, texts in {"help": helps(app), "docstring": public_docstrings(), "message": messages()}.items():
+        for text in texts:
+            for breach in breaches(text):
+                print(f"{title}: {breach}")
