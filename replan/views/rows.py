@@ -1,11 +1,9 @@
-"""Status rows of runs, and the pages of long lists and trees. Pure."""
+"""Status rows of runs. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from actors.values.format import ago, stamp
-from actors.values.lines import Line, LineTree, StyledSpan
+from actors.values.lines import Line, StyledSpan
 from runtime.core.names import describe
 from runtime.journal.head import place_moved_to
 from runtime.journal.port import FIRST_KIND, RunRow
@@ -60,59 +58,3 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
         "records": row.last_seq,
         "driven_by": None if row.owner is None or place is not None else describe(row.owner),
     }
-
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class RowPage(Generic[T]):
-    """A page of rows of a longer list or tree."""
-
-    shown: T
-    begin: int
-    """How many rows before these are left out."""
-    count: int
-    """How many rows are shown from `begin` on. A tree also shows the rows above them."""
-    total: int
-    """How many rows there are in all."""
-
-    @property
-    def end(self) -> int:
-        """The number of the last shown row, counted from 1."""
-        return self.begin + self.count
-
-
-def row_page(rows: Sequence[T], begin: int, most: int) -> RowPage[Sequence[T]]:
-    """Return at most `most` rows, without the first `begin`."""
-    begin = min(begin, len(rows))
-    shown = rows[begin : begin + most]
-    return RowPage(shown, begin, len(shown), len(rows))
-
-
-def tree_page(tree: LineTree, begin: int | None, most: int) -> RowPage[LineTree]:
-    """Return at most `most` rows of a tree, in the order in which they are shown, and the rows above them in the tree.
-
-    Without `begin`, return the last rows. The top row does not count.
-    """
-    total = _rows(tree) - 1
-    begin = max(0, total - most) if begin is None else min(begin, total)
-    shown, _ = _cut(tree, -1, begin, begin + most)
-    return RowPage(replace(tree, children=()) if shown is None else shown, begin, min(most, total - begin), total)
-
-
-def _rows(tree: LineTree) -> int:
-    return 1 + sum(map(_rows, tree.children))
-
-
-def _cut(tree: LineTree, position: int, begin: int, end: int) -> tuple[LineTree | None, int]:
-    """Return the shown part of a tree, and the number of the row after it. `position` is its top row's number."""
-    top, kept = position, []
-    position += 1
-    for child in tree.children:
-        left, position = _cut(child, position, begin, end)
-        if left is not None:
-            kept.append(left)
-    if not kept and not begin <= top < end:
-        return None, position
-    return replace(tree, children=tuple(kept)), position

@@ -1,10 +1,10 @@
-"""Data for the page of a run, made from its state: messages, budget bars, demands, and forms for answers. Pure."""
+"""Data for the page of a run, made from its state: messages, budget bars, demands, forms, parts of long lists. Pure."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, TypeVar
 
 from actors.demands.table import DemandStanding, DemandTable, standing_text
 from actors.guards.review import APPROVE, REJECT
@@ -15,7 +15,7 @@ from actors.run.state import RunState
 from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, describe_expected, options_of
 from actors.values.format import format_count, money
-from actors.values.lines import Line
+from actors.values.lines import Line, LineTree
 from replan.runs.kind_interface import outline_of
 from runtime.core.ledger import MICRO, Amount
 from runtime.logs.terminal_text import clean
@@ -243,3 +243,59 @@ def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
     if _question_form(question) in ("choice", "yes_no"):
         return picked
     return typed if typed.strip() or not picked else picked
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage(Generic[T]):
+    """A page of rows of a longer list or tree."""
+
+    shown: T
+    begin: int
+    """How many rows before these are left out."""
+    count: int
+    """How many rows are shown from `begin` on. A tree also shows the rows above them."""
+    total: int
+    """How many rows there are in all."""
+
+    @property
+    def end(self) -> int:
+        """The number of the last shown row, counted from 1."""
+        return self.begin + self.count
+
+
+def row_page(rows: Sequence[T], begin: int, most: int) -> RowPage[Sequence[T]]:
+    """Return at most `most` rows, without the first `begin`."""
+    begin = min(begin, len(rows))
+    shown = rows[begin : begin + most]
+    return RowPage(shown, begin, len(shown), len(rows))
+
+
+def tree_page(tree: LineTree, begin: int | None, most: int) -> RowPage[LineTree]:
+    """Return at most `most` rows of a tree, in the order in which they are shown, and the rows above them in the tree.
+
+    Without `begin`, return the last rows. The top row does not count.
+    """
+    total = _rows(tree) - 1
+    begin = max(0, total - most) if begin is None else min(begin, total)
+    shown, _ = _cut(tree, -1, begin, begin + most)
+    return RowPage(replace(tree, children=()) if shown is None else shown, begin, min(most, total - begin), total)
+
+
+def _rows(tree: LineTree) -> int:
+    return 1 + sum(map(_rows, tree.children))
+
+
+def _cut(tree: LineTree, position: int, begin: int, end: int) -> tuple[LineTree | None, int]:
+    """Return the shown part of a tree, and the number of the row after it. `position` is its top row's number."""
+    top, kept = position, []
+    position += 1
+    for child in tree.children:
+        left, position = _cut(child, position, begin, end)
+        if left is not None:
+            kept.append(left)
+    if not kept and not begin <= top < end:
+        return None, position
+    return replace(tree, children=tuple(kept)), position

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from replan.runs.cached import MARK
 from replan.views.errors import error_fields
-from replan.views.records import record_to_json, replies
+from replan.views.records import record_to_json
 from replan.views.rows import row_to_json
 from replan_server.service.access import Principal
 from replan_server.service.limits import RequestRefused
@@ -20,6 +20,7 @@ from replan_server.service.read_operations import PAGE_MAX, run_page
 from replan_server.service.requests import HTTP, encode_json, in_terms
 from replan_server.web.ag_ui_stream import ag_ui
 from replan_server.web.record_pages import document, row_number
+from replan_server.web.replies import replies
 from replan_server.web.requests import as_http, status_of_error
 from replan_server.web.site import Site
 from replan_server.web.streams import RETRY_MILLISECONDS, EventStream, event

@@ -20,8 +20,9 @@ from replan.runs.families import read_shown
 from replan.runs.orders import DEFAULT
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
-from replan.views.records import annotate, last_replies, record_line, replies, side_by_side, tool_outputs
+from replan.views.records import record_line
 from replan_server.service.access import Principal
+from replan_server.web.replies import annotate, last_replies, replies, side_by_side, tool_outputs
 from replan_server.web.requests import page
 from replan_server.web.site import Site
 from replan_server.web.streams import cursor_at

@@ -20,9 +20,17 @@ from replan.runs.status import goes_on, status_of
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.questions import open_questions
-from replan.views.rows import RowPage, row_page, tree_page
 from replan_server.service.access import Principal
-from replan_server.service.run_data import budget_bars, demand_rows, messages_to_run, starter, with_form
+from replan_server.service.run_data import (
+    RowPage,
+    budget_bars,
+    demand_rows,
+    messages_to_run,
+    row_page,
+    starter,
+    tree_page,
+    with_form,
+)
 from replan_server.web.record_pages import FORMS, row_number
 from replan_server.web.rendering import PageInParts
 from replan_server.web.requests import page, problem, status_of_error

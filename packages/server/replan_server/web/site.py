@@ -19,7 +19,6 @@ from actors.values.lines import Line
 from replan.runs.cached import AT_ONCE_MAX
 from replan.runs.families import ShownRun
 from replan.setup.installation import program
-from replan.views.records import ToolOutput, tool_outputs
 from replan_server.notifications import Answering
 from replan_server.service.access import SESSION_SECONDS, Principal, Sessions
 from replan_server.service.limits import KEEP_CONNECTION, Streams
@@ -27,6 +26,7 @@ from replan_server.service.service import Service
 from replan_server.service.store import WebState
 from replan_server.settings import EVERYBODY, ProxyEntry
 from replan_server.web.drawing import Drawing, draw
+from replan_server.web.replies import ToolOutput, tool_outputs
 from replan_server.web.timeline import Timeline, timeline
 
 RUNS_MAX = 8

@@ -11,7 +11,7 @@ from actors.values.lines import LineTree, line
 from packages.server.tests.web.world import PLANS, served
 from replan.runs.cached import CachedReader
 from replan.runs.families import read_shown
-from replan.views.rows import row_page, tree_page
+from replan_server.service.run_data import row_page, tree_page
 from replan_server.web.site import PartsMaker
 from runtime.core.machine import fold
 from tests.cli.samples import BACKTRACKS, LOST, PLAN

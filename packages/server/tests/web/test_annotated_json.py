@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.values.findings import Finding
-from replan.views.records import annotate, side_by_side
+from replan_server.web.replies import annotate, side_by_side
 
 PLAN = {"goal": "x", "steps": [{"step_id": "find", "needs": []}, {"step_id": "fix", "needs": ["a", "b"]}]}
 
