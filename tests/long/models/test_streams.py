@@ -246,7 +246,7 @@ async def test_an_error_page_at_the_cap_leaves_no_connection_open(wired):
 
 async def test_streams_that_are_cancelled_leave_nothing_behind(wired):
     """Fifty at once, in mid-stream; the model works on."""
-    living = Answer.stream("x" * 1000, pieces=1000, gap_seconds=0.05)
+    living = Answer.stream("x" * 1000, pieces=100, gap_seconds=0.5)
     async with wired(
         lambda _body, headers, _n: living if ".b" in headers["x-client-request-id"] else Answer.say(TEXT)
     ) as (
