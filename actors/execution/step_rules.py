@@ -133,7 +133,7 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
     """Withdraw a question about an attempt or a trouble that is over."""
     for name, question in state.run.open_questions.items():
         node = question.node
-        if owner_of(node) is Owner.OTHER:
+        if question.reached is not None or owner_of(node) is Owner.OTHER:
             continue  # A question about the outcome of a call: the rules of every run ask it and close it.
         if state.undoing is not None and state.undoing.question == name:
             continue

@@ -117,6 +117,12 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         """Return an end from outside as the end of a planning run."""
         return RunFinished.of(end)
 
+    def calls_ahead(self, state: State) -> int:
+        """Return the calls of all attempts of the steps that the best branch still has to make, in one visit each."""
+        left = [step for step, slot in state.latest.progress.items() if slot.accepted is None]
+        budgets = [state.config.graph.budgets[step] for step in left]
+        return sum(budget.rmax * budget.calls for budget in budgets if not budget.deterministic)
+
     def question_view(self, state: State) -> Shown:
         """Return the function that turns an open question into plain data."""
         return partial(question_of, state)

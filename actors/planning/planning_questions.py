@@ -72,8 +72,8 @@ def blocks(state: State, step: str) -> tuple[str, ...]:
 def question_of(state: State, run: str, question: Question) -> OpenQuestion:
     """Return an open question as plain data. A review includes the artifact as the model wrote it."""
     data = question_json(run, question)
-    node = state.nodes[question.request.node]
-    if question.request.review and node.artifact is not None:
+    node = state.nodes.get(question.request.node)
+    if question.request.review and node is not None and node.artifact is not None:
         data["node"], data["artifact"] = node.node, node.artifact.shown
     return data
 

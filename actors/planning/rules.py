@@ -313,7 +313,7 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
     if not state.run.questions:
         return None
     for name, request in state.run.open_questions.items():
-        if branch_of(request.node) != branch.number:
+        if request.reached is not None or branch_of(request.node) != branch.number:
             continue
         phase, newest = branch.progress[request.step].phase, state.newest(branch, request.step)
         waits = phase is Phase.ASKED and newest is not None and newest.node == request.node

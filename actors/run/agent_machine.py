@@ -91,7 +91,9 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
     def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
         """Withdraw a question if the agent no longer asks it, or asks it with another text."""
         open_requests = {
-            name: request for name, request in state.run.open_questions.items() if not _is_about_tool(request.node)
+            name: request
+            for name, request in state.run.open_questions.items()
+            if request.reached is None and not _is_about_tool(request.node)
         }
         if not open_requests:
             return None

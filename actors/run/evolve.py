@@ -92,7 +92,9 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             return changed(run, waits=waits.remove_wait(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
             asked = {**run.questions, event.question_id: questions.Question(event, run.now)}
-            return changed(run, questions=asked, tools=tools.record_question(run.tools, event))
+            about_limit = run.limit_question if event.reached is None else event.question_id
+            open_tools = tools.record_question(run.tools, event)
+            return changed(run, questions=asked, tools=open_tools, limit_question=about_limit)
         case (
             ToolRequested()
             | ToolStarted()
@@ -129,6 +131,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             begun = tools.begun_calls(run.tools)
             ledger = tools.release_all(ledger, run.tools, begun)
             run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
+            run = changed(run, limit_question="") if run.limit_question else run
             if not event.final:
                 return run
             return changed(run, waits={}, questions=questions.end_questions(run.questions, event))
@@ -156,6 +159,8 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     """Return the state with changed settings. With another provider, the run stops waiting for the old one."""
     changes = settings.message_for_children(run.changes, run.ledger, event)
     run = changed(run, changes=changes, renewing=run.renewing or event.strict)
+    if event.model is not None or event.limits is not None:
+        run = changed(run, limit_question="")
     if event.model is not None:
         again = parking.release_tries(run.calls) if PROVIDER in run.waits else run.calls
         left = {name: wait for name, wait in run.waits.items() if not wait.for_provider}

@@ -40,6 +40,7 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
         questions=_reopen_questions(run.questions, event.at),
         renewing=False,
         reopening=False,
+        limit_question="",
         fork=Fork(event.origin, event.seq, used, event.made, event.workspace),
     )
 

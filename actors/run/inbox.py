@@ -7,19 +7,22 @@ only the first of them counts.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import (
     NAMED,
+    OTHER_MODEL,
     PEOPLE,
     ClarificationAnswered,
     ClarificationDeclined,
+    Question,
     Questions,
     read_via,
 )
-from actors.run.settings import SettingsChanged, change_of
+from actors.run.settings import MODEL_KEYS, SettingsChanged, change_of
 from actors.run.waits import TimedEvent
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
@@ -139,7 +142,7 @@ def accept_mail(
             case "cancel" if finished:
                 return _refuse_message(message, "the run has finished")
             case _:
-                return _accept_message(questions, messages, body, message)
+                return _accept_message(questions, messages, ledger, body, message)
     except UsageProblem as problem:
         return _refuse_message(message, problem.cause)
 
@@ -148,7 +151,9 @@ def _refuse_message(message: "Mailed", reason: str) -> MailRefused:
     return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=reason)
 
 
-def _accept_message(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
+def _accept_message(
+    questions: Questions, messages: Messages, ledger: Ledger, body: dict[str, Any], message: "Mailed"
+) -> InboxEvent:
     at, mono = message.at, message.mono
     question, via = str(body.get("question", "")), str(body.get("via") or "")
     person = make_storable(str(body.get("person") or ""))[:PERSON_MAX] if via in NAMED else ""
@@ -157,8 +162,9 @@ def _accept_message(questions: Questions, messages: Messages, body: dict[str, An
             return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
             answer = normalise_answer(questions, question, body.get("answer"), via, person)
+            change = _model_change(questions[question], answer, body.get("change"), ledger, at)
             return ClarificationAnswered(
-                question_id=question, at=at, mono=mono, answer=answer, via=read_via(via), person=person
+                question_id=question, at=at, mono=mono, answer=answer, via=read_via(via), person=person, change=change
             )
         case "decline":
             check_decline(questions, question, via, person)
@@ -169,6 +175,16 @@ def _accept_message(questions: Questions, messages: Messages, body: dict[str, An
             return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case _:
             raise UsageProblem("not a message that a run understands")
+
+
+def _model_change(question: Question, answer: str, change: object, ledger: Ledger, at: float) -> Mapping[str, Any]:
+    """Return the checked settings of the model that an answer to a question at a limit names; else nothing."""
+    if question.request.reached is None or not answer.startswith(OTHER_MODEL):
+        return {}
+    if not isinstance(change, dict) or change.keys() - MODEL_KEYS:
+        raise UsageProblem("the message lacks the price and the settings of the model that the answer names")
+    change_of(ledger, change, at)
+    return change
 
 
 def normalise_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:

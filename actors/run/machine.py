@@ -7,10 +7,10 @@ follows. Of the protocol a kind overrides only `brief`, if its actors need more,
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, assert_never, get_args
 
-from actors.run import calls, inbox, outage, parking, questions, tools, waits
+from actors.run import at_limit, calls, inbox, outage, parking, questions, tools, waits
 from actors.run.calls import (
     C,
     CallFailed,
@@ -35,7 +35,7 @@ from actors.run.inbox import InboxEvent
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
 from actors.run.parking import RunParked, RunResumed
-from actors.run.questions import ClarificationRequested
+from actors.run.questions import AboutQuestion, ClarificationRequested
 from actors.run.reminders import add_reminders
 from actors.run.result import status_row
 from actors.run.rules import Rule, Scope
@@ -44,7 +44,7 @@ from actors.run.state import NotStarted, RunState
 from actors.run.waits import Started, WaitEnded, WaitRequested
 from runtime.core.copies import changed
 from runtime.core.events import make_storable
-from runtime.core.ledger import Amount, Limit, Price
+from runtime.core.ledger import Amount, Limit, Limits, Price
 from runtime.core.machine import Refused, Summary, Work
 from runtime.core.messages import Control, Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import ModelRequest
@@ -298,6 +298,11 @@ class RunMachine(ABC, Generic[S, E]):
         """Return an end from outside as an event of the kind's own class."""
         return end
 
+    def calls_ahead(self, state: S) -> int | None:
+        """Return the most calls until the end if nothing more is rejected twice; None if the kind does not know."""
+        del state
+        return None
+
     def question_view(self, state: S) -> Shown:
         """Return the function that turns an open question into plain data."""
         del state
@@ -370,6 +375,8 @@ class RunMachine(ABC, Generic[S, E]):
             return received
         if message.out_of_time and (limit := run.ledger.ended_by(message.at)) is not None:
             # The child run ended at the common deadline, and not because it found nothing: a new deadline reopens both.
+            if run.ledger.limits.at_limit == "ask" and not run.child:  # The call stays open until a person answers.
+                return waits.accept_woken(run.waits, Woken(waits.DEADLINE, message.at))
             return end_exhausted_run(limit)
         return self.reply_event(state, received.request, received.fields)
 
@@ -378,11 +385,35 @@ class RunMachine(ABC, Generic[S, E]):
         if isinstance(state, NotStarted):
             return None
         run = state.run
-        event: Any = self.decide(state) if run.finished is None else tools.end(run.tools, run.epoch, run.now)
+        event: Any = self._go_on(state) if run.finished is None else tools.end(run.tools, run.epoch, run.now)
         if run.reminders and isinstance(event, ClarificationRequested):
             event = add_reminders(event, run, state.config.question_expires_seconds)
         decision: E | None = event
         return decision
+
+    def _go_on(self, state: S) -> Any:
+        """Return the next decision of a run that has not ended. Where a rule ends it at a limit, a person is asked."""
+        following = at_limit.follow_answer(state.run)
+        event: Any = self.decide(state) if following is None else following
+        if event is None and (limit := at_limit.stopped_at(state.run)) is not None:
+            return self.end_event(end_exhausted_run(limit))
+        if not isinstance(event, RunFinished):
+            return event
+        decide, describe = partial(self._decide_under, state), partial(self._next_move, state)
+        return at_limit.ask_or_end(state.run, event, decide, describe, state.config)
+
+    def _decide_under(self, state: S, limits: Limits) -> Any:
+        """Return the decision that would follow under other limits."""
+        run = state.run
+        return self.decide(changed(state, run=changed(run, ledger=changed(run.ledger, limits=limits))))
+
+    def _next_move(self, state: S, event: Any) -> at_limit.NextMove:
+        """Return the move that an event would begin, for the question at a limit."""
+        request, seconds = getattr(event, "again", event), getattr(event, "timeout_seconds", None)
+        if seconds is None and isinstance(request, CallRequested):
+            prompt = self.prompt(state, request)
+            seconds = None if prompt is None else prompt.timeout_seconds
+        return at_limit.move_of(event, seconds, self.calls_ahead(state))
 
     def decide(self, state: S) -> Any:
         """Return the event of the first rule that returns one; None if no rule does."""
@@ -412,12 +443,16 @@ class RunMachine(ABC, Generic[S, E]):
                 if self.shows_messages(state, asked):
                     run = changed(run, messages=inbox.mark_seen(run.messages))
             run = evolve_run(run, fact)
+            if isinstance(fact, AboutQuestion) and run.questions[fact.question_id].request.reached is not None:
+                return self.common(state, run, fact)  # The kind knows nothing of a question about a limit.
         return self.apply(state, run, event)
 
     def working(self, state: S) -> bool:
         """Tell whether any work is open that counts as active time: of a model, a tool or a guard."""
         run = state.run
         open_calls = run.calls.open.keys() - run.held if run.waits else run.calls.open
+        if open_calls and run.asks_at_limit:
+            open_calls = {name for name in open_calls if not self.is_child(state, run.calls.open[name].request)}
         return bool(open_calls or tools.busy(run.tools) or self.judgements(state))
 
     def outstanding(self, state: S | NotStarted) -> Mapping[str, Work]:
@@ -479,9 +514,12 @@ class RunMachine(ABC, Generic[S, E]):
         """Tell whether an actor is working on an open call.
 
         A call of an earlier driver has no actor: it waits to be reissued or dropped, for example until the home's
-        budget allows a new request. A child run goes on by itself, unless it waits for its provider.
+        budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person is
+        asked whether this run goes on.
         """
         run = state.run
+        if run.asks_at_limit and self.is_child(state, opened.request):
+            return False
         if run.waits and name in run.held:
             return False
         return opened.epoch != OF_ORIGIN and (opened.epoch == run.epoch or self.is_child(state, opened.request))

@@ -104,7 +104,8 @@ def answer_deadline(run: RunState[Any], name: str) -> float | None:
 
     It is the question's expiry or the run's deadline, whichever is earlier.
     """
-    expiry, deadline = run.waits.get(expiry_id(name)), run.ledger.ends_at
+    expiry = run.waits.get(expiry_id(name))
+    deadline = run.ledger.ends_at if run.questions[name].request.reached is None else None
     return min(
         (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
     )

@@ -5,20 +5,22 @@ status. After a declined, expired or withdrawn question the run goes on without 
 or withdrawn question is recorded too, and later prompts show it.
 """
 
+import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from actors.run.ids import expiry_id, step_of
-from actors.run.reminder_events import ReminderEvent, Reminders
+from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded, ReminderEvent, Reminders
 from actors.run.waits import TimedEvent, WaitRequested, Waits
 from actors.values.answers import choice
 from actors.values.artifacts import Clarified
 from actors.values.question_form import AskedForm, make_form
-from runtime.core.events import Event
+from runtime.core.events import Event, Value
+from runtime.core.ledger import Limit
 from runtime.core.machine import Work
 
 SUCCEEDED = "it ran and succeeded"
@@ -95,10 +97,25 @@ USER = "user"
 """The address of questions. A run whose only open work is questions needs no process."""
 
 
+STOP = "stop"
+"""The answer at a limit that ends the run."""
+OTHER_MODEL = "model:"
+"""The beginning of an answer at a limit that names another model; the model's name follows."""
+
+
+class LimitReached(Value):
+    """The limit that a question is about, and what its answers add to it."""
+
+    limit: Limit
+    """The limit that forbids the run's next request."""
+    more: Mapping[str, int]
+    """What each answer adds: calls, tokens, micro-dollars or seconds. The least comes first."""
+
+
 class ClarificationRequested(AskedForm, Event):
     """A person was asked a question. The stored form is the form that people see."""
 
-    added_fields: ClassVar[tuple[str, ...]] = ("for_people", "priority", "reminders")
+    added_fields: ClassVar[tuple[str, ...]] = ("for_people", "priority", "reminders", "reached")
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
     """The id of the question."""
@@ -114,6 +131,8 @@ class ClarificationRequested(AskedForm, Event):
     """Whether no program may answer it; see `people_only`."""
     reminders: Reminders | None = None
     """Who is asked first, and what happens while nobody answers; None without reminders."""
+    reached: LimitReached | None = None
+    """The limit that the run has reached, if it asks how to go on; None for any other question."""
 
     @property
     def step(self) -> str:
@@ -130,7 +149,7 @@ class ClarificationAnswered(TimedEvent):
     """The user answered a question; the answer fits the question's schema."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
-    added_fields: ClassVar[tuple[str, ...]] = ("via", "person")
+    added_fields: ClassVar[tuple[str, ...]] = ("via", "person", "change")
     kind: Literal["clarification_answered"] = "clarification_answered"
     question_id: str
     """The id of the question."""
@@ -140,6 +159,8 @@ class ClarificationAnswered(TimedEvent):
     """The way by which the answer came."""
     person: str = ""
     """The name of the person, if the answer came through their link or account; else empty."""
+    change: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The settings of the model that the answer names, as in a message that changes settings; else empty."""
 
 
 class ClarificationDeclined(TimedEvent):
@@ -172,6 +193,7 @@ class ClarificationExpired(Event):
 
 
 ClosingEvent = ClarificationAnswered | ClarificationDeclined | ClarificationWithdrawn | ClarificationExpired
+AboutQuestion = ClarificationRequested | ClosingEvent | ClarificationReminded | ClarificationEscalated
 
 
 class Status(StrEnum):
@@ -218,11 +240,18 @@ class Question:
     """The name of the person, if the answer or decline came through their link or account; else empty."""
     steps_done: int = 0
     """How many steps of its reminders are done."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """The settings of the model that the answer names; else empty."""
 
     @property
     def open(self) -> bool:
         """Whether it waits for a person."""
         return self.status is Status.ASKED
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is about the task: prompts show its answer, and it counts against the limit of questions."""
+        return not self.request.review and self.request.reached is None
 
     @property
     def asked_people(self) -> tuple[str, ...]:
@@ -234,15 +263,17 @@ class Question:
         return not self.asked_people or person in self.asked_people
 
     def can_take(self, kind: str) -> bool:
-        """Tell whether an event of a kind may change its status. A closed review stays closed."""
-        return (self.status, kind) in MOVES and (self.open or not self.request.review)
+        """Tell whether an event of a kind may change its status. Reviews and questions at a limit stay closed."""
+        stays_closed = self.request.review or self.request.reached is not None
+        return (self.status, kind) in MOVES and (self.open or not stays_closed)
 
     def move(self, event: Event, place: int = 0) -> "Question":
         """Return the question after an event that changes its status. `place` is the place of a person's answer."""
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
         moved = replace(self, status=MOVES[self.status, event.kind], answer=answer)
         if isinstance(event, ClarificationAnswered | ClarificationDeclined):
-            return replace(moved, place=place, via=event.via, person=event.person)
+            change = event.change if isinstance(event, ClarificationAnswered) else {}
+            return replace(moved, place=place, via=event.via, person=event.person, change=change)
         return moved
 
 
@@ -281,7 +312,7 @@ def questions_for_prompts(questions: Questions) -> tuple[Clarified, ...]:
     return tuple(
         Clarified(question.request.whole, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))
         for question in questions.values()
-        if not question.request.review and question.status not in (Status.ASKED, Status.WITHDRAWN)
+        if question.counts and question.status not in (Status.ASKED, Status.WITHDRAWN)
     )
 
 

@@ -90,7 +90,9 @@ def _question_text(event: Any, state: Any) -> str:
         case ClarificationDeclined():
             return f"question {event.question_id} declined{_from(event)}; {_consequence_text(event, state)}"
         case ClarificationWithdrawn():
-            return f"question {event.question_id} withdrawn, since its step is redone"
+            of_limit = state.run.questions[event.question_id].request.reached is not None
+            why = "the limits or the model changed" if of_limit else "its step is redone"
+            return f"question {event.question_id} withdrawn, since {why}"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_consequence_text(event, state)}"
         case ClarificationReminded():

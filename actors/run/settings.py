@@ -27,6 +27,8 @@ TIMEOUT_MOST = 86_400.0
 OUTPUT_TOKENS_MOST = 10**6
 """The largest token limit of a reply."""
 
+MODEL_KEYS = frozenset({"model", "price", "call_seconds"})
+"""The keys of a change that names another model."""
 _UNITS = {"micro_usd": "micro-dollars", "active_seconds": "active seconds"}
 _OWN = frozenset(
     {"kind", "model", "price", "call_seconds", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}

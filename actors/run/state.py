@@ -57,6 +57,8 @@ class RunState(Generic[C]):
     """The open waits, by request id."""
     questions: Questions = field(default_factory=dict)
     """All questions by id, closed ones too, in the order in which they were asked."""
+    limit_question: str = ""
+    """The id of the latest question how to go on at a limit; empty before one, and after the limits changed."""
     reminders: tuple[ReminderRule, ...] = ()
     """The rules for reminders about unanswered questions, as they were when the run began."""
     messages: Messages = ()
@@ -130,8 +132,13 @@ class RunState(Generic[C]):
 
     @property
     def questions_used(self) -> int:
-        """How many questions count against their limit. Reviews do not count, because the workflow asks for them."""
-        return sum(1 for question in self.questions.values() if not question.request.review) if self.questions else 0
+        """How many questions count against their limit: not reviews, and not those about a limit of the run."""
+        return sum(1 for question in self.questions.values() if question.counts) if self.questions else 0
+
+    @property
+    def asks_at_limit(self) -> bool:
+        """Whether a person is asked how the run goes on at a limit."""
+        return bool(self.limit_question) and self.questions[self.limit_question].open
 
     @property
     def clarifications(self) -> tuple[Clarified, ...]:

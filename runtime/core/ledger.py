@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -218,6 +218,10 @@ class Amount:
 ZERO = Amount()
 
 
+AtLimit = Literal["ask", "stop"]
+"""What follows at a limit."""
+
+
 class Limits(Value):
     """The limits of a run; None is no limit."""
 
@@ -235,11 +239,15 @@ class Limits(Value):
     """The longest wait for a provider that is down, in seconds; None is `actors.run.outage.PATIENCE_SECONDS`."""
     stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     """The least chance of success per call of a move; None if the run's policy does not compare moves."""
+    at_limit: AtLimit = "stop"
+    """What follows at a limit: the run asks a person how to go on, or it ends."""
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the fields that earlier releases lack, while they are None."""
+        """Leave out the fields that earlier releases lack, while they are None or `stop`."""
         plain: dict[str, Any] = serialize(self)
+        if plain.get("at_limit") == "stop":
+            del plain["at_limit"]
         for key in ("patience_seconds", "stop_below"):
             if plain.get(key) is None:
                 plain.pop(key, None)

@@ -1,0 +1,274 @@
+"""The question at a limit: what is used up, what the run would do next, and what each answer adds. Pure.
+
+With `at_limit: ask`, a run that cannot pay for its next request asks a person before it ends. No request is made until
+a person has raised the limit. An answer that raises it is followed by `SettingsChanged`, as if the person had changed
+the limits of the run.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
+
+from actors.run.ending import RunFinished, exhausted_limit
+from actors.run.ids import step_of
+from actors.run.limits import duration_text
+from actors.run.questions import (
+    OTHER_MODEL,
+    STOP,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+    LimitReached,
+    Question,
+    Status,
+    new_id,
+)
+from actors.run.settings import SettingsChanged
+from actors.run.state import RunState
+from actors.run.words import step_in_words
+from actors.values.format import format_count, money
+from actors.values.question_form import make_form
+from runtime.core.ledger import MICRO, ZERO, Amount, Ledger, Limit, Limits, Price
+
+if TYPE_CHECKING:
+    from actors.run.machine import MachineConfig
+
+STEP_SECONDS = 600
+"""The seconds that count for a move whose time limit is not known."""
+_NO_LIMIT = 10**9
+_DOUBLINGS_MAX = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NextMove:
+    """What a run would do next if no limit forbade it, at its dearest."""
+
+    does: str = "what it has begun"
+    """What it would do, to follow "go on with"."""
+    reserve: Amount = ZERO
+    """The most that it can cost; zero if that is not known."""
+    seconds: float = STEP_SECONDS
+    """The longest time that it can take."""
+    moves: int = 2
+    """How many such moves may follow until the end, at least 2; a guess if the kind of agent does not say."""
+    known: bool = False
+    """Whether `moves` is the number of moves that are left in the worst case."""
+
+
+def without_limits(limits: Limits) -> Limits:
+    """Return the limits without those that a run can reach, to see what it would do next."""
+    return Limits(calls=_NO_LIMIT, **limits.model_dump(include={"patience_seconds", "stop_below"}))
+
+
+def ask_or_end(
+    run: RunState[Any],
+    end: RunFinished,
+    decide: Callable[[Limits], Any],
+    next_move: Callable[[Any], NextMove],
+    config: "MachineConfig",
+) -> ClarificationRequested | RunFinished | None:
+    """Return what follows if a run's rules end it at a limit: a question, the end, or nothing while a question is open.
+
+    Any other end is returned unchanged. `decide` returns the decision that would follow under other limits, and
+    `next_move` describes a decision.
+    """
+    limit = exhausted_limit(end.why) if end.cause == "" else None
+    if limit is None:
+        return end
+    if run.limit_question:
+        return None if run.asks_at_limit else end
+    if run.ledger.limits.at_limit != "ask" or run.child:
+        return end
+    limits = run.ledger.limits
+    move = next_move(decide(without_limits(limits)))
+    least = _needed(run.ledger, limit, move)
+    for _ in range(_DOUBLINGS_MAX):  # A search gives each branch a share of the calls, so that one more is too few.
+        after = decide(raise_limit(limits, limit, least, run.now))
+        if not (isinstance(after, RunFinished) and exhausted_limit(after.why) is limit):
+            break
+        least *= 2
+    return _ask(run, limit, move, least, config)
+
+
+def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChanged | None:
+    """Withdraw the question at a limit that was changed meanwhile, or change the settings as a person answered."""
+    if not run.questions:
+        return None
+    for name, asked in run.questions.items():
+        if asked.open and asked.request.reached is not None and name != run.limit_question:
+            return ClarificationWithdrawn(question_id=name)
+    if not run.limit_question:
+        return None
+    question = run.questions[run.limit_question]
+    if question.status is not Status.ANSWERED or question.answer == STOP:
+        return None
+    return settings_of(question, run.ledger, run.now)
+
+
+def stopped_at(run: RunState[Any]) -> Limit | None:
+    """Return the limit at which a person has stopped the run; None if nobody has, or if the question is still open."""
+    question = run.questions[run.limit_question] if run.limit_question else None
+    if question is None or question.open or question.request.reached is None:
+        return None
+    return question.request.reached.limit
+
+
+def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChanged:
+    """Return the change of settings that an answer to a question at a limit asks for.
+
+    Another model gets the least addition, except for money: a cheaper model may go on with what is left.
+    """
+    reached, change = question.request.reached, question.change
+    assert reached is not None, "only a question at a limit changes settings"
+    added = reached.more.get(question.answer)
+    if added is None and reached.limit is not Limit.COST:
+        added = next(iter(reached.more.values()))
+    limits = None if added is None else raise_limit(ledger.limits, reached.limit, added, now)
+    price = change.get("price")
+    return SettingsChanged(
+        at=now,
+        limits=limits,
+        model=change.get("model"),
+        price=None if price is None else Price.model_validate(price),
+        call_seconds=change.get("call_seconds"),
+    )
+
+
+def raise_limit(limits: Limits, limit: Limit, added: int, now: float) -> Limits:
+    """Return the limits with one of them raised. A new deadline counts from `now`."""
+    key = _KEYS[limit]
+    before = now if limit is Limit.DEADLINE else getattr(limits, key)
+    return limits.model_copy(update={key: before + added})
+
+
+_KEYS: Mapping[Limit, str] = {
+    Limit.CALLS: "calls",
+    Limit.TOKENS: "tokens",
+    Limit.COST: "micro_usd",
+    Limit.ACTIVE_TIME: "active_seconds",
+    Limit.DEADLINE: "deadline",
+}
+
+
+def _ask(
+    run: RunState[Any], limit: Limit, move: NextMove, least: int, config: "MachineConfig"
+) -> ClarificationRequested:
+    priced, expires = config.price is not None, config.question_expires_seconds
+    most = _rounded(limit, least * max(2, move.moves))
+    rest = "the steps that are left, at their dearest" if move.known else "as much again as the run has used so far"
+    more = {_more_text(limit, least): least, _more_text(limit, most): most}
+    first, second = more
+    same = "" if limit is Limit.COST else f" and {first}"
+    choices = {
+        first: "The run goes on; this is enough for the next move, at its dearest.",
+        second: f"The run goes on; this is enough for {rest}.",
+        f"{OTHER_MODEL} NAME": f"The run goes on with the model that you name{same}.",
+        STOP: "The run ends here; it can go on later, with a higher limit.",
+    }
+    spent = _amount_text(run.ledger.spent + run.ledger.unknown, priced=priced)
+    cost = f", for at most {_amount_text(move.reserve, priced=priced)}" if move.reserve != ZERO else ""
+    then = "the run waits, which costs nothing."
+    if expires is not None:
+        then = f"the run waits, which costs nothing, and ends after {duration_text(expires)}."
+    form = make_form(
+        f"{_used_text(run.ledger, limit)}: may it go on with {move.does}{cost}?",
+        about=f"So far the run has spent {spent}. Nothing more is requested until you answer.",
+        otherwise=then,
+        choices=choices,
+        schema={
+            "type": "string",
+            "pattern": f"^({first}|{second}|{STOP})$|^{OTHER_MODEL} *[^ ]".replace(".", "[.]"),
+            "description": f"{first}, {second}, {STOP}, or {OTHER_MODEL} and a name",
+        },
+    )
+    return ClarificationRequested(
+        question_id=new_id(run.questions),
+        node=f"limit/{limit}",
+        why=f"limit: {limit}",
+        blocks=(),
+        reached=LimitReached(limit=limit, more=more),
+        **form.form,
+    )
+
+
+def _needed(ledger: Ledger, limit: Limit, move: NextMove) -> int:
+    """Return the least addition to a limit with which the next move fits."""
+    limits, committed = ledger.limits, ledger.committed
+    match limit:
+        case Limit.CALLS:
+            needed: float = max(1, move.reserve.calls - max(0, ledger.calls_left))
+        case Limit.TOKENS:
+            needed = committed.tokens + move.reserve.tokens - (limits.tokens or 0)
+        case Limit.COST:
+            needed = committed.micro_usd + move.reserve.micro_usd - (limits.micro_usd or 0)
+        case Limit.ACTIVE_TIME | Limit.DEADLINE:
+            needed = move.seconds
+        case _:
+            assert_never(limit)
+    return _rounded(limit, max(1, needed))
+
+
+def _rounded(limit: Limit, amount: float) -> int:
+    """Return an amount rounded up: calls to whole ones, times to minutes, tokens and money to two digits."""
+    if limit in (Limit.ACTIVE_TIME, Limit.DEADLINE):
+        return 60 * math.ceil(amount / 60)
+    whole = math.ceil(amount)
+    digit = 10 ** max(0, len(str(whole)) - 2)
+    return whole if limit is Limit.CALLS else digit * math.ceil(whole / digit)
+
+
+def _more_text(limit: Limit, amount: int) -> str:
+    """Return an addition to a limit as a person answers it."""
+    match limit:
+        case Limit.CALLS:
+            return f"{amount} more call{'' if amount == 1 else 's'}"
+        case Limit.TOKENS:
+            return f"{amount} more tokens"
+        case Limit.COST:
+            return f"{amount / MICRO:.6f}".rstrip("0").rstrip(".") + " more dollars"
+        case Limit.ACTIVE_TIME:
+            return f"{duration_text(amount)} more of work"
+        case Limit.DEADLINE:
+            return f"{duration_text(amount)} more"
+        case _:
+            assert_never(limit)
+
+
+def _used_text(ledger: Ledger, limit: Limit) -> str:
+    """Return what is used up, as the beginning of a sentence."""
+    limits, committed = ledger.limits, ledger.committed
+    match limit:
+        case Limit.CALLS:
+            return f"The run has used {committed.calls:,} of its {limits.calls:,} calls"
+        case Limit.TOKENS:
+            return f"The run has used {committed.tokens:,} of its {limits.tokens or 0:,} tokens"
+        case Limit.COST:
+            used, of_all = (money(amount / MICRO) for amount in (committed.micro_usd, limits.micro_usd or 0))
+            return f"The run has used {used} of its {of_all}"
+        case Limit.ACTIVE_TIME:
+            return f"The run has worked for the {duration_text(limits.active_seconds or 0)} that it may work"
+        case Limit.DEADLINE:
+            return "The deadline of the run has passed"
+        case _:
+            assert_never(limit)
+
+
+def _amount_text(amount: Amount, *, priced: bool) -> str:
+    parts = [format_count(amount.calls, "call")]
+    parts += [format_count(amount.tokens, "token")] if amount.tokens else []
+    parts += [money(amount.micro_usd / MICRO)] if priced else []
+    return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
+
+
+def move_of(event: Any, seconds: float | None, moves: int | None) -> NextMove:
+    """Return the next move from the event that a run without limits would decide next.
+
+    `seconds` is the time limit of its call, and `moves` the number of moves that are left; None if they are not known.
+    """
+    request = getattr(event, "again", event)
+    reserve = getattr(request, "reserve", None)
+    known = moves is not None
+    if not isinstance(reserve, Amount):
+        return NextMove(moves=moves or 2, known=known)
+    does = f"the step '{step_in_words(step_of(request.node))}'"
+    return NextMove(does, reserve, STEP_SECONDS if seconds is None else seconds, moves or 2, known)
