@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
+from actors.run.calls import CallRequested
 from actors.run.ending import RunFinished, exhausted_limit
 from actors.run.ids import step_of
 from actors.run.limits import duration_text
@@ -25,6 +26,7 @@ from actors.run.questions import (
 )
 from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
+from actors.run.tools import ToolRequested
 from actors.run.words import step_in_words
 from actors.values.format import format_count, money
 from actors.values.question_form import make_form
@@ -37,6 +39,8 @@ STEP_SECONDS = 600
 """The seconds that count for a move whose time limit is not known."""
 _NO_LIMIT = 10**9
 _DOUBLINGS_MAX = 10
+DECISIONS_MAX = 8
+"""How many decisions are looked at to find the next request of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +68,13 @@ def ask_or_end(
     run: RunState[Any],
     end: RunFinished,
     decide: Callable[[Limits], Any],
-    next_move: Callable[[Any], NextMove],
+    next_move: Callable[[], NextMove],
     config: "MachineConfig",
 ) -> ClarificationRequested | RunFinished | None:
     """Return what follows if a run's rules end it at a limit: a question, the end, or nothing while a question is open.
 
     Any other end is returned unchanged. `decide` returns the decision that would follow under other limits, and
-    `next_move` describes a decision.
+    `next_move` the move that would follow without any.
     """
     limit = exhausted_limit(end.why) if end.cause == "" else None
     if limit is None:
@@ -80,7 +84,7 @@ def ask_or_end(
     if run.ledger.limits.at_limit != "ask" or run.child:
         return end
     limits = run.ledger.limits
-    move = next_move(decide(without_limits(limits)))
+    move = next_move()
     least = _needed(run.ledger, limit, move)
     for _ in range(_DOUBLINGS_MAX):  # A search gives each branch a share of the calls, so that one more is too few.
         after = decide(raise_limit(limits, limit, least, run.now))
@@ -239,7 +243,7 @@ def _used_text(ledger: Ledger, limit: Limit) -> str:
     limits, committed = ledger.limits, ledger.committed
     match limit:
         case Limit.CALLS:
-            return f"The run has used {committed.calls:,} of its {limits.calls:,} calls"
+            return f"The run has used {committed.calls:,} of its {format_count(limits.calls, 'call')}"
         case Limit.TOKENS:
             return f"The run has used {committed.tokens:,} of its {limits.tokens or 0:,} tokens"
         case Limit.COST:
@@ -260,15 +264,14 @@ def _amount_text(amount: Amount, *, priced: bool) -> str:
     return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
 
 
-def move_of(event: Any, seconds: float | None, moves: int | None) -> NextMove:
-    """Return the next move from the event that a run without limits would decide next.
+def next_move(request: CallRequested | ToolRequested | None, seconds: float | None, calls_left: int | None) -> NextMove:
+    """Return the next move from the request that a run without limits would make next; None if it is not known.
 
-    `seconds` is the time limit of its call, and `moves` the number of moves that are left; None if they are not known.
+    `seconds` is the time limit of the request, and `calls_left` the number of calls until the end, if they are known.
     """
-    request = getattr(event, "again", event)
-    reserve = getattr(request, "reserve", None)
-    known = moves is not None
-    if not isinstance(reserve, Amount):
-        return NextMove(moves=moves or 2, known=known)
+    known = calls_left is not None
+    if request is None:
+        return NextMove(moves=calls_left or 2, known=known)
+    moves = math.ceil((calls_left or 2) / max(1, request.reserve.calls))
     does = f"the step '{step_in_words(step_of(request.node))}'"
-    return NextMove(does, reserve, STEP_SECONDS if seconds is None else seconds, moves or 2, known)
+    return NextMove(does, request.reserve, STEP_SECONDS if seconds is None else seconds, moves, known)

@@ -399,21 +399,32 @@ class RunMachine(ABC, Generic[S, E]):
             return self.end_event(end_exhausted_run(limit))
         if not isinstance(event, RunFinished):
             return event
-        decide, describe = partial(self._decide_under, state), partial(self._next_move, state)
-        return at_limit.ask_or_end(state.run, event, decide, describe, state.config)
+        return at_limit.ask_or_end(
+            state.run, event, partial(self._decide_under, state), lambda: self._next_move(state), state.config
+        )
 
     def _decide_under(self, state: S, limits: Limits) -> Any:
         """Return the decision that would follow under other limits."""
         run = state.run
         return self.decide(changed(state, run=changed(run, ledger=changed(run.ledger, limits=limits))))
 
-    def _next_move(self, state: S, event: Any) -> at_limit.NextMove:
-        """Return the move that an event would begin, for the question at a limit."""
-        request, seconds = getattr(event, "again", event), getattr(event, "timeout_seconds", None)
+    def _next_move(self, state: S) -> at_limit.NextMove:
+        """Return what the run would do next without its limits, for the question at a limit."""
+        calls_left, free = self.calls_ahead(state), at_limit.without_limits(state.run.ledger.limits)
+        request: Any = None
+        for _ in range(at_limit.DECISIONS_MAX):
+            event = self._decide_under(state, free)
+            request = getattr(event, "again", event)
+            if event is None or isinstance(request, CallRequested | tools.ToolRequested | RunFinished):
+                break
+            state = self.evolve(state, event)
+        if not isinstance(request, CallRequested | tools.ToolRequested):
+            return at_limit.next_move(None, None, calls_left)
+        seconds = request.timeout_seconds
         if seconds is None and isinstance(request, CallRequested):
             prompt = self.prompt(state, request)
             seconds = None if prompt is None else prompt.timeout_seconds
-        return at_limit.move_of(event, seconds, self.calls_ahead(state))
+        return at_limit.next_move(request, seconds, calls_left)
 
     def decide(self, state: S) -> Any:
         """Return the event of the first rule that returns one; None if no rule does."""

@@ -174,7 +174,8 @@ def _changes_text(event: SettingsChanged) -> str:
     parts = []
     if event.limits is not None:
         limits = event.limits.model_dump(exclude_none=True)
-        parts.append("the limits to " + ", ".join(f"{name} {value:,.12g}" for name, value in limits.items()))
+        texts = {name: value if isinstance(value, str) else f"{value:,.12g}" for name, value in limits.items()}
+        parts.append("the limits to " + ", ".join(f"{name} {text}" for name, text in texts.items()))
     if event.model is not None:
         parts.append(f"the model to {event.model}")
     if event.timeout_seconds is not None:

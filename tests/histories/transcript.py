@@ -25,7 +25,8 @@ class Transcript:
         limits = event.limits.model_dump(exclude_none=True)
         if "deadline" in limits:
             limits["deadline"] -= self.start
-        return f"started, with {', '.join(f'{name} {value:g}' for name, value in limits.items())}"
+        at_limit = ", asks at a limit" if limits.pop("at_limit", "stop") == "ask" else ""
+        return f"started, with {', '.join(f'{name} {value:g}' for name, value in limits.items())}{at_limit}"
 
     def _forked(self, event):
         return f"forked    from {event.origin} after record {event.seq}"
@@ -142,6 +143,9 @@ class Transcript:
 
     def _settings_changed(self, event):
         changes = [] if event.limits is None else [f"calls {event.limits.calls}"]
+        if event.limits is not None and event.limits.at_limit == "ask":
+            limits = event.limits.model_dump(exclude={"calls", "at_limit"}, exclude_none=True)
+            changes += [f"{name} {value - self.start * (name == 'deadline'):g}" for name, value in limits.items()]
         worth = None if event.limits is None else event.limits.stop_below
         changes += [f"stop_below {worth:g}"] if worth is not None else []
         changes += [f"model {event.model}"] if event.model else []
