@@ -147,12 +147,13 @@ def limits() -> str:
         "time": "length of time",
         "chance": "0 to 1",
         "settings": "names and values",
+        "choice": "`ask` or `stop`",
     }
     rows = []
     for name, spec in LIMITS.items():
         most = (
             ""
-            if spec.unit in ("switch", "chance", "settings")
+            if spec.unit in ("switch", "chance", "settings", "choice")
             else f", at most {spec.most:,}{' s' if spec.unit == 'time' else ''}"
         )
         rows.append(f"- `{name}`, `{flag(name)}` ({units.get(spec.unit, 'true or false')}{most}): {spec.help}")

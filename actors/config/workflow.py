@@ -99,6 +99,10 @@ class Workflow(Config):
     )
     """The least chance of success per call with which a belief policy makes a move; if missing, 0.025. With 0, the run
     continues even if its model repeats a rejected artifact."""
+    at_limit: Literal["ask", "stop"] | None = Field(default=None, exclude_if=lambda value: value is None)
+    """What a run does at a limit: it asks a person how to go on, or it stops. If missing, it asks if somebody can
+    answer.
+    """
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2

@@ -37,7 +37,9 @@ STOP_BELOW = 0.025
 """The usual limit `stop_below` of a belief policy: the least chance of success per call that a move must have."""
 
 
-LIMIT_KEYS: Mapping[str, str] = MappingProxyType({"max_total_calls": "max_calls", "stop_below": "stop_below"})
+LIMIT_KEYS: Mapping[str, str] = MappingProxyType(
+    {"max_total_calls": "max_calls", "stop_below": "stop_below", "at_limit": "at_limit"}
+)
 """The keys of a workflow that limit its runs, each with the name of the limit (`actors.run.limits`)."""
 
 

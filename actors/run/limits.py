@@ -17,9 +17,9 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:  # The help of the command line loads no pydantic.
     from runtime.core.ledger import Limits
 
-Unit = Literal["count", "dollars", "time", "chance", "switch", "settings"]
-"""The unit of a limit: whole numbers, dollars, a length of time, a number from 0 to 1, a switch (true or false), or
-settings (names with values).
+Unit = Literal["count", "dollars", "time", "chance", "switch", "settings", "choice"]
+"""The unit of a limit: whole numbers, dollars, a length of time, a number from 0 to 1, a switch (true or false),
+settings (names with values), or a choice among words.
 """
 Duration = float | str
 """A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
@@ -49,6 +49,8 @@ class LimitSpec:
     ceiling: bool = False
     """Whether the config file may set a maximum for what clients of a server ask for."""
 
+    choices: tuple[str, ...] = ()
+    """The words of a choice."""
     plain: bool = False
     """Whether the command line also accepts a number of seconds without a unit, because nobody would read it as
     minutes.
@@ -124,6 +126,17 @@ class RunLimits(TypedDict, total=False):
             "switch",
             1,
             "stop_below",
+        ),
+    ]
+    at_limit: Annotated[
+        Literal["ask", "stop"] | None,
+        LimitSpec(
+            "What follows at a limit: ask how to go on, or stop; default: ask, if somebody can answer.",
+            "At a limit",
+            "choice",
+            0,
+            "at_limit",
+            choices=("ask", "stop"),
         ),
     ]
     output_tokens_max: Annotated[
@@ -232,11 +245,18 @@ def check_limits(limits: RunLimits) -> RunLimits:
     return cast("RunLimits", values)
 
 
-def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: float | None = None) -> "Limits":
+def ledger_limits(
+    limits: RunLimits,
+    calls: int,
+    now: float,
+    *,
+    stop_below: float | None = None,
+    at_limit: Literal["ask", "stop"] | None = None,
+) -> "Limits":
     """Return the limits of a run's ledger.
 
-    `calls` is the usual limit of calls, and `now` the start of the run. `stop_below` comes from the run's
-    configuration.
+    `calls` is the usual limit of calls, and `now` the start of the run. `stop_below` and the usual `at_limit` come from
+    the run's configuration.
     """
     from runtime.core.ledger import Limits, micro_limit  # noqa: PLC0415 -- the help of the command line loads no pydantic
 
@@ -249,6 +269,7 @@ def ledger_limits(limits: RunLimits, calls: int, now: float, *, stop_below: floa
         deadline=now + values["deadline"] if "deadline" in values else None,
         patience_seconds=values.get("patience"),
         stop_below=stop_below,
+        at_limit=values.get("at_limit", at_limit),
     )
 
 
@@ -261,6 +282,8 @@ def _fits(spec: LimitSpec, value: object) -> bool:
     """Tell whether a value has the type of a limit and lies within its bounds."""
     if spec.unit == "switch":
         return value is True
+    if spec.unit == "choice":
+        return value in spec.choices
     if isinstance(value, bool) or not isinstance(value, int if spec.unit == "count" else int | float):
         return False  # True is not meant as 1.
     return (value >= 0 if spec.unit == "chance" else value > 0) and value <= spec.most  # False for NaN.
@@ -270,6 +293,8 @@ def _describe_expected(spec: LimitSpec, value: object) -> str:
     match spec.unit:
         case "switch":
             return f"it is True or False, not {value!r}"
+        case "choice":
+            return f"it is {' or '.join(spec.choices)}, not {value!r}"
         case "chance":
             return f"a limit is a number from 0 to 1, not {value!r}"
         case "count":

@@ -105,7 +105,9 @@ def answer_deadline(run: RunState[Any], name: str) -> float | None:
     It is the question's expiry or the run's deadline, whichever is earlier.
     """
     expiry = run.waits.get(expiry_id(name))
-    deadline = run.ledger.ends_at if run.questions[name].request.reached is None else None
+    question = run.questions.get(name)
+    waits_on = question is not None and question.request.reached is not None  # It is asked in place of an end.
+    deadline = None if waits_on else run.ledger.ends_at
     return min(
         (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
     )

@@ -166,11 +166,17 @@ class Driving:
             clock, kinds = SystemClock(), Kinds()
             async with open_journal("memory:", kinds.codecs, clock) as journal:
                 yield Engine(
-                    journal=journal, registry=known, clock=clock, kinds=kinds, placement=self.placement, by="python"
+                    journal=journal,
+                    registry=known,
+                    clock=clock,
+                    kinds=kinds,
+                    placement=self.placement,
+                    by="python",
+                    asks=self.ask is not None,
                 )
             return
         async with open_home(registry=known, environment=self.environment) as engine:
-            yield replace(engine, placement=self.placement, by="python")
+            yield replace(engine, placement=self.placement, by="python", asks=self.ask is not None)
 
 
 def read_keywords(

@@ -175,7 +175,7 @@ async def aadmit(
         )
         prepared.check_model()
         async with open_home(registry=plugins, kinds=kinds, environment=environment, config=config) as engine:
-            return await replace(engine, placement=placement, by="python").admit(prepared.request)
+            return await replace(engine, placement=placement, by="python", asks=True).admit(prepared.request)
 
     return await run_in_any_loop(work)
 

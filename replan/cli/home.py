@@ -8,6 +8,7 @@ from actors.handlers.registry import Registry
 from replan.cli.logfile import open_log
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice
+from replan.cli.terminal.prompt import may_ask
 from replan.runs.engine import Engine
 from replan.runs.home import is_writable, open_home
 from replan.runs.services import Process, run_services
@@ -50,7 +51,7 @@ async def open_engine(
         with open_log(invocation) if kept and is_writable(home) else nullcontext():
             services = run_services(Process(engine, notice), in_hosts=False)
             async with services if drives else nullcontext():
-                yield replace(engine, placement=placement, by="cli")
+                yield replace(engine, placement=placement, by="cli", asks=may_ask() and not invocation.no_input)
 
 
 @asynccontextmanager

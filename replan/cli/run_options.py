@@ -183,6 +183,8 @@ def _form(spec: LimitSpec) -> dict[str, Any]:
             return {"type": float, "metavar": "USD"}
         case "chance":
             return {"type": float, "metavar": "P"}
+        case "choice":
+            return {"type": click.Choice(spec.choices)}
         case "settings":
             return {"multiple": True, "metavar": "NAME=VALUE"}
 

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ async def _detach(invocation: Invocation, request: PreparedRun, run: str, *, mak
     async with open_engine(invocation) as engine:
         await require_host(engine, request.kind)  # Before a missing home is created.
     async with open_engine(invocation, make=make) as engine:
-        await _admit(engine, request, run)
+        await _admit(replace(engine, asks=not invocation.no_input), request, run)
         invocation.run = run
         if invocation.json:
             print_result(await engine.kind_of(run), await engine.result(run), as_json=True)

@@ -85,8 +85,10 @@ class Engine(Driver):
         return await self.resume(run, options) if result is None else result
 
     def _first(self, prepared: PreparedRun, run: str) -> Any:
-        """Return the first event of a new run, with its starter and its reminders."""
+        """Return the first event of a new run, with its starter, its reminders and what follows at a limit."""
         first = prepared.first(run, self.clock.now())
+        if self.asks and first.limits.at_limit is None:
+            first = first.model_copy(update={"limits": first.limits.model_copy(update={"at_limit": "ask"})})
         if rules := self.config.reminder_rules:
             first = first.model_copy(update={"reminders": rules})
         return first.model_copy(update={"by": self.by}) if self.by else first

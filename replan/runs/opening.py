@@ -71,6 +71,8 @@ class Opener(RunPoster):
     """The tenant and the priority of new runs."""
     by: str = ""
     """Who starts new runs: the field `by` of `actors.run.waits.Started`."""
+    asks: bool = False
+    """Whether somebody can answer the questions of new runs; if so, they ask at a limit unless told otherwise."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)

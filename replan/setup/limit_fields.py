@@ -1,7 +1,7 @@
 """Makes fields from the table of limits, for the bodies that programs send and for the config file."""
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, WithJsonSchema, create_model
 
@@ -42,6 +42,8 @@ def _type_of(spec: LimitSpec) -> Any:
             return Annotated[int, Field(ge=1, le=most)]
         case "chance":
             return Annotated[float, Field(ge=0, le=most, allow_inf_nan=False)]
+        case "choice":
+            return Literal[spec.choices]
         case "settings":
             return dict[str, JsonValue]
         case "dollars":

@@ -239,16 +239,14 @@ class Limits(Value):
     """The longest wait for a provider that is down, in seconds; None is `actors.run.outage.PATIENCE_SECONDS`."""
     stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     """The least chance of success per call of a move; None if the run's policy does not compare moves."""
-    at_limit: AtLimit = "stop"
-    """What follows at a limit: the run asks a person how to go on, or it ends."""
+    at_limit: AtLimit | None = None
+    """What follows at a limit: the run asks a person how to go on, or it ends. None is `stop`, if nobody chose."""
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the fields that earlier releases lack, while they are None or `stop`."""
+        """Leave out the fields that earlier releases lack, while they are None."""
         plain: dict[str, Any] = serialize(self)
-        if plain.get("at_limit") == "stop":
-            del plain["at_limit"]
-        for key in ("patience_seconds", "stop_below"):
+        for key in ("patience_seconds", "stop_below", "at_limit"):
             if plain.get(key) is None:
                 plain.pop(key, None)
         return plain

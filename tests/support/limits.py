@@ -14,6 +14,7 @@ VALUES = {
     "patience": 90.0,
     "stop_below": 0.25,
     "keep_trying": True,
+    "at_limit": "ask",
     "output_tokens_max": 777,
     "timeout": "45s",
     "compact": True,
@@ -27,6 +28,7 @@ HELD = {
     "patience": ("patience_seconds", 90.0),
     "stop_below": ("stop_below", 0.25),
     "keep_trying": ("stop_below", 0.0),
+    "at_limit": ("at_limit", "ask"),
 }
 """What the run is held to after each: a field of the ledger's limits, and its value."""
 

@@ -78,7 +78,7 @@ async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "
         await _check_room(service, who)
         await _check_busy(service, who)
         await service.add_start(who, Start(run=name, at=service.now(), order=mark))
-        return await begin(replace(service.engine, by=who.client), name)
+        return await begin(replace(service.engine, by=who.client, asks=True), name)
 
 
 async def start_once(

@@ -52,6 +52,8 @@ def limits_in_form(form: FormFields) -> RunLimits:
         match spec.unit:
             case "count":
                 found[name] = form.whole(name)
+            case "choice":
+                found[name] = form.text(name) or None
             case "switch":
                 found[name] = form.text(name) == "yes"
             case "time":

@@ -200,6 +200,8 @@ def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
             continue
         if present is None or spec.key == "deadline":
             text = "no limit" if spec.ceiling else "no change"
+        elif spec.unit == "choice":
+            text = present
         elif spec.unit == "time":
             text = duration_text(present)
         else:

@@ -268,6 +268,9 @@ def _limits_as_text(limits: Limits) -> dict[str, str]:
         present = getattr(limits, spec.key, None)
         if present is None or spec.key == "deadline" or spec.unit in ("switch", "settings"):
             continue
+        if spec.unit == "choice":
+            texts[name] = present
+            continue
         texts[name] = f"{present / MICRO if spec.unit == 'dollars' else present:g}{'s' if spec.unit == 'time' else ''}"
     return texts
 
