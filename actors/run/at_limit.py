@@ -117,16 +117,21 @@ def stopped_at(run: RunState[Any]) -> Limit | None:
     return question.request.reached.limit
 
 
-def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChanged:
-    """Return the change of settings that an answer to a question at a limit asks for.
+def addition_of(reached: LimitReached, answer: str) -> int | None:
+    """Return what an answer adds to the limit; None if it adds nothing.
 
     Another model gets the least addition, except for money: a cheaper model may go on with what is left.
     """
+    if answer.startswith(OTHER_MODEL) and reached.limit is not Limit.COST:
+        return next(iter(reached.more.values()))
+    return reached.more.get(answer)
+
+
+def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChanged:
+    """Return the change of settings that an answer to a question at a limit asks for."""
     reached, change = question.request.reached, question.change
     assert reached is not None, "only a question at a limit changes settings"
-    added = reached.more.get(question.answer)
-    if added is None and reached.limit is not Limit.COST:
-        added = next(iter(reached.more.values()))
+    added = addition_of(reached, question.answer)
     limits = None if added is None else raise_limit(ledger.limits, reached.limit, added, now)
     price = change.get("price")
     return SettingsChanged(

@@ -13,11 +13,10 @@ from actors.run.ending import Outcome
 from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.run.result import RunResult
 from replan.runs.engine import Engine
-from replan.runs.models import check_model
-from replan.runs.prepare import call_seconds_of, price_for
+from replan.runs.limit_answers import model_change
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import program
-from replan.setup.settings import choose_model, read_user_config
+from replan.setup.settings import read_user_config
 from runtime.core.errors import Held, ReplanError, UsageProblem
 from runtime.core.ledger import micro_limit
 from runtime.core.messages import Crashed, Parking
@@ -89,12 +88,8 @@ def message_of(changes: Changes, result: RunResult, now: float, environment: Map
     price_known = result.cost_usd is not None
     if changes.model is not None:
         config = read_user_config(locate_home(environment).config)
-        choice = choose_model(changes.model, environment, config)
-        check_model(choice.spec, environment)
-        price = price_for(choice, config, environment, now)
-        price_known = price is not None
-        body |= {"model": choice.text, "price": None if price is None else price.model_dump(mode="json")}
-        body["call_seconds"] = call_seconds_of(choice, environment)
+        body |= model_change(changes.model, environment, config, now)
+        price_known = body["price"] is not None
     if "micro_usd" in body:
         if not price_known:
             hint = "give its price under prices in config.yaml, or limit calls or tokens"

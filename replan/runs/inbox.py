@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from actors.run.ids import is_child
 from actors.run.inbox import KINDS, ForPeopleOnly, check_decline, check_message, normalise_answer
 from actors.run.open_question import decode_questions, in_order
-from actors.run.questions import Status, Via
+from actors.run.questions import Question, Status, Via
 from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, describe_expected, normal_answer
 from replan.runs.families import check_own
+from replan.runs.limit_answers import change_of_answer
 from replan.runs.reader import RunReader
 from replan.runs.run_ids import ALL
 from replan.setup.installation import program
@@ -28,6 +29,7 @@ from runtime.journal.head import check_here, place_moved_to
 from runtime.journal.port import Journal, Posted, RunRow
 
 if TYPE_CHECKING:
+    from replan.setup.settings import UserConfig
     from runtime.host.wakeup import WakeUp
 
 CLOSED_BY_PEOPLE = (Status.ANSWERED, Status.DECLINED)
@@ -56,21 +58,40 @@ class AnswerReceipt:
         return value | {"otherwise": self.otherwise} if self.otherwise else value
 
 
+ChangeOf = Callable[[RunState[Any], Question, str], Mapping[str, Any]]
+"""Returns the settings of the model that an answer at a limit names. Raises `UsageProblem` if it is not allowed."""
+
+
+def _no_change(_: RunState[Any], __: Question, ___: str) -> Mapping[str, Any]:
+    return {}
+
+
 async def post_answer(
-    journal: Journal[Any], common: Common, run: str, name: str, *, text: str, via: Via = "", person: str = ""
+    journal: Journal[Any],
+    common: Common,
+    run: str,
+    name: str,
+    *,
+    text: str,
+    via: Via = "",
+    person: str = "",
+    change_of: ChangeOf = _no_change,
 ) -> AnswerReceipt:
     """Post an answer to the question `name`. It came by the way `via`.
 
     `person` is the name of who used a link or an account, else empty. Raises `UsageProblem` for an answer that cannot
     be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
     """
+    change: Mapping[str, Any] = {}
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
     try:
         if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
             answer = normal_answer(question.request.answer_schema, text)
         else:
-            answer = normalise_answer(_unfinished_state(run, common).questions, name, text, via, person)
+            open_run = _unfinished_state(run, common)
+            answer = normalise_answer(open_run.questions, name, text, via, person)
+            change = change_of(open_run, open_run.questions[name], answer)
     except InvalidAnswer as problem:
         wish = "some text" if question is None else describe_expected(question.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
@@ -78,7 +99,7 @@ async def post_answer(
     except UsageProblem as problem:
         raise _place_at_question(problem, place) from None
     body = {"kind": "answer", "question": name, "answer": answer}
-    return await _post_once(journal, run, body, common, {"via": via, "person": person})
+    return await _post_once(journal, run, body, common, {"via": via, "person": person, "change": change})
 
 
 async def _post_decline(
@@ -170,7 +191,7 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 
 
 async def _post_once(
-    journal: Journal[Any], run: str, body: Mapping[str, Any], common: Common, way: Mapping[str, str]
+    journal: Journal[Any], run: str, body: Mapping[str, Any], common: Common, way: Mapping[str, Any]
 ) -> AnswerReceipt:
     """Post an answer or a decline. The same one is a duplicate, even if it came in another way."""
     name = body["question"]
@@ -198,7 +219,9 @@ def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
     """Return the error with the question as its place and a fitting hint."""
     if isinstance(problem, ForPeopleOnly):
         return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")
-    return UsageProblem(problem.cause, place=question, hint=f"`{program()} questions` lists the open ones")
+    return UsageProblem(
+        problem.cause, place=question, hint=problem.hint or f"`{program()} questions` lists the open ones"
+    )
 
 
 SHOWN_MAX = 200
@@ -281,6 +304,8 @@ class RunPoster(RunReader):
 
     journal: Journal[Any]
     wakeup: "WakeUp"
+    config: "UserConfig"
+    environment: Mapping[str, str]
 
     async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
@@ -291,7 +316,14 @@ class RunPoster(RunReader):
         `RunNotFound`, `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not
         fit. Raises `ForPeopleOnly` for a question that a program may not answer.
         """
-        return await self._post(question, partial(post_answer, text=text, via=via, person=person))
+        now = self.journal.now()
+
+        def change(run: RunState[Any], asked: Question, answer: str) -> Mapping[str, Any]:
+            return change_of_answer(
+                run, asked, answer, via=via, config=self.config, environment=self.environment, now=now
+            )
+
+        return await self._post(question, partial(post_answer, text=text, via=via, person=person, change_of=change))
 
     async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
         """Decline a question. The receipt says what happens then.

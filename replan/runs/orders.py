@@ -16,12 +16,9 @@ from actors.files.suggestions import nearest
 from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.values.model_settings import EXTRAS
 from replan.runs.changes import Changes
-from replan.setup.model_discovery import TEMPLATES
+from replan.runs.limit_answers import DEFAULT, check_ceilings, client_models
 from replan.setup.settings import ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
-
-DEFAULT = "default"
-"""The name of the home's own model."""
 
 _Choice = TypeVar("_Choice")
 
@@ -55,7 +52,7 @@ class Offer:
     @property
     def models(self) -> Mapping[str, str | None]:
         """The model behind each name that clients use; None for the home's own."""
-        return {DEFAULT: None, **{name: name for name in TEMPLATES}, **self.config.clients.models}
+        return client_models(self.config.clients)
 
     def model_of(self, order: ModelAndLimits) -> str | None:
         """Return the model of an order in the form of `--model`; None for the home's own. Raises `UsageProblem`."""
@@ -84,10 +81,7 @@ class Offer:
         Raises `UsageProblem`; its place is the name of the limit.
         """
         limits: Mapping[str, Any] = check_limits(order_limits)
-        for name, most in self.config.clients.ceilings.items():
-            if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
-                hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
-                raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
+        check_ceilings(self.config.clients, limits)
         for extra in limits.get("model_settings", {}).keys() & EXTRAS:
             hint = "model_settings in the server's config.yaml may have it"
             raise UsageProblem(f"clients may not set {extra}", place="model_settings", hint=hint)

@@ -17,7 +17,7 @@ from actors.run.words import in_words
 from replan.runs.cached import MARK
 from replan.runs.executing import EXECUTION
 from replan.runs.families import read_shown
-from replan.runs.orders import DEFAULT
+from replan.runs.limit_answers import DEFAULT
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.records import record_line

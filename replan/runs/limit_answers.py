@@ -1,0 +1,89 @@
+"""Answers to the question at a limit: the settings of a model that they name, and the ceilings of clients."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.run.at_limit import addition_of, raise_limit
+from actors.run.limits import LIMITS
+from actors.run.questions import OTHER_MODEL, LimitReached, Question, Via
+from actors.run.state import RunState
+from replan.runs.models import check_model
+from replan.runs.prepare import call_seconds_of, price_for
+from replan.setup.model_discovery import TEMPLATES
+from replan.setup.settings import ClientsEntry, UserConfig, choose_model
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import MICRO
+
+DEFAULT = "default"
+"""The name of the home's own model, for clients."""
+OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
+"""The ways of answers within the ceilings of the settings; the command line and Python may go beyond them."""
+
+
+def change_of_answer(
+    run: RunState[Any],
+    question: Question,
+    answer: str,
+    *,
+    via: Via,
+    config: UserConfig,
+    environment: Mapping[str, str],
+    now: float,
+) -> Mapping[str, Any]:
+    """Return the settings of the model that an answer at a limit names; empty for any other answer.
+
+    Raises `UsageProblem` for a model that cannot be used, and for more than the settings allow to clients.
+    """
+    reached, of_client = question.request.reached, via in OF_CLIENTS
+    if reached is None:
+        return {}
+    if of_client:
+        _check_raised(run, reached, answer, config.clients, now)
+    if not answer.startswith(OTHER_MODEL):
+        return {}
+    name = answer.removeprefix(OTHER_MODEL).strip()
+    if name == "NAME":
+        raise UsageProblem("no model is named", hint=f"write its name after {OTHER_MODEL!r}")
+    offered = client_models(config.clients)
+    if of_client and name not in offered:
+        raise UsageProblem(f"clients may not use the model {name!r}", hint=f"they may use {', '.join(offered)}")
+    return model_change(offered[name] if of_client else name, environment, config, now)
+
+
+def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
+    """Return the part of a change of settings that names another model. Raises `UsageProblem`.
+
+    `model` is in the form of `--model`; None is the home's own.
+    """
+    choice = choose_model(model, environment, config)
+    check_model(choice.spec, environment)
+    price = price_for(choice, config, environment, now)
+    plain = None if price is None else price.model_dump(mode="json")
+    return {"model": choice.text, "price": plain, "call_seconds": call_seconds_of(choice, environment)}
+
+
+def client_models(clients: ClientsEntry) -> Mapping[str, str | None]:
+    """Return the model behind each name that clients may use; None for the home's own."""
+    return {DEFAULT: None, **{name: name for name in TEMPLATES}, **clients.models}
+
+
+def check_ceilings(clients: ClientsEntry, limits: Mapping[str, Any]) -> None:
+    """Raise `UsageProblem`, whose place is the limit, if a client wants more than the settings allow."""
+    for name, most in clients.ceilings.items():
+        if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
+            hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
+            raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
+
+
+def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, clients: ClientsEntry, now: float) -> None:
+    """Raise `UsageProblem` if an answer raises a limit beyond its ceiling."""
+    added = addition_of(reached, answer)
+    if added is None:
+        return
+    raised = raise_limit(run.ledger.limits, reached.limit, added, now)
+    values = {
+        name: getattr(raised, spec.key) / (MICRO if spec.unit == "dollars" else 1)
+        for name, spec in LIMITS.items()
+        if spec.ceiling and getattr(raised, spec.key) != getattr(run.ledger.limits, spec.key)
+    }
+    check_ceilings(clients, values)
