@@ -101,7 +101,7 @@ def test_a_run_that_weighs_no_moves_has_no_limit_to_stop_below():
     assert change_of(LEDGER, {"stop_below": 0, "calls": 9}, 0.0).limits == Limits(calls=9)
 
 
-@pytest.mark.parametrize("field", sorted(Limits.model_fields.keys() - {"patience_seconds", "stop_below"}))
+@pytest.mark.parametrize("field", sorted(Limits.model_fields.keys() - {"patience_seconds", "stop_below", "at_limit"}))
 def test_every_limit_that_is_used_up_is_refused_when_it_is_reached_already(field):
     """A new field of `Limits` needs its row in `_refuse_reached`, unless the run uses nothing of it up."""
     used = Ledger(FULL, spent=Amount(calls=2, tokens=2, micro_usd=2), active=2.0)
