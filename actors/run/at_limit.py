@@ -79,8 +79,8 @@ def ask_or_end(
     limit = exhausted_limit(end.why) if end.cause == "" else None
     if limit is None:
         return end
-    if run.limit_question:
-        return None if run.asks_at_limit else end
+    if run.asks_at_limit:
+        return None
     if run.ledger.limits.at_limit != "ask" or run.child:
         return end
     limits = run.ledger.limits

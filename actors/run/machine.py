@@ -394,14 +394,25 @@ class RunMachine(ABC, Generic[S, E]):
     def _go_on(self, state: S) -> Any:
         """Return the next decision of a run that has not ended. Where a rule ends it at a limit, a person is asked."""
         following = at_limit.follow_answer(state.run)
-        event: Any = self.decide(state) if following is None else following
-        if event is None and (limit := at_limit.stopped_at(state.run)) is not None:
-            return self.end_event(end_exhausted_run(limit))
+        if following is not None:
+            return following
+        if (limit := at_limit.stopped_at(state.run)) is not None:
+            return self._stop(state, limit)
+        event: Any = self.decide(state)
         if not isinstance(event, RunFinished):
             return event
         return at_limit.ask_or_end(
             state.run, event, partial(self._decide_under, state), lambda: self._next_move(state), state.config
         )
+
+    def _stop(self, state: S, limit: Limit) -> RunFinished:
+        """Return the end of a run that a person has stopped at a limit, with what its rules end it with."""
+        ledger, end = state.run.ledger, end_exhausted_run(limit)
+        spent = ledger.limits.model_copy(update={"calls": max(1, ledger.committed.calls)})
+        event = self._decide_under(state, spent)
+        if isinstance(event, RunFinished) and event.outcome == Outcome.BUDGET_EXHAUSTED:
+            return event.model_copy(update={"why": end.why})
+        return event if isinstance(event, RunFinished) else self.end_event(end)
 
     def _decide_under(self, state: S, limits: Limits) -> Any:
         """Return the decision that would follow under other limits."""

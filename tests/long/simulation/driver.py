@@ -96,9 +96,10 @@ class Run:
         assert getattr(accepted, "mono", message.mono) == message.mono, "an event does not say the driver's second"
         reply = isinstance(message, Generated | Faulted | Judged | Woken)
         if reply and message.request_id not in MACHINE.outstanding(before):
-            # An earlier driver's call stays open while a wait holds calls back, and is asked for again after it.
+            # A wait or a question at a limit holds calls back that were open before, and they are asked for again after it.
             opened = before.run.calls.open.get(message.request_id)
-            asked_before = opened is not None and opened.epoch != before.run.epoch and before.run.saving
+            held = before.run.asks_at_limit or (before.run.saving and opened and opened.epoch != before.run.epoch)
+            asked_before = opened is not None and held
             assert accepted.kind == "settled" or asked_before, "a duplicate or a late reply is acted on"
         _, batch = settle(MACHINE, self.state, accepted)
         if self.dice.random() < 0.1:
@@ -218,7 +219,9 @@ class Run:
         """Let the user answer a question, decline it, or at first answer it with what does not fit."""
         self.now += self.dice.choice((1.0, 90_000.0))
         name = request.question_id
-        if self.dice.random() < 0.2:
+        if request.reached is not None and self.dice.random() < 0.9:
+            self.answer_at_limit(request)
+        elif self.dice.random() < 0.2:
             batch = self.mail(f"answer:{name}", {"kind": "decline", "question": name})
             assert batch[0].kind == "clarification_declined"
         elif self.dice.random() < 0.2 and request.answer_schema != TEXT:
@@ -227,10 +230,21 @@ class Run:
         else:
             self.answer(name)
 
+    def answer_at_limit(self, request):
+        """Let the user raise the limit, name another model, or stop; one answer lacks the price of its model."""
+        price = self.config.price
+        change = {"model": "other", "price": None if price is None else price.model_dump(mode="json")}
+        words = self.dice.choice((*request.reached.more, *request.reached.more, "stop", "model: other", "model: none"))
+        body = {"kind": "answer", "question": request.question_id, "answer": words}
+        batch = self.mail("limit", body | ({"change": change} if words == "model: other" else {}))
+        assert batch[0].kind == ("mail_refused" if words == "model: none" else "clarification_answered")
+
     def answer(self, question):
         """Let the user answer a question, and nothing be lost of it."""
         request, text = self.state.run.questions[question].request, f"#A{self.count}#"
-        if request.review:
+        if request.reached is not None:
+            words = next(iter(request.reached.more))
+        elif request.review:
             words = "approve" if self.dice.random() < self.weather.passes else f"reject: #R{self.count}# is wrong"
         else:
             words = {"text": f"{text} \ud800", "yes_no": "y", "choice": "Red"}[answer_form(request.answer_schema)]
@@ -306,7 +320,7 @@ class Run:
     def closed(self):
         """Return the questions that are gone on without, and that may be answered all the same."""
         late = (Status.WITHDRAWN, Status.EXPIRED)
-        return [name for name, one in self.state.run.questions.items() if one.status in late and not one.request.review]
+        return [name for name, one in self.state.run.questions.items() if one.status in late and one.counts]
 
     def crash(self):
         """Kill the driver while it writes a batch; the next one starts from as much of it as was written."""

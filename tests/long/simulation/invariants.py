@@ -31,6 +31,7 @@ class Invariants:
         self.closed, self.heard, self.silent, self.messages = {}, set(), set(), []
         self.reviewed, self.reviewing, self.changed, self.shown = config.reviewed, set(), False, []
         self.moves, self.texts = set(), {}
+        self.at_limit, self.stopped = set(), False
         self.cut, self.extra, self.held, self.no_input = set(), 0, False, config.no_input
 
     def replay(self, events):
@@ -98,13 +99,13 @@ class Invariants:
                 self.closes(event)
             case "clarification_withdrawn":
                 step = self.closes(event)
-                assert self.busy[step] is None, "a question is withdrawn that its step still waits for"
+                assert self.busy.get(step) is None, "a question is withdrawn that its step still waits for"
             case "note_told" | "requirement_told":
                 self.messages.append(event.text)
                 self.shown.append(False)
                 self.changed = self.changed or event.kind == "requirement_told"
             case "settings_changed":
-                self.limits = event.limits or self.limits
+                self.limits, self.stopped = event.limits or self.limits, False
             case "run_finished" if event.final:
                 self.moves |= {("asked", event.kind) for _ in self.asking}
                 self.asking = {}
@@ -123,6 +124,14 @@ class Invariants:
     def asked(self, event):
         """A review is of what no other guard rejects; any other question was decided on, and is within the limit."""
         assert event.question_id not in {*self.asking, *self.closed}, "a question has an id of its own"
+        if event.reached is not None:
+            assert self.limits.at_limit == "ask"
+            assert not self.at_limit & self.asking.keys(), "a run asks one question at a time about its limits"
+            assert min(event.reached.more.values()) > 0
+            self.at_limit.add(event.question_id)
+            self.stopped = False
+            self.asking[event.question_id] = "limit"
+            return
         assert event.step not in self.silent, "a step whose question nobody answered asks again in this round"
         if event.review:
             assert event.step in self.reviewed
@@ -155,6 +164,10 @@ class Invariants:
             assert not review
         step = self.asking.pop(name, None)
         self.closed[name] = event.kind
+        if name in self.at_limit:
+            assert late is None, "a question about a limit stays closed"
+            self.stopped = event.kind != "clarification_withdrawn" and getattr(event, "answer", "stop") == "stop"
+            return step
         if event.kind in ("clarification_declined", "clarification_expired"):
             self.silent.add(step)
         if event.kind != "clarification_withdrawn" and not review:
@@ -329,7 +342,9 @@ class Invariants:
         )
         for work in outstanding.values():
             node = getattr(work.request, "node", None)
-            assert node is None or self.busy[self.step_of[node]] == node, "work is asked for that nobody needs"
+            assert node is None or node.startswith("limit/") or self.busy[self.step_of[node]] == node, (
+                "work is asked for that nobody needs"
+            )
 
     def ending(self, event, state):
         """S27, S28, S36: the outcome is the right one of the seven."""
@@ -358,6 +373,8 @@ class Invariants:
 
     def spent_out(self, event, state):
         """More of what ran out may help: the limit is named, and the least next request would pass it."""
+        if self.stopped:
+            return
         total, limits = state.run.ledger.committed, self.limits
         least = Amount(calls=1, tokens=self.workflow.output_tokens_max, micro_usd=3 * self.workflow.output_tokens_max)
         match event.why:

@@ -100,6 +100,7 @@ def limits(dice, config):
         micro_usd=dice.choice((*[None] * 6, 20_000, 300_000)),
         active_seconds=dice.choice((*[None] * 6, 20.0, 300.0)),
         deadline=dice.choice((*[None] * 6, START + 100.0, START + 9_000.0)),
+        at_limit=dice.choice((None, "stop", "ask", "ask")),
     )
 
 
