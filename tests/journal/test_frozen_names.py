@@ -40,6 +40,7 @@ from actors.policy.table import (
 from actors.prompting.book import PromptBook, PromptEntry, Sections, ShorterTexts
 from actors.run.fork_event import MadeCall
 from actors.run.ids import child_run, expiry_id, reminder_id, try_id
+from actors.run.questions import LimitReached
 from actors.run.reminder_events import ReminderRule, Reminders, ReminderStep
 from actors.run.tools import ToolCost
 from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
@@ -56,7 +57,7 @@ from replan.runs.status import STATUSES
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock
-from runtime.core.ledger import Amount, Limits, Price, PriceTier, Usage
+from runtime.core.ledger import Amount, Limit, Limits, Price, PriceTier, Usage
 from runtime.journal.memory import open_memory
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.models.port import Fault, FaultKind
@@ -80,6 +81,7 @@ VALUES = {
     ReminderRule: "reminder rule",
     Reminders: "reminders",
     ReminderStep: "reminder step",
+    LimitReached: "limit reached",
     Limits: "limits",
     MadeCall: "made call",
     ModelSettings: "model settings",
@@ -113,6 +115,7 @@ WORDS: dict[type[Enum], str] = {
     Cause: "cause",
     Code: "finding code",
     FaultKind: "fault kind",
+    Limit: "limit",
     PlanningOutcome: "outcome",
     PruneCause: "prune cause",
     ReasonTag: "reason tag",
@@ -122,6 +125,7 @@ WORDS: dict[type[Enum], str] = {
 
 
 CHANGE = {
+    "at_limit": "ask",
     "calls": 99,
     "tokens": 10**9,
     "micro_usd": 10**9,

@@ -96,7 +96,7 @@ class Run:
         assert getattr(accepted, "mono", message.mono) == message.mono, "an event does not say the driver's second"
         reply = isinstance(message, Generated | Faulted | Judged | Woken)
         if reply and message.request_id not in MACHINE.outstanding(before):
-            # A wait or a question at a limit holds calls back that were open before, and they are asked for again after it.
+            # A wait or a question at a limit holds back calls that were open; they are asked for again after it.
             opened = before.run.calls.open.get(message.request_id)
             held = before.run.asks_at_limit or (before.run.saving and opened and opened.epoch != before.run.epoch)
             asked_before = opened is not None and held
