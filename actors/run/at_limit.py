@@ -8,7 +8,7 @@ the limits of the run.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 from actors.run.calls import CallRequested
 from actors.run.ending import RunFinished, exhausted_limit
@@ -31,9 +31,6 @@ from actors.run.words import step_in_words
 from actors.values.format import format_count, money
 from actors.values.question_form import make_form
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger, Limit, Limits, Price
-
-if TYPE_CHECKING:
-    from actors.run.machine import MachineConfig
 
 STEP_SECONDS = 600
 """The seconds that count for a move whose time limit is not known."""
@@ -69,12 +66,15 @@ def ask_or_end(
     end: RunFinished,
     decide: Callable[[Limits], Any],
     next_move: Callable[[], NextMove],
-    config: "MachineConfig",
+    *,
+    priced: bool,
+    expires: float | None,
 ) -> ClarificationRequested | RunFinished | None:
     """Return what follows if a run's rules end it at a limit: a question, the end, or nothing while a question is open.
 
     Any other end is returned unchanged. `decide` returns the decision that would follow under other limits, and
-    `next_move` the move that would follow without any.
+    `next_move` the move that would follow without any. `priced` says whether the model's price is known, and `expires`
+    is the number of seconds after which a question expires.
     """
     limit = exhausted_limit(end.why) if end.cause == "" else None
     if limit is None:
@@ -91,7 +91,7 @@ def ask_or_end(
         if not (isinstance(after, RunFinished) and exhausted_limit(after.why) is limit):
             break
         least *= 2
-    return _ask(run, limit, move, least, config)
+    return _ask(run, limit, move, least=least, priced=priced, expires=expires)
 
 
 def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChanged | None:
@@ -160,9 +160,8 @@ _KEYS: Mapping[Limit, str] = {
 
 
 def _ask(
-    run: RunState[Any], limit: Limit, move: NextMove, least: int, config: "MachineConfig"
+    run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced: bool, expires: float | None
 ) -> ClarificationRequested:
-    priced, expires = config.price is not None, config.question_expires_seconds
     most = _rounded(limit, least * max(2, move.moves))
     rest = "the steps that are left, at their dearest" if move.known else "as much again as the run has used so far"
     more = {_more_text(limit, least): least, _more_text(limit, most): most}

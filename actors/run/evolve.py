@@ -91,10 +91,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             ended = parking.end_wait(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.remove_wait(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
-            asked = {**run.questions, event.question_id: questions.Question(event, run.now)}
-            about_limit = run.limit_question if event.reached is None else event.question_id
-            open_tools = tools.record_question(run.tools, event)
-            return changed(run, questions=asked, tools=open_tools, limit_question=about_limit)
+            return _with_question(run, event)
         case (
             ToolRequested()
             | ToolStarted()
@@ -130,8 +127,8 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             calls_now, ledger = calls.end_calls(run.calls, run.ledger, final=event.final)
             begun = tools.begun_calls(run.tools)
             ledger = tools.release_all(ledger, run.tools, begun)
-            run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
-            run = changed(run, limit_question="") if run.limit_question else run
+            ended = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
+            run = changed(ended, limit_question="")
             if not event.final:
                 return run
             return changed(run, waits={}, questions=questions.end_questions(run.questions, event))
@@ -145,6 +142,12 @@ def _reopens_run(run: RunState[C], what: ReopenedBy) -> bool:
 
 def _ended_early(run: RunState[C]) -> bool:
     return run.finished is not None and run.finished.early
+
+
+def _with_question(run: RunState[C], event: ClarificationRequested) -> RunState[C]:
+    asked = {**run.questions, event.question_id: questions.Question(event, run.now)}
+    about_limit = run.limit_question if event.reached is None else event.question_id
+    return changed(run, questions=asked, tools=tools.record_question(run.tools, event), limit_question=about_limit)
 
 
 def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:

@@ -402,7 +402,12 @@ class RunMachine(ABC, Generic[S, E]):
         if not isinstance(event, RunFinished):
             return event
         return at_limit.ask_or_end(
-            state.run, event, partial(self._decide_under, state), lambda: self._next_move(state), state.config
+            state.run,
+            event,
+            partial(self._decide_under, state),
+            partial(self._next_move, state),
+            priced=state.config.price is not None,
+            expires=state.config.question_expires_seconds,
         )
 
     def _stop(self, state: S, limit: Limit) -> RunFinished:
