@@ -15,6 +15,7 @@ from actors.run.ending import RunFinished, exhausted_limit
 from actors.run.ids import step_of
 from actors.run.limits import duration_text
 from actors.run.questions import (
+    MODEL_CHOICE,
     OTHER_MODEL,
     STOP,
     ClarificationRequested,
@@ -170,7 +171,7 @@ def _ask(
     choices = {
         first: "The run goes on; this is enough for the next move, at its dearest.",
         second: f"The run goes on; this is enough for {rest}.",
-        f"{OTHER_MODEL} NAME": f"The run goes on with the model that you name{same}.",
+        MODEL_CHOICE: f"The run goes on with the model that you name{same}.",
         STOP: "The run ends here; it can go on later, with a higher limit.",
     }
     spent = _amount_text(run.ledger.spent + run.ledger.unknown, priced=priced)

@@ -101,6 +101,8 @@ STOP = "stop"
 """The answer at a limit that ends the run."""
 OTHER_MODEL = "model:"
 """The beginning of an answer at a limit that names another model; the model's name follows."""
+MODEL_CHOICE = f"{OTHER_MODEL} NAME"
+"""The choice of another model, as a question offers it."""
 
 
 class LimitReached(Value):

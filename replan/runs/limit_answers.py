@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.run.at_limit import addition_of, raise_limit
 from actors.run.limits import LIMITS
-from actors.run.questions import OTHER_MODEL, LimitReached, Question, Via
+from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, LimitReached, Question, Via
 from actors.run.state import RunState
 from replan.runs.models import check_model
 from replan.runs.prepare import call_seconds_of, price_for
@@ -42,7 +42,7 @@ def change_of_answer(
     if not answer.startswith(OTHER_MODEL):
         return {}
     name = answer.removeprefix(OTHER_MODEL).strip()
-    if name == "NAME":
+    if answer == MODEL_CHOICE:
         raise UsageProblem("no model is named", hint=f"write its name after {OTHER_MODEL!r}")
     offered = client_models(config.clients)
     if of_client and name not in offered:

@@ -10,7 +10,7 @@ from actors.demands.table import DemandStanding, DemandTable, standing_text
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
 from actors.run.open_question import reminder_lines
-from actors.run.questions import WAYS, Status, Via
+from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, WAYS, Status, Via
 from actors.run.state import RunState
 from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, describe_expected, options_of
@@ -236,12 +236,15 @@ def _form_choices(question: Mapping[str, Any]) -> list[str]:
 def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
     """Return the answer in a form: the picked choice, or the typed text.
 
-    For a rejection, the text is the reason. If the choices are only suggestions, a typed text wins over a picked one.
+    For a rejection, the text is the reason; for another model, its name. If the choices are only suggestions, a typed
+    text wins over a picked one.
     """
     if _question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"
     if _question_form(question) in ("choice", "yes_no"):
         return picked
+    if picked == MODEL_CHOICE:
+        return f"{OTHER_MODEL} {typed}"
     return typed if typed.strip() or not picked else picked
 
 

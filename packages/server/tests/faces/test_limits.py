@@ -153,6 +153,8 @@ def test_a_limit_that_is_not_valid_is_refused_by_its_name(limits, place):
     assert caught.value.place == place
 
 
-@pytest.mark.parametrize("field", sorted(Limits.model_fields.keys() - {"deadline", "patience_seconds", "stop_below"}))
+@pytest.mark.parametrize(
+    "field", sorted(Limits.model_fields.keys() - {"deadline", "patience_seconds", "stop_below", "at_limit"})
+)
 def test_the_page_of_a_run_names_every_limit_of_what_it_may_use(field):
     assert _limits_text(Limits(**{field: 7})) != _limits_text(Limits())
