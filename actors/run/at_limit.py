@@ -205,7 +205,7 @@ def _needed(ledger: Ledger, limit: Limit, move: NextMove) -> int:
     limits, committed = ledger.limits, ledger.committed
     match limit:
         case Limit.CALLS:
-            needed: float = max(1, move.reserve.calls - max(0, ledger.calls_left))
+            needed: float = move.reserve.calls - ledger.calls_left
         case Limit.TOKENS:
             needed = committed.tokens + move.reserve.tokens - (limits.tokens or 0)
         case Limit.COST:

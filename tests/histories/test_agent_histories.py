@@ -1,6 +1,6 @@
 """Executes the histories of a small agent (`agents/*.txt`), which calls a model, asks a person and uses a tool.
 
-    begin [calls=N] [deadline=S] [repeatable]     start the run; its tool is called `book`
+    begin [calls=N deadline=S at_limit=ask repeatable]   start the run; its tool is called `book`
     reply "text" · answer "text" · cancel         the model's reply, a person's answer, a person's word
     started · ended OUTCOME                       the tool's call is about to begin; how it ended
     wait ID                                       a wait is over
@@ -31,7 +31,9 @@ class AgentInterpreter(StageInterpreter):
 
     def _begin(self, *words):
         options = dict(word.split("=") for word in words if "=" in word)
-        self.stage = Stage(Limits(**{name: float(value) for name, value in options.items()}))
+        self.stage = Stage(
+            Limits(**{name: value if name == "at_limit" else float(value) for name, value in options.items()})
+        )
         if "repeatable" in words:
             agent = self.stage.machine.agent
             decide = agent.decide

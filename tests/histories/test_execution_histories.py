@@ -114,7 +114,7 @@ class ExecutionInterpreter(StageInterpreter):
         self.stage = Stage(
             value,
             toolset(generators, {"syntax": self.guard}).model_copy(update={"undos": self._undos(value)}),
-            limits=Limits(calls=int(options.get("calls", 90))),
+            limits=Limits(calls=int(options.get("calls", 90)), at_limit=options.get("at_limit")),
             level=options.get("level", "plan_expansive"),
             replans="without-planner" not in words,
             approval=options.get("approval", "none"),

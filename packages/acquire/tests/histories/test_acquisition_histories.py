@@ -35,8 +35,8 @@ class AcquisitionInterpreter(StageInterpreter):
 
     def _begin(self, *words):
         given = dict(word.split("=", 1) for word in words)
-        calls = int(given.pop("calls", "60"))
-        self.stage = Stage(prepared(given=given, limits={"max_calls": calls}))
+        limits = {"max_calls": int(given.pop("calls", "60")), "at_limit": given.pop("at_limit", None)}
+        self.stage = Stage(prepared(given=given, limits=limits))
 
     def _plan(self, action, path="", query=""):
         self.stage.plan(action, path, query=query)
