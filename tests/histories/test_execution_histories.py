@@ -6,7 +6,7 @@
     forbid QUOTE PATHS · invariant WHEN MUST      a requirement not to change paths; an invariant
     use NAME tool|model|person|agent [risky] [once] [pre]   what a generator stands for; `once`: it is not repeatable
     check tool|person                             what the guard stands for
-    begin [approval=WORD] [level=GUARD] [calls=N] [replans=N] [questions=N] [without-planner]
+    begin [approval=WORD] [level=GUARD] [calls=N] [at_limit=ask] [replans=N] [questions=N] [without-planner]
           [snapshots]
     run STEP                                      its tool and its check succeed
     tool NODE OUTCOME [TEXT]                      a call starts and ends; NODE is what stands in the transcript

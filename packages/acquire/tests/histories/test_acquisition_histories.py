@@ -1,6 +1,6 @@
 """Executes the histories of acquisition runs (`acquisitions/*.txt`), with the profile `market_size`.
 
-    begin [PATH=TEXT ...] [calls=N]        admit the run with given values, and drive it
+    begin [PATH=TEXT ...] [calls=N] [at_limit=ask]   admit the run with given values, and drive it
     plan ACTION [PATH] [QUERY]             the model's decision
     reply "text"                           any other reply of the model
     found ["SOURCE: text" ...]             what the search has found
