@@ -127,8 +127,8 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             calls_now, ledger = calls.end_calls(run.calls, run.ledger, final=event.final)
             begun = tools.begun_calls(run.tools)
             ledger = tools.release_all(ledger, run.tools, begun)
-            ended = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
-            run = changed(ended, limit_question="")
+            run = changed(run, finished=event, reopening=False, limit_question="")
+            run = changed(run, calls=calls_now, ledger=ledger, tools=begun)
             if not event.final:
                 return run
             return changed(run, waits={}, questions=questions.end_questions(run.questions, event))
