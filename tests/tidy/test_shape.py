@@ -8,6 +8,7 @@ MAY_BE_MISSING = (
     "REPLAN_CONFORMANCE",
     *(f"REPLAN_REQUIRE_{thing}" for thing in ("POSTGRES", "BROWSER", "LINTERS", "SITE", "EDITOR", "MODEL")),
     "REPLAN_REQUIRE_PROTOCOLS",
+    "REPLAN_REQUIRE_VIEWERS",
 )
 """The variables that make a failure of what a missing thing would skip."""
 MODULE_LINES_MAX = 600
