@@ -143,8 +143,10 @@ def fail_phase(attempt: Attempt, *findings: Finding) -> Attempt:
 def first_attempt(state: State, step: str) -> Attempt:
     """Return the first attempt of a step's next visit."""
     name = state.plan.names[step]
-    phases = phases_of(state.config, state.plan, step)
-    return Attempt(step, name, state.revision, visit=state.visits.get(name, 0) + 1, number=1, todo=phases)
+    phases, visit = phases_of(state.config, state.plan, step), state.visits.get(name, 0) + 1
+    if visit == 1 and step in state.approved:
+        phases = tuple(phase for phase in phases if phase is not AttemptPhase.APPROVE)
+    return Attempt(step, name, state.revision, visit=visit, number=1, todo=phases)
 
 
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:

@@ -16,6 +16,7 @@ from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.ending import RunFinished
 from actors.run.evolve import RunEvent
+from actors.run.questions import WAYS, StoredVia
 from actors.run.tools import ToolEvent
 from actors.run.waits import Started, TimedEvent
 from actors.values.findings import Finding, Verdict
@@ -48,6 +49,7 @@ class TroubleCause(StrEnum):
     STEP_FORBIDDEN = "step_forbidden"  # a step that is ready uses what a requirement forbids
     PLAN_REJECTED = "plan_rejected"  # the new plan of a replan does not pass the proof, or cannot be executed
     WORLD_LACKS = "world_lacks"  # what the plan needs is not there
+    PLAN_EDITED = "plan_edited"  # a person has edited the plan
     PLANNER_ASKS = "planner_asks"  # the planning run of a replan has a question
 
 
@@ -230,6 +232,26 @@ class EffectSettled(Event):
     """The id of the question in which a person said how it ended; None if no person did."""
 
 
+class PlanEdited(TimedEvent):
+    """A person edited what is left of the plan. It replaces the plan once it is proved and no step is at work."""
+
+    texts: ClassVar[tuple[str, ...]] = ("plan",)
+    kind: Literal["plan_edited"] = "plan_edited"
+    plan: str
+    """The edited plan, as JSON."""
+    via: StoredVia = ""
+    """The way by which it came."""
+    person: str = ""
+    """The name of who edited it; empty if it is not known."""
+    approves: tuple[str, ...] = ()
+    """The steps that the person approves in the same act. Their first attempts need no further approval."""
+
+    @property
+    def who(self) -> str:
+        """Who edited the plan, in words."""
+        return f"{self.person or 'a person'}{WAYS[self.via]}"
+
+
 class PlanRevised(Event):
     """The execution changed to a new plan, which a guard has proved. This begins a revision."""
 
@@ -260,6 +282,7 @@ ExecutionEvent = (
     | StepSettled
     | TroubleDecided
     | PlanRevised
+    | PlanEdited
     | UndoDecided
     | EffectSettled
     | ToolEvent

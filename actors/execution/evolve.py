@@ -17,6 +17,7 @@ from actors.execution.events import (
     ExecutionStarted,
     FileReplied,
     FileRequested,
+    PlanEdited,
     PlanRevised,
     ProofReached,
     ProofRequested,
@@ -91,6 +92,8 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
             return evolve_undo.begin_undo(after, event)
         case EffectSettled():
             return evolve_undo.settle_effect(after, event)
+        case PlanEdited():
+            return evolve_troubles.begin_edit(after, event)
         case PlanRevised():
             return evolve_troubles.adopt_plan(after, event)
         case ClarificationRequested():

@@ -8,8 +8,10 @@ from typing import Any, assert_never
 from actors.execution import evolve_undo, faults
 from actors.execution.attempts import Answer
 from actors.execution.config import ready_plan
+from actors.execution.edits import edited_plan
 from actors.execution.events import (
     GOALS_FAILED,
+    PlanEdited,
     PlanRevised,
     ProofReached,
     ProofRequested,
@@ -21,6 +23,7 @@ from actors.execution.events import (
 from actors.execution.evolve_steps import begin_visit, set_constraints, with_configuration
 from actors.execution.execution_questions import LOOK_AGAIN
 from actors.execution.goals import goals_of, past_goals, statuses
+from actors.execution.ids import edit_node
 from actors.execution.state import Attempt, DecidedEnd, Replan, Revision, SettledFailure, State, Trouble
 from actors.execution.trouble_rules import reason, signature_of
 from actors.planning.events import PlanningOutcome
@@ -208,10 +211,23 @@ def record_proof(state: State, event: ProofRequested | ProofReached) -> State:
     if replan is None:
         return state
     if isinstance(event, ProofRequested):
-        return changed(state, replan=replace(replan, proving=True))
+        plan = replan.plan if replan.edit is None else edited_plan(state, replan.edit.plan)
+        return changed(state, replan=replace(replan, plan=plan, proving=True))
     if event.verdict.passed:
         return changed(state, replan=replace(replan, proving=False, verdict=event.verdict))
+    if replan.edit is not None:
+        before = None if replan.before is None else replace(replan.before, number=0, question="", answer=None)
+        return changed(state, replan=None, trouble=before)
     return _reject_plan(state, replan, "it does not pass the proof", event.verdict.errors)
+
+
+def begin_edit(state: State, event: PlanEdited) -> State:
+    """Return the state after a person has edited the plan: nothing new begins before the new plan is judged."""
+    planned = state.replan.trouble if state.replan is not None else None
+    before, number = state.trouble or planned, state.replans + 1
+    trouble = Trouble(TroubleCause.PLAN_EDITED, root=f"edited by {event.who}")
+    replan = Replan(BacktrackLevel.PARTIAL_REPLAN, trouble, number, node=edit_node(number), edit=event, before=before)
+    return changed(_drop_revocable(state), trouble=None, replan=replan, replans=number)
 
 
 def adopt_plan(state: State, event: PlanRevised) -> State:
@@ -223,6 +239,7 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
     over = Revision(state.revision, state.plan, state.results, state.trace, event.why, event.level)
     goals = goals_of(state.plan.plan)
     status_of = statuses(goals, state.plan.program, state.now, tokens)
+    edit = None if state.replan is None else state.replan.edit
     after = changed(
         state,
         goals=past_goals(state.goals, goals, status_of),
@@ -242,6 +259,8 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
         feedback={},
         looked=False,
         unsure=(),
+        editors=state.editors if edit is None else {**state.editors, event.revision: edit.who},
+        approved=frozenset() if edit is None else frozenset(edit.approves),
         earlier=(*state.earlier, over),
         replan=None,
     )

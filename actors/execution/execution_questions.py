@@ -157,6 +157,8 @@ def _describe_trouble(trouble: Trouble) -> str:
             return f"{step} would do what a requirement forbids, and was not begun"
         case TroubleCause.PLAN_REJECTED:
             return "the last new plan that was found may not be executed: it does not keep to what a plan must here"
+        case TroubleCause.PLAN_EDITED:
+            return "a person has edited the plan"
         case TroubleCause.WORLD_LACKS:
             return "what the plan needs is not there"
         case TroubleCause.PLANNER_ASKS:

@@ -6,6 +6,7 @@
     proof/r2.n1            the proof of the plan that it brought
     workspace/start        the snapshot of the workspace before the first step
     workspace/look.n1      the first look at the world before a plan runs
+    edit/n2                the second replan, if a person's edit makes it
     trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
     undo/n3                the undoing of the third call; undo/n3.ask is the question about it
 
@@ -87,6 +88,11 @@ def parse_node(node: str) -> NodeName | None:
 def replan_node(revision: int, number: int) -> str:
     """Return the node of a replan; `number` counts the replans of the run."""
     return f"replan/r{revision}.n{number}"
+
+
+def edit_node(number: int) -> str:
+    """Return the node of a replan that a person's edit makes; `number` counts the replans of the run."""
+    return f"edit/n{number}"
 
 
 def proof_node(revision: int, number: int) -> str:

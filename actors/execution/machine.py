@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from actors.execution import replan_rules, requests, step_rules, trouble_rules, undo_rules
+from actors.execution.edits import accept_edit
 from actors.execution.events import (
     ExecutionCall,
     ExecutionCallReissued,
@@ -11,6 +12,7 @@ from actors.execution.events import (
     ExecutionStarted,
     FileReplied,
     FileRequested,
+    PlanEdited,
     ProofReached,
     ProofRequested,
     ReplanReplied,
@@ -119,9 +121,10 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         del state
         return isinstance(request, ReplanRequested)
 
-    def message_event(self, state: State, message: Mailed) -> UndoDecided | MailRefused | None:
-        """Return the event for a message that asks to undo everything; None for any other message."""
-        return undo_rules.accept_undo_message(state, body_of(message.body), message)
+    def message_event(self, state: State, message: Mailed) -> UndoDecided | PlanEdited | MailRefused | None:
+        """Return the event for a message that edits the plan or asks to undo everything; None for any other message."""
+        body = body_of(message.body)
+        return accept_edit(state, body, message) or undo_rules.accept_undo_message(state, body, message)
 
     def judgements(self, state: State) -> Mapping[str, ProofRequested]:
         """Return the open request for the proof of a new plan, by its id; empty if there is none."""

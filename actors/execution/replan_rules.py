@@ -30,7 +30,9 @@ from runtime.core.ledger import Limit
 def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | RunFinished | None:
     """Ask a planning run for a new plan, have a guard prove it, and replace the old plan.
 
-    The request waits until the tools at work have ended, because the planning run gets their results.
+    A plan that a person has edited is proved in the same way.
+
+    All this waits until the tools at work have ended, because a new plan begins with their results.
     """
     replan, run = state.replan, state.run
     if replan is None or state.active or run.tools or run.parked:
@@ -40,7 +42,7 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
         if isinstance(request, Limit):
             return None if is_working(state) else end_exhausted_run(request)
         return request
-    if not replan.plan or replan.proving:
+    if replan.proving or not (replan.plan or replan.edit):
         return None
     if replan.verdict is None:
         return ProofRequested(node=proof_node(state.revision, replan.number), guard=state.config.level)

@@ -19,6 +19,7 @@ from actors.execution.undo import ShownEffect, effect_text, effect_views
 from actors.plans.constraints import with_constraints
 from actors.plans.graph import contingent_steps
 from actors.plans.plan import RESERVED_OUTCOMES, Plan, Step
+from actors.plans.plan_yaml import plan_diff
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.tools.uses import ToolUse
@@ -117,6 +118,10 @@ class ShownRevision:
     level: str
     """How far back the replan after it went; empty for the last revision."""
     steps: tuple[ShownStep, ...]
+    edited_by: str = ""
+    """Who made its plan by editing the one before, in words; empty if nobody did."""
+    changes: tuple[str, ...] = ()
+    """What the edit has changed, as lines of a difference; empty if nobody has edited it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the revision as plain data."""
@@ -126,6 +131,7 @@ class ShownRevision:
             "trace": list(self.trace),
             "ended_by": self.ended_by or None,
             "level": self.level or None,
+            **({"edited_by": self.edited_by, "changes": list(self.changes)} if self.edited_by else {}),
         }
 
 
@@ -221,7 +227,17 @@ def revision_views(state: State) -> tuple[ShownRevision, ...]:
     """Return all revisions, the current one last."""
     earlier = [_past_revision(revision) for revision in state.earlier]
     now = ShownRevision(state.revision, state.plan.plan.plan_id, state.trace, "", "", step_views(state))
-    return (*earlier, now)
+    plans = [*(revision.plan.json for revision in state.earlier), state.plan.json]
+    return tuple(
+        replace(
+            shown,
+            edited_by=state.editors[shown.number],
+            changes=tuple(plan_diff(plans[shown.number - 2], plans[shown.number - 1])),
+        )
+        if shown.number in state.editors
+        else shown
+        for shown in (*earlier, now)
+    )
 
 
 def _past_revision(revision: Revision) -> ShownRevision:
@@ -243,7 +259,7 @@ def _past_revision(revision: Revision) -> ShownRevision:
 
 def run_phase(state: State) -> RunPhase:
     """Return the phase in which the execution is, or was last."""
-    if state.replan is not None and state.replan.node and not state.replan.plan:
+    if state.replan is not None and state.replan.node and not state.replan.plan and state.replan.edit is None:
         return "planning"
     if state.proving:
         return "validating"
@@ -313,6 +329,8 @@ class RevisionJson(TypedDict):
     trace: list[str]
     ended_by: str | None
     level: str | None
+    edited_by: NotRequired[str]
+    changes: NotRequired[list[str]]
 
 
 class SnapshotsJson(TypedDict):

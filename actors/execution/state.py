@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from actors.execution.config import ExecutionConfig, ReadyPlan
-from actors.execution.events import ExecutionCall, StepOutcome, TroubleCause
+from actors.execution.events import ExecutionCall, PlanEdited, StepOutcome, TroubleCause
 from actors.execution.goals import PastGoal
 from actors.execution.ids import attempt_node, phase_node
 from actors.execution.undo import CallEffect, EffectEnd, Undoing
@@ -198,6 +198,10 @@ class Replan:
     verdict: Verdict | None = None
     proving: bool = False
     """Whether the guard is judging the new plan now."""
+    edit: PlanEdited | None = None
+    """The edit by which a person made the new plan; None if a planning run makes it."""
+    before: Trouble | None = None
+    """The trouble that there was before an edit. It comes back if the edited plan is rejected."""
 
 
 class SettledFailure(NamedTuple):
@@ -272,6 +276,10 @@ class State:
     """How many questions about troubles the run has asked."""
     questions_left: int = 0
     """How many questions about troubles the run may still ask."""
+    editors: Mapping[int, str] = field(default_factory=dict)
+    """Who made the plans of revisions by editing, in words, by the number of the revision."""
+    approved: frozenset[str] = frozenset()
+    """The steps of this revision whose first attempt a person has approved with the edit."""
     replan_nodes: tuple[str, ...] = ()
     """The nodes of the requests for planning runs, the oldest first."""
     looks: int = 0

@@ -13,6 +13,7 @@ from actors.execution.events import (
     ExecutionEvent,
     ExecutionStarted,
     FileRequested,
+    PlanEdited,
     PlanRevised,
     ProofReached,
     ProofRequested,
@@ -94,6 +95,8 @@ def record_text(event: ExecutionEvent, state: State) -> str:
         case ProofReached():
             how = "is proved" if event.verdict.passed else f"is rejected{_format_reason(event.verdict.errors)}"
             return f"{event.node}: the new plan {how}"
+        case PlanEdited():
+            return f"the plan is edited by {event.who}; it is proved once no step is at work"
         case PlanRevised():
             return f"revision {event.revision} begins: {event.why}"
         case UndoDecided():

@@ -43,6 +43,7 @@ _ROWS = (
     ("tell", DAILY[1], "Tell a run something, at any time.", "answer:tell"),
     ("cancel", DAILY[1], "Cancel a run.", "control:cancel"),
     ("fork", DAILY[1], "Start a new run from the middle of another one.", "control:fork"),
+    ("edit", "Also for runs", "Edit what is left of the plan of an execution.", "edit:edit"),
     ("undo", "Also for runs", "Undo what an execution did.", "control:undo"),
     ("host", "Operate", "Drive all runs of the home (the folder with runs and settings).", "host:host"),
     ("home", "Operate", "Look after the home and its journal: verify, copy, delete, prune.", "home:home"),

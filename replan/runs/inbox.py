@@ -368,6 +368,10 @@ class RunPoster(RunReader):
         common = await self.common_with_inbox(run)
         return await self._and_wake(_post_change(self.journal, common, run, changes, key=key))
 
+    async def post_edit(self, run: str, key: str, body: Mapping[str, Any]) -> Posted:
+        """Post an edited plan that was judged (`replan.runs.editing`)."""
+        return await self._and_wake(_post(self.journal, run, key, body))
+
     async def cancel(self, run: str) -> Posted:
         """Post the message that cancels a run. If nobody drives the run, it is cancelled when it is driven next.
 

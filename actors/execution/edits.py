@@ -1,0 +1,173 @@
+"""A plan in a person's hands: what is left of a plan to edit, and what may be made of it. Pure.
+
+An edit replaces what is left of the plan, as a replan does. Tokens and prohibitions are kept, and a step that is done
+is not done again.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from actors.execution.events import PlanEdited, StepOutcome
+from actors.execution.state import AttemptPhase, State
+from actors.plans.constraints import Constraints, constraints_of, with_constraints
+from actors.plans.graph import bits
+from actors.plans.reader import read_plan
+from actors.run.inbox import PERSON_MAX, MailRefused
+from actors.run.questions import PEOPLE, read_via
+from actors.values.findings import Code, Finding
+from actors.values.format import printable
+from runtime.core.events import make_storable
+from runtime.core.messages import Mailed
+
+EDIT_BYTES_MAX = 1024 * 1024
+"""The largest number of bytes in an edited plan as JSON."""
+EDIT = "edit"
+"""The kind of the message with an edited plan."""
+
+
+def edit_problem(state: State) -> str:
+    """Return why the plan cannot be edited now, as a clause; empty if it can."""
+    if state.run.finished is not None:
+        return "the run has finished"
+    if state.undoing is not None:
+        return "everything is being undone"
+    if state.ending is not None:
+        return "the run is about to end"
+    if state.replan is not None and state.replan.edit is not None:
+        return f"{state.replan.edit.who} has edited the plan, and the run has not taken that up yet"
+    return "" if rest_of_plan(state)["steps"] else "every step is done"
+
+
+def rest_of_plan(state: State) -> dict[str, Any]:
+    """Return what is left of the current plan, as JSON: the steps that are not done, from the tokens that hold."""
+    value = dict(with_constraints(state.plan.json, state.constraints))
+    left = _without_done_steps(value, _done_steps(state))
+    budgets = sum(state.plan.by_id[step["step_id"]].retry_budget for step in left["steps"])
+    over = state.used - sum(attempt.number for attempt in state.active.values() if attempt.begun)
+    total = max(state.plan.plan.total_retry_budget - over, budgets)
+    return {**left, "initial_state": sorted(state.tokens), "total_retry_budget": total}
+
+
+def edited_plan(state: State, text: str) -> str:
+    """Return an edited plan, as JSON, as it begins now: without the steps that are done, and with what must be kept."""
+    value = dict(with_constraints(json.loads(text), state.constraints))
+    left = {**_without_done_steps(value, _done_steps(state)), "initial_state": sorted(state.tokens)}
+    return json.dumps(state.config.tools.with_undo(left), sort_keys=True)
+
+
+def _done_steps(state: State) -> frozenset[str]:
+    """Return the steps of the current plan that are not to be done again; none in a policy.
+
+    A step that has failed is to be done again, unless the plan goes on after its failure.
+    """
+    program = state.plan.program
+    if program.repeats:
+        return frozenset()
+    left = {program.steps[index].step_id for index in bits(state.now.pending)}
+    left |= {attempt.step for attempt in state.active.values()}
+    settled = {
+        step
+        for step, result in state.results.items()
+        if result.outcome is StepOutcome.OK or program.continues[program.order.index[step]]
+    }
+    return frozenset(settled - left)
+
+
+def _without_done_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
+    """Return a plan without some steps. A step that would go back to one of them hands its failure over instead."""
+    steps = []
+    for step in value["steps"]:
+        if step["step_id"] in done:
+            continue
+        needed = [name for name in step.get("dependencies", ()) if name not in done]
+        left = {**step, "dependencies": needed}
+        if left.get("on_failure") in done:
+            del left["on_failure"]
+        steps.append(left)
+    return {**value, "steps": steps}
+
+
+def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Return why an edited plan, given as JSON, may not replace what is left of the current one, without the proof."""
+    plan, findings = read_plan(dict(value))
+    if plan is None:
+        return tuple(finding for finding in findings if finding.severity == "error")
+    found = (*_changed_done_steps(state, value), *_dropped_constraints(state, value))
+    if found:
+        return found
+    begins = read_plan(json.loads(edited_plan(state, json.dumps(dict(value)))))[0] or plan
+    hint = f"name what {state.config.tools.source or 'a tools file'} binds"
+    return tuple(
+        Finding(code=Code.UNBOUND, message=f"no tool implements {name}; {hint}")
+        for name in state.config.tools.unbound(begins, state.values.keys())
+    )
+
+
+def _changed_done_steps(state: State, value: Mapping[str, Any]) -> Iterator[Finding]:
+    done = _done_steps(state)
+    for step in value["steps"]:
+        name = step.get("step_id")
+        if name in done and _work(step) != _work(_step_json(state, name)):
+            message = f"the step {name!r} is done already; give the new work another id"
+            yield Finding(code=Code.EDIT_DONE, message=message, where=name)
+
+
+def _step_json(state: State, name: str) -> Mapping[str, Any]:
+    return next(step for step in state.plan.json["steps"] if step["step_id"] == name)
+
+
+def _work(step: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in step.items() if key not in ("dependencies", "on_failure")}
+
+
+def _dropped_constraints(state: State, value: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each constraint that an edit leaves out or weakens."""
+    stated = {item.id: item for item in constraints_of(value).requirements}
+    for item in state.constraints.requirements:
+        own = stated.get(item.id)
+        if own is None or Constraints((item,)).join(Constraints((own,))).requirements != (own,):
+            what = "leaves out" if own is None else "weakens"
+            message = f"the edit {what} what every plan must keep: {item.kind}: {printable(item.text, 200)}"
+            yield Finding(code=Code.EDIT_DROPS, message=message, where=item.id)
+    kept = with_constraints(value, Constraints(invariants=state.constraints.invariants))
+    if kept is not value:
+        yield Finding(code=Code.EDIT_DROPS, message="the edit leaves out an invariant that every plan must keep")
+
+
+def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanEdited | MailRefused | None:
+    """Return the event for a message with an edited plan; None for any other message."""
+    if body.get("kind") != EDIT:
+        return None
+    cause = edit_problem(state)
+    text, value = str(body.get("plan") or ""), None
+    if not cause and len(text) > EDIT_BYTES_MAX:
+        cause = f"the plan has more than {EDIT_BYTES_MAX:,} bytes"
+    if not cause and body.get("revision") != state.revision:
+        cause = f"the plan was changed meanwhile: it is revision {state.revision} now"
+    if not cause:
+        value = object_in(text)
+        found = (Finding(code=Code.NOT_OBJECT, message="it is no plan"),) if value is None else check_edit(state, value)
+        cause = found[0].message if found else ""
+    if cause:
+        return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=cause)
+    via = read_via(body.get("via"))
+    approves = _approved_steps(state) if body.get("approves") is True and via in PEOPLE else ()
+    person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
+    plan = make_storable(json.dumps(value, sort_keys=True))
+    return PlanEdited(at=message.at, mono=message.mono, plan=plan, via=via, person=person, approves=approves)
+
+
+def object_in(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a text; None if it has none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("steps"), list) else None
+
+
+def _approved_steps(state: State) -> tuple[str, ...]:
+    """Return the steps that wait for a person's approval."""
+    waiting = (item for item in state.active.values() if item.open and item.phase is AttemptPhase.APPROVE)
+    return tuple(attempt.step for attempt in waiting)

@@ -1,0 +1,152 @@
+"""Opens what is left of an execution's plan for a person, judges the edited plan, and posts it to the run."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from actors.execution.edits import EDIT, EDIT_BYTES_MAX, check_edit, edit_problem, edited_plan, rest_of_plan
+from actors.execution.replan_rules import plan_guard, prove
+from actors.execution.result import demands_of
+from actors.execution.state import State
+from actors.plans.plan import Plan
+from actors.plans.plan_yaml import plan_diff
+from actors.plans.reader import read_plan
+from actors.run.questions import Via
+from actors.values.findings import Code, Finding
+from actors.values.format import printable
+from replan.runs.families import check_own
+from replan.setup.installation import program
+from runtime.core.errors import UsageProblem
+from runtime.core.events import make_storable
+
+if TYPE_CHECKING:
+    from replan.runs.inbox import RunPoster
+
+KEY = f"{EDIT}:"
+"""The beginning of the keys of edits in the inbox. A number follows, so of two edits of the same plan one is first."""
+
+
+class EditRejected(UsageProblem):
+    """An edited plan may not become the plan of its run."""
+
+    def __init__(self, run: str, findings: tuple[Finding, ...]) -> None:
+        self.findings = findings
+        cause = "; ".join(f"{finding.code}: {finding.message}" for finding in findings)
+        super().__init__(f"the edited plan is rejected: {cause}", place=run, hint="the plan of the run stays as it is")
+
+    @property
+    def demands(self) -> tuple[Finding, ...]:
+        """The demands that it drops, if nothing else is wrong with it. A person may agree to that."""
+        dropped = tuple(item for item in self.findings if item.code == Code.EDIT_DROPS_DEMAND)
+        return dropped if len(dropped) == len(self.findings) else ()
+
+
+@dataclass(frozen=True)
+class OpenPlan:
+    """What is left of the plan of a run, as a person gets it."""
+
+    run: str
+    revision: int
+    """The number of the plan's revision."""
+    edits: int
+    """How many edits the run had got before."""
+    value: Mapping[str, Any]
+    """The plan as JSON."""
+    state: State
+    """The state of the run when it was opened."""
+
+    def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> None:
+        """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
+
+        Raises `EditRejected`.
+        """
+        state = self.state
+        if findings := check_edit(state, value):
+            raise EditRejected(self.run, findings)
+        plan = read_plan(dict(value))[0]
+        assert plan is not None, "it was read before"
+        proof = prove(plan_guard(state.config), edited_plan(state, json.dumps(dict(value))))
+        findings = proof.errors or tuple(item for item in _dropped_demands(state, plan) if item.where not in dropped)
+        if findings:
+            raise EditRejected(self.run, findings)
+
+
+def _dropped_demands(state: State, plan: Plan) -> tuple[Finding, ...]:
+    """Return a finding for each demand that is in a step of what is left, and in none of an edited plan."""
+    before = read_plan(rest_of_plan(state))[0]
+    told = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
+    old = None if before is None else demands_of(state.config, before, told)
+    if old is None:
+        return ()
+    new = demands_of(state.config, plan, told)
+    ignored = () if new is None else {row.quote for row in new.in_no_step}
+    kept = set() if new is None else {row.quote for row in new.rows if row.quote not in ignored}
+    was_ignored = {row.quote for row in old.in_no_step}
+    return tuple(
+        Finding(
+            code=Code.EDIT_DROPS_DEMAND,
+            message=f"no step is for it any more: {printable(row.quote, 200)}",
+            where=row.id,
+        )
+        for row in old.rows
+        if row.quote not in was_ignored and row.quote not in kept
+    )
+
+
+async def open_plan(poster: "RunPoster", run: str) -> OpenPlan:
+    """Return what is left of the plan of an execution. `run` is its full id.
+
+    Raises `UsageProblem` if it is no execution or its plan cannot be edited now; other errors are those of
+    `RunReader.read`.
+    """
+    await check_own(poster, run, "edit RUN")
+    loaded = await poster.read(run)
+    state = await poster.with_inbox(run, loaded)
+    if not isinstance(state, State):
+        hint = f"write its plan with `{program()} export {run} --format json`, edit that, and execute the file"
+        raise UsageProblem("only the plan of an execution is edited in its run", place=run, hint=hint)
+    if problem := edit_problem(state):
+        raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows it")
+    return OpenPlan(run, state.revision, await _count_edits(poster, run), rest_of_plan(state), state)
+
+
+async def post_edit(
+    poster: "RunPoster",
+    opened: OpenPlan,
+    value: Mapping[str, Any],
+    *,
+    via: Via = "",
+    person: str = "",
+    approves: bool = False,
+    dropped: Collection[str] = (),
+) -> None:
+    """Judge an edited plan, given as JSON, and post it to its run, which takes it up once no step is at work.
+
+    `approves`: the steps that wait for an approval have it. Raises `EditRejected`; and `UsageProblem` if the plan was
+    changed meanwhile, with the difference in its cause.
+    """
+    opened.judge(value, dropped)
+    text = make_storable(json.dumps(dict(value), sort_keys=True))
+    if len(text) > EDIT_BYTES_MAX:
+        raise UsageProblem(f"the plan has more than {EDIT_BYTES_MAX:,} bytes", place=opened.run, hint="shorten it")
+    current = (await poster.read(opened.run)).state
+    if isinstance(current, State) and current.revision != opened.revision:
+        raise _changed_meanwhile(opened, "a new plan was made", current.plan.json)
+    body = {"kind": EDIT, "plan": text, "revision": opened.revision, "via": via, "person": person}
+    posted = await poster.post_edit(opened.run, f"{KEY}{opened.edits + 1}", body | {"approves": approves})
+    if posted.result == "conflict":
+        first = json.loads(posted.body)
+        raise _changed_meanwhile(
+            opened, f"{first.get('person') or 'somebody'} has edited it", json.loads(first["plan"])
+        )
+
+
+def _changed_meanwhile(opened: OpenPlan, what: str, value: Mapping[str, Any]) -> UsageProblem:
+    shown = "\n".join(plan_diff(opened.value, value))
+    hint = f"edit it again with `{program()} edit {opened.run}`"
+    return UsageProblem(f"the plan was changed meanwhile: {what}\n{shown}", place=opened.run, hint=hint)
+
+
+async def _count_edits(poster: "RunPoster", run: str) -> int:
+    return sum(item.key.startswith(KEY) for item in await poster.journal.inbox(run))
