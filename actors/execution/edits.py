@@ -42,7 +42,7 @@ def edit_problem(state: State) -> str:
 def rest_of_plan(state: State) -> dict[str, Any]:
     """Return what is left of the current plan, as JSON: the steps that are not done, from the tokens that hold."""
     value = dict(with_constraints(state.plan.json, state.constraints))
-    left = _without_done_steps(value, _done_steps(state))
+    left = without_steps(value, _done_steps(state))
     budgets = sum(state.plan.by_id[step["step_id"]].retry_budget for step in left["steps"])
     over = state.used - sum(attempt.number for attempt in state.active.values() if attempt.begun)
     total = max(state.plan.plan.total_retry_budget - over, budgets)
@@ -52,7 +52,7 @@ def rest_of_plan(state: State) -> dict[str, Any]:
 def edited_plan(state: State, text: str) -> str:
     """Return an edited plan, as JSON, as it begins now: without the steps that are done, and with what must be kept."""
     value = dict(with_constraints(json.loads(text), state.constraints))
-    left = {**_without_done_steps(value, _done_steps(state)), "initial_state": sorted(state.tokens)}
+    left = {**without_steps(value, _done_steps(state)), "initial_state": sorted(state.tokens)}
     return json.dumps(state.config.tools.with_undo(left), sort_keys=True)
 
 
@@ -74,8 +74,11 @@ def _done_steps(state: State) -> frozenset[str]:
     return frozenset(settled - left)
 
 
-def _without_done_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
-    """Return a plan without some steps. A step that would go back to one of them hands its failure over instead."""
+def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
+    """Return a plan, given as JSON, without some steps.
+
+    A step that would go back to one of them hands its failure over instead.
+    """
     steps = []
     for step in value["steps"]:
         if step["step_id"] in done:

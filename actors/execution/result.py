@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, demand_table
 from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig
+from actors.execution.edits import without_steps
 from actors.execution.events import StepOutcome
 from actors.execution.forbidden import uncheckable_requirements
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
@@ -227,17 +228,16 @@ def revision_views(state: State) -> tuple[ShownRevision, ...]:
     """Return all revisions, the current one last."""
     earlier = [_past_revision(revision) for revision in state.earlier]
     now = ShownRevision(state.revision, state.plan.plan.plan_id, state.trace, "", "", step_views(state))
-    plans = [*(revision.plan.json for revision in state.earlier), state.plan.json]
-    return tuple(
-        replace(
-            shown,
-            edited_by=state.editors[shown.number],
-            changes=tuple(plan_diff(plans[shown.number - 2], plans[shown.number - 1])),
-        )
-        if shown.number in state.editors
-        else shown
-        for shown in (*earlier, now)
-    )
+    return tuple(_with_edit(state, shown) if shown.number in state.editors else shown for shown in (*earlier, now))
+
+
+def _with_edit(state: State, shown: ShownRevision) -> ShownRevision:
+    """Return a revision with who made its plan by editing, and with what the edit has changed in what was left."""
+    before = state.earlier[shown.number - 2]
+    after = state.plan.json if shown.number == state.revision else state.earlier[shown.number - 1].plan.json
+    done = {step for step, result in before.results.items() if result.outcome is StepOutcome.OK}
+    left = {**without_steps(before.plan.json, done), "initial_state": after["initial_state"]}
+    return replace(shown, edited_by=state.editors[shown.number], changes=tuple(plan_diff(left, after)))
 
 
 def _past_revision(revision: Revision) -> ShownRevision:

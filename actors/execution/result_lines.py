@@ -1,6 +1,7 @@
 """The result of an execution as lines for people: the checklist, the goals, and the story of its revisions. Pure."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from actors.execution.goals import GoalStatus
 from actors.execution.result import ExecutionResult, ShownGoal, ShownRevision, ShownStep, StepStatus
@@ -10,7 +11,7 @@ from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, usage_line
 from actors.values.flow import Checklist, ChecklistItem, NodeState
 from actors.values.format import format_count, printable
-from actors.values.lines import BLANK, Line, Style, StyledSpan, indent_line, line
+from actors.values.lines import BLANK, Line, Style, StyledSpan, indent_line, line, verbatim
 
 _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.PENDING: ("·", "dim"),
@@ -25,6 +26,7 @@ FINDINGS_MAX = 3
 """The largest number of findings of a step that the checklist shows."""
 TOKENS_MAX = 20
 """The largest number of tokens that the result shows."""
+_DIFF_STYLES: Mapping[str, Style] = {"+": "green", "-": "red"}
 
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:
@@ -39,8 +41,8 @@ def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
 
 def _lines(result: ExecutionResult, program: str, *, full: bool) -> list[Line]:
     lines = [*heading(result, "Finished"), *question_lines(result, program)]
-    for revision in result.revisions[:-1]:
-        lines += [BLANK, *_revision_lines(revision, full=full)]
+    for revision, following in pairwise(result.revisions):
+        lines += [BLANK, *_revision_lines(revision, following, full=full)]
     lines += [BLANK, *_plan_lines(result), *message_lines(result), BLANK, usage_line(result)]
     return [*lines, *_advice_lines(result, program)]
 
@@ -68,7 +70,7 @@ def _plan_lines(result: ExecutionResult) -> Iterator[Line]:
         yield indent_line(f"not checked: {item.kind}: {printable(item.text, 200)}", "dim")
 
 
-def _revision_lines(revision: ShownRevision, *, full: bool) -> Iterator[Line]:
+def _revision_lines(revision: ShownRevision, following: ShownRevision, *, full: bool) -> Iterator[Line]:
     yield line(f"Plan {revision.plan_id}, revision {revision.number}", "bold")
     if not full:
         done = sum(1 for step in revision.steps if step.status is StepStatus.SUCCEEDED)
@@ -76,8 +78,13 @@ def _revision_lines(revision: ShownRevision, *, full: bool) -> Iterator[Line]:
     for step in revision.steps:
         if full or step.status in (StepStatus.FAILED, StepStatus.UNKNOWN):
             yield from step_lines(step)
-    level = revision.level.replace("_", " ")
-    yield indent_line(f"then a {level}: {revision.ended_by}", "yellow")
+    if not following.edited_by:
+        level = revision.level.replace("_", " ")
+        yield indent_line(f"then a {level}: {revision.ended_by}", "yellow")
+        return
+    yield indent_line(f"then edited by {following.edited_by}:", "yellow")
+    for row in following.changes:
+        yield verbatim(f"     {row}", _DIFF_STYLES.get(row[:1], "dim"))
 
 
 def step_lines(step: ShownStep) -> Iterator[Line]:

@@ -42,6 +42,16 @@ class EditRejected(UsageProblem):
         return dropped if len(dropped) == len(self.findings) else ()
 
 
+class EditedMeanwhile(UsageProblem):
+    """The plan of a run was changed after a person had opened it. The edit of that person changes nothing."""
+
+    def __init__(self, run: str, what: str, changes: list[str]) -> None:
+        self.changes = changes
+        """What was changed, as lines of a difference."""
+        hint = f"edit it again with `{program()} edit {run}`"
+        super().__init__(f"the plan was changed meanwhile: {what}", place=run, hint=hint)
+
+
 @dataclass(frozen=True)
 class OpenPlan:
     """What is left of the plan of a run, as a person gets it."""
@@ -123,8 +133,8 @@ async def post_edit(
 ) -> None:
     """Judge an edited plan, given as JSON, and post it to its run, which takes it up once no step is at work.
 
-    `approves`: the steps that wait for an approval have it. Raises `EditRejected`; and `UsageProblem` if the plan was
-    changed meanwhile, with the difference in its cause.
+    `approves`: the steps that wait for an approval have it. Raises `EditRejected`, and `EditedMeanwhile` if the
+    plan was changed after it was opened.
     """
     opened.judge(value, dropped)
     text = make_storable(json.dumps(dict(value), sort_keys=True))
@@ -132,20 +142,14 @@ async def post_edit(
         raise UsageProblem(f"the plan has more than {EDIT_BYTES_MAX:,} bytes", place=opened.run, hint="shorten it")
     current = (await poster.read(opened.run)).state
     if isinstance(current, State) and current.revision != opened.revision:
-        raise _changed_meanwhile(opened, "a new plan was made", current.plan.json)
+        changes = plan_diff(opened.value, current.plan.json)
+        raise EditedMeanwhile(opened.run, f"it is revision {current.revision} now", changes)
     body = {"kind": EDIT, "plan": text, "revision": opened.revision, "via": via, "person": person}
     posted = await poster.post_edit(opened.run, f"{KEY}{opened.edits + 1}", body | {"approves": approves})
     if posted.result == "conflict":
         first = json.loads(posted.body)
-        raise _changed_meanwhile(
-            opened, f"{first.get('person') or 'somebody'} has edited it", json.loads(first["plan"])
-        )
-
-
-def _changed_meanwhile(opened: OpenPlan, what: str, value: Mapping[str, Any]) -> UsageProblem:
-    shown = "\n".join(plan_diff(opened.value, value))
-    hint = f"edit it again with `{program()} edit {opened.run}`"
-    return UsageProblem(f"the plan was changed meanwhile: {what}\n{shown}", place=opened.run, hint=hint)
+        changes = plan_diff(opened.value, json.loads(first["plan"]))
+        raise EditedMeanwhile(opened.run, f"{first.get('person') or 'somebody'} has edited it", changes)
 
 
 async def _count_edits(poster: "RunPoster", run: str) -> int:

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,7 +19,6 @@ from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
     from replan.runs.editing import EditRejected, OpenPlan
-    from replan.runs.engine import Engine
 
 _EDIT = examples(
     "replan edit k7m2x9qa",
@@ -58,80 +57,102 @@ def edit(
         raise UsageProblem("nothing is taken from a file to print", place="--print", hint="leave one out")
     import trio
 
-    return trio.run(_edit, invocation, run_id, _Source(file, prints, approve, drop_demands))
-
-
-class _Source:
-    """Where the edited plan comes from, and what the person agrees to."""
-
-    def __init__(self, file: str | None, prints: bool, approve: bool, drop_demands: bool) -> None:
-        self.file, self.prints, self.approve, self.drop_demands = file, prints, approve, drop_demands
-
-
-async def _edit(invocation: Invocation, name: str | None, source: _Source) -> int:
-    from replan.cli.hints import say_how_to_resume
-    from replan.cli.home import open_engine
-    from replan.cli.reading import resolve_or_newest
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_text
+
+    opened = trio.run(_open, invocation, run_id)
+    if prints:
+        print_text(_text_of(opened))
+        return Exit.OK
+    made = _get_edit(opened, file, drops=drop_demands)
+    if made is None:
+        notice(f"nothing was changed; the plan of run {opened.run} stays as it is")
+        return Exit.OK
+    return trio.run(_post, invocation, opened, made, approve)
+
+
+class _Edit(NamedTuple):
+    """What a person has made of a plan, after the guards have accepted it."""
+
+    text: str
+    """The text, as the person wrote it."""
+    value: dict[str, Any]
+    """The plan as JSON."""
+    dropped: tuple[str, ...]
+    """The ids of the demands that the person agrees to drop."""
+
+
+async def _open(invocation: Invocation, name: str | None) -> OpenPlan:
+    from replan.cli.home import open_engine
+    from replan.cli.reading import resolve_or_newest
     from replan.runs.editing import open_plan
 
     async with open_engine(invocation) as engine:
-        run = await resolve_or_newest(engine, name)
-        opened = await open_plan(engine, run)
-        if source.prints:
-            print_text(_text_of(opened))
-            return Exit.OK
-        if not await _take(engine, opened, source):
-            notice(f"nothing was changed; the plan of run {run} stays as it is")
-            return Exit.OK
-        row = await engine.journal.row(run)
+        return await open_plan(engine, await resolve_or_newest(engine, name))
+
+
+async def _post(invocation: Invocation, opened: OpenPlan, made: _Edit, approves: bool) -> int:
+    from actors.values.lines import verbatim
+    from replan.cli.hints import say_how_to_resume
+    from replan.cli.home import open_engine
+    from replan.cli.terminal.console import notice, show_aside
+    from replan.runs.editing import EditedMeanwhile, post_edit
+
+    async with open_engine(invocation) as engine:
+        try:
+            who = _user()
+            await post_edit(engine, opened, made.value, via="cli", person=who, approves=approves, dropped=made.dropped)
+        except UsageProblem as problem:
+            if isinstance(problem, EditedMeanwhile):
+                show_aside([verbatim(change) for change in problem.changes])
+            _keep(made.text)
+            raise
+        row = await engine.journal.row(opened.run)
         hosted = await engine.has_host(row.kind, row.format)
-    notice(f"run {run} has the edited plan, and takes it up once no step is at work")
+    notice(f"run {opened.run} has the edited plan, and takes it up once no step is at work")
     if row.owner is None and not hosted:
-        say_how_to_resume(run)
+        say_how_to_resume(opened.run)
     return Exit.OK
 
 
-async def _take(engine: Engine, opened: OpenPlan, source: _Source) -> bool:
-    """Get an edited plan and post it; return whether there is one. Raises `UsageProblem`, `EditRejected`."""
+def _get_edit(opened: OpenPlan, file: str | None, *, drops: bool) -> _Edit | None:
+    """Return what a person makes of a plan, in a file or an editor; None if the person stops. No journal is open.
+
+    Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
+    """
+    from actors.plans.plan_yaml import read_plan_yaml
     from replan.runs.editing import EditRejected
 
-    text, dropped, last = _text_of(opened), tuple[str, ...](), ""
-    while True:
-        if source.file is None:
-            written = _open_editor(text)
-            if written is None or written == last:
-                return _keep(last)
-        else:
-            written = _read(source.file)
-        last = written
+    if file is not None:
+        written = _read(file)
+        value = read_plan_yaml(written, file)
         try:
-            await _post(engine, opened, written, source, dropped)
+            opened.judge(value)
         except EditRejected as problem:
-            if problem.demands and (source.drop_demands or _agrees(problem, source)):
-                dropped = tuple(finding.where for finding in problem.demands)
-                await _post(engine, opened, written, source, dropped)
-                return True
-            if source.file is not None:
+            if not (drops and problem.demands):
                 raise
-            text = _with_findings(written, [f"{item.code}: {item.message}" for item in problem.findings])
+            return _Edit(written, value, tuple(finding.where for finding in problem.demands))
+        return _Edit(written, value, ())
+    text, kept = _text_of(opened), ""
+    while True:
+        edited = _open_editor(text)
+        if edited is None:
+            _keep(kept)
+            return None
+        kept = edited
+        try:
+            value = read_plan_yaml(edited, "the edited plan")
         except UsageProblem as problem:
-            if source.file is not None or problem.place == opened.run:
-                _keep(written)
-                raise
-            text = _with_findings(written, [f"{problem.place}: {problem.cause}"])
+            text = _with_findings(edited, [f"{problem.place}: {problem.cause}"])
+            continue
+        try:
+            opened.judge(value)
+        except EditRejected as problem:
+            if problem.demands and (drops or _agrees(problem)):
+                return _Edit(edited, value, tuple(finding.where for finding in problem.demands))
+            text = _with_findings(edited, [f"{item.code}: {item.message}" for item in problem.findings])
         else:
-            return True
-
-
-async def _post(engine: Engine, opened: OpenPlan, text: str, source: _Source, dropped: tuple[str, ...]) -> None:
-    from actors.plans.plan_yaml import read_plan_yaml
-    from replan.runs.editing import post_edit
-
-    value = read_plan_yaml(text, source.file or "the edited plan")
-    person = _user()
-    await post_edit(engine, opened, value, via="cli", person=person, approves=source.approve, dropped=dropped)
+            return _Edit(edited, value, ())
 
 
 def _user() -> str:
@@ -142,13 +163,13 @@ def _user() -> str:
         return ""
 
 
-def _agrees(problem: EditRejected, source: _Source) -> bool:
-    """Ask whether the demands that an edit drops may be dropped; False if nobody can be asked."""
+def _agrees(problem: EditRejected) -> bool:
+    """Ask whether the demands that an edit drops may be dropped."""
     from replan.cli.terminal.console import notice
 
     for finding in problem.demands:
         notice(finding.message)
-    return source.file is None and click.confirm("Drop what is named above?", default=False, err=True)
+    return click.confirm("Drop what is named above?", default=False, err=True)
 
 
 def _read(file: str) -> str:
@@ -180,8 +201,8 @@ def _open_editor(text: str) -> str | None:
     return None if edited is None or edited == text else edited
 
 
-def _keep(text: str) -> bool:
-    """Write a rejected edit to a file and say where; return False."""
+def _keep(text: str) -> None:
+    """Write an edit that was not taken up to a file, and say where."""
     from replan.cli.terminal.console import notice
 
     if text:
@@ -189,7 +210,6 @@ def _keep(text: str) -> bool:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         notice(f"your text is kept in {path}")
-    return False
 
 
 _HEAD = "# > "

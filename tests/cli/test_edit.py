@@ -1,0 +1,183 @@
+"""`edit`: the rest of a plan in an editor, what is rejected opens again, and what two persons do at once."""
+
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from replan.cli.commands import edit as command
+from tests.execution.stage import plan, step
+
+TOOLS = """
+    tools:
+      touch: {command: [touch, "{name}"], parameters: {name: {type: string, pattern: "[a-z]+"}}}
+      fine: {command: ["true"], risk: none}
+    guards: {syntax: fine}
+    generators:
+      first: {tool: touch, with: {name: one}}
+      second: {tool: touch, with: {name: two}}
+"""
+AVOIDED = {
+    "kind": "must_avoid",
+    "text": "never use the shredder",
+    "quote": "never use the shredder",
+    "tools": ["shredder"],
+}
+WANTED = {"id": "r2", "kind": "goal", "text": "There is a second file", "quote": "a second file", "tokens": ["goal"]}
+PLAN = plan(
+    step("a", "start", "one", generator="first"),
+    step("b", "one", "goal", generator="second", dependencies="a", satisfies="r2"),
+    requirements=[AVOIDED, WANTED],
+)
+
+
+@pytest.fixture
+def run(replan, tmp_path):
+    """The id of an execution that waits for the approval of its first step."""
+    (tmp_path / "tools.yaml").write_text(TOOLS.replace("\n    ", "\n"))
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    (tmp_path / "work").mkdir()
+    words = ("--tools", tmp_path / "tools.yaml", "--workspace", tmp_path / "work", "--no-input", "--json")
+    result = replan("execute", tmp_path / "plan.json", "--level", "medium", *words)
+    assert result.exit_code == 6, result.stderr
+    return json.loads(result.stdout)["run_id"]
+
+
+@pytest.fixture
+def editor(monkeypatch):
+    """An editor that makes of a text what the next function in the list makes of it; the texts that it got."""
+    turns, seen = [], []
+
+    def edit(text, extension):
+        assert extension == ".yaml"
+        seen.append(text)
+        edited = turns.pop(0)(text)
+        return None if edited == text else edited
+
+    monkeypatch.setattr(click, "edit", edit)
+    monkeypatch.setattr(command, "has_terminal", lambda: True)
+    return turns, seen
+
+
+def rest(replan, run):
+    result = replan("edit", run, "--print")
+    assert result.exit_code == 0, result.stderr
+    return yaml.safe_load(result.stdout)
+
+
+def given(replan, tmp_path, run, value, *words):
+    (tmp_path / "edited.yaml").write_text(value if isinstance(value, str) else yaml.safe_dump(value))
+    return replan("edit", run, "--file", tmp_path / "edited.yaml", *words)
+
+
+def shown(replan, run):
+    return json.loads(replan("show", run, "--json").stdout)
+
+
+def test_an_edit_with_an_approval_becomes_the_plan_and_is_shown_as_a_difference(replan, run, editor, tmp_path):
+    turns, seen = editor
+    turns.append(lambda text: text.replace("name: b", "name: Make the second file"))
+    result = replan("edit", run, "--approve")
+    assert result.exit_code == 0, result.stderr
+    assert "every plan must keep: must_avoid: never use the shredder" in seen[0].lower()
+    ended = replan("resume", run, "--no-input")
+    assert ended.exit_code == 6, "the second step waits for its own approval"
+    assert (tmp_path / "work" / "one").exists()
+    lines = replan("show", run).stdout
+    assert re.search(
+        r"then edited by \S+ on the command line:\n      - step_id: b\n     -  name: b\n     \+  name: M", lines
+    )
+    [_, now] = shown(replan, run)["revisions"]
+    assert now["changes"] == [" - step_id: b", "-  name: b", "+  name: Make the second file", "   generator: second"]
+    assert now["edited_by"].endswith("on the command line")
+
+
+def test_what_is_rejected_opens_again_with_the_findings_and_the_text_is_kept(replan, run, editor, tmp_path):
+    turns, seen = editor
+    turns += [
+        lambda text: text.replace("generator: second", "generator: third"),
+        lambda text: text.replace("generator: third", "generator: second:"),
+        lambda text: text,
+    ]
+    result = replan("edit", run)
+    assert result.exit_code == 0, result.stderr
+    assert "# > - plan.unbound: no tool implements generator 'third'" in seen[1]
+    assert "# > - the edited plan:" in seen[2]
+    assert "not YAML" in seen[2]
+    assert seen[2].count("# > Rejected") == 1
+    assert "nothing was changed" in result.stderr
+    kept = re.search(r"your text is kept in (\S+)", result.stderr)[1]
+    assert "generator: second:" in Path(kept).read_text()
+    assert len(shown(replan, run)["revisions"]) == 1
+
+
+def test_an_editor_that_fails_changes_nothing(replan, run, monkeypatch):
+    def fail(*_, **__):
+        raise click.ClickException("vi: Editing failed")
+
+    monkeypatch.setattr(click, "edit", fail)
+    monkeypatch.setattr(command, "has_terminal", lambda: True)
+    result = replan("edit", run)
+    assert result.exit_code == 2
+    assert "EDITOR: vi: Editing failed (set EDITOR" in result.stderr
+
+
+def test_without_a_terminal_a_file_is_named(replan, run):
+    result = replan("edit", run)
+    assert (result.exit_code, "name a file with --file" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda value: "steps: [", "not YAML"),
+        (lambda value: "a plan", "the top level is not a mapping"),
+        (lambda value: {**value, "steps": 7}, "steps"),
+        (lambda value: {**value, "requirements": [WANTED]}, "leaves out what every plan must keep"),
+        (lambda value: {**value, "steps": value["steps"][1:]}, "plan.unknown_dependency"),
+    ],
+)
+def test_bad_edits_are_one_line_and_change_nothing(replan, run, tmp_path, change, cause):
+    result = given(replan, tmp_path, run, change(rest(replan, run)))
+    assert result.exit_code == 2
+    assert cause in result.stderr
+    assert "Traceback" not in result.stderr
+    assert len(shown(replan, run)["revisions"]) == 1
+
+
+def test_a_dropped_demand_is_named_and_needs_a_yes(replan, run, tmp_path):
+    value = rest(replan, run)
+    value["steps"][1]["satisfies"] = []
+    refused = given(replan, tmp_path, run, value)
+    assert refused.exit_code == 2
+    assert "edit.drops_demand: no step is for it any more: a second file" in refused.stderr
+    assert given(replan, tmp_path, run, value, "--drop-demands").exit_code == 0
+
+
+def test_the_second_of_two_editors_sees_what_the_first_has_changed(replan, run, editor, tmp_path):
+    turns, _ = editor
+
+    def meanwhile(text):
+        value = rest(replan, run)
+        value["steps"][1]["name"] = "Of the first person"
+        assert given(replan, tmp_path, run, value).exit_code == 0
+        return text.replace("name: b", "name: Of the second person")
+
+    turns.append(meanwhile)
+    result = replan("edit", run)
+    assert result.exit_code == 2
+    assert "the plan was changed meanwhile" in result.stderr
+    assert "+  name: Of the first person" in result.stderr
+    assert "your text is kept in" in result.stderr
+    again = given(replan, tmp_path, run, PLAN)
+    assert "has edited the plan, and the run has not taken that up yet" in again.stderr
+
+
+def test_only_the_plan_of_an_execution_is_edited(replan, home, problem, scripted):
+    replan("run", problem, "-m", "template:bug")
+    result = replan("edit", "--last")
+    assert result.exit_code == 2
+    assert "only the plan of an execution is edited in its run" in result.stderr
