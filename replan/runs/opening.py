@@ -11,10 +11,10 @@ from typing import Any
 from actors.handlers.registry import Registry
 from actors.run.kind import ChildRun, Resources, no_limit
 from actors.run.waits import WaitRequested
-from replan.runs.cached import CachedReader
 from replan.runs.inbox import RunPoster
 from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of, rate_limiter_of
+from replan.runs.reader import RunReader
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
@@ -77,7 +77,7 @@ class Opener(RunPoster):
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
     """The replies in progress of the runs that this process drives."""
-    cache: CachedReader | None = None
+    cache: RunReader | None = None
     """Keeps the runs that a server has read recently; None reads a run from the journal each time."""
 
     async def read(self, run: str) -> Loaded:

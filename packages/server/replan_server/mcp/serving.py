@@ -19,11 +19,11 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, jsonrpc
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from replan.runs.cached import CachedReader
 from replan.runs.engine import Engine
 from replan.setup.home_folder import Home
 from replan_server.mcp.calls import Desk
 from replan_server.mcp.server import make_server
+from replan_server.service.cached import CachedReader
 from replan_server.service.live import Hub
 from replan_server.service.orders import ServerOffer
 from replan_server.service.service import WAITING_MAX, drive_runs

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from actors.run.ids import node_of, step_of
 from actors.run.views import calls_of
 from actors.run.words import in_words
-from replan.runs.cached import MARK
 from replan.runs.executing import EXECUTION
 from replan.runs.families import read_shown
 from replan.runs.limit_answers import DEFAULT
@@ -22,6 +21,7 @@ from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.records import record_line
 from replan_server.service.access import Principal
+from replan_server.service.cached import MARK
 from replan_server.web.replies import annotate, last_replies, replies, side_by_side, tool_outputs
 from replan_server.web.requests import page
 from replan_server.web.site import Site

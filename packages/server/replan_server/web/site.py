@@ -16,11 +16,11 @@ from actors.demands.table import DemandTable
 from actors.run.views import Tree, calls_of
 from actors.values.flow import Checklist, Flow
 from actors.values.lines import Line
-from replan.runs.cached import AT_ONCE_MAX
 from replan.runs.families import ShownRun
 from replan.setup.installation import program
 from replan_server.notifications import Answering
 from replan_server.service.access import SESSION_SECONDS, Principal, Sessions
+from replan_server.service.cached import AT_ONCE_MAX
 from replan_server.service.limits import KEEP_CONNECTION, Streams
 from replan_server.service.service import Service
 from replan_server.service.store import WebState
