@@ -99,6 +99,7 @@ def material(context: Context) -> dict[str, Any]:
         "dependencies_by_step": values,
         "retry": [feedback.text for feedback in context.retry],
         "escalation": [feedback.text for feedback in context.escalation],
+        **({} if context.afresh is None else {"afresh": list(context.afresh)}),
         "clarifications": [
             {"question": clarification.question, "answer": clarification.answer, "unanswered": clarification.unanswered}
             for clarification in context.clarifications

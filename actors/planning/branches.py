@@ -24,7 +24,7 @@ from actors.planning.events import (
     VerdictReached,
     branch_of,
 )
-from actors.planning.state import Branch, State, with_branch
+from actors.planning.state import Branch, LeftOut, State, with_branch
 from actors.run.calls import CallFailed, Settled
 from actors.run.evolve import drop_open_work
 from actors.run.fork_event import Forked
@@ -151,6 +151,7 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
             attempts=branch.attempts,
             history=branch.history,
             replans=branch.replans,
+            left_out=branch.left_out,
             parent=event.parent,
             inherited=branch.inherited + branch.calls,
         )
@@ -160,11 +161,19 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
     if event.parent is not None and revision is not None and revision.node is not None and not branch.pruned:
         node = state.sent_back(branch, revision.node, cleared_steps(graph, revision.targets))
         fresh = changed(fresh, replans=(*fresh.replans, revision.node))
+        if revision.afresh:
+            fresh = begin_afresh(fresh, node.cleared)
         branch = changed(branch, to_revise=None, progress=mark(branch.progress, node.step, Phase.AGAIN))
         state = changed(state, nodes={**state.nodes, revision.node: node}, branches=with_branch(state.branches, branch))
         branch = changed(branch, view=_view(state, branch))
         state = changed(state, branches=with_branch(state.branches, branch))
     return changed(state, branches=with_branch(state.branches, fresh), branch=event.branch)
+
+
+def begin_afresh(branch: Branch, steps: Collection[str]) -> Branch:
+    """Return the branch after a decision that the prompts of these steps leave out all rejections so far."""
+    now = {step: LeftOut(len(branch.attempts.get(step, ())), len(branch.replans)) for step in steps}
+    return changed(branch, left_out={**branch.left_out, **now})
 
 
 def _keep_artifacts(progress: BranchProgress, kept: Collection[str]) -> BranchProgress:

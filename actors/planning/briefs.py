@@ -77,7 +77,8 @@ def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> 
     pinned = state.config.child_of(request.step)
     assert pinned is not None
     context = context_for(state, branch, request.step)
-    more = (context.dependencies, context.retry, context.escalation, context.user_texts[1:], context.clarifications)
+    feedback = (context.retry, context.escalation, context.afresh is not None)
+    more = (context.dependencies, *feedback, context.user_texts[1:], context.clarifications)
     problem = render_prompt(state, branch, request.step, context).user if any(more) else state.specification
     return ChildBrief(
         run=child_run(state.run.run_id, request.node),

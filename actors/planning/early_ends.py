@@ -31,7 +31,7 @@ def end_worthless_search(state: State, node: Node, decision: Decision) -> ending
     """
     assert decision.weighing is not None
     best = decision.weighing.options[0]
-    move, calls = " ".join((best.move, *best.targets)), count_calls(best.calls)
+    move, calls = best.named, count_calls(best.calls)
     least = state.run.ledger.limits.stop_below
     chance = f"the best move left, {move}, has a chance of {best.chance:.1%} in {calls}, less than {least:g} a call"
     return _end_early(state, node, decision, f"{NOT_WORTH_IT}: {chance}")

@@ -81,6 +81,8 @@ class Decided(Event):
     """The classifier's code, if it selected the row; else None."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
     """The numbers from which a belief policy made the decision; None for any other policy."""
+    afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
+    """Whether the prompts of the redone steps leave out all earlier rejections."""
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":

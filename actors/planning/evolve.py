@@ -8,6 +8,7 @@ from typing import assert_never
 
 from actors.guards import review
 from actors.planning.branches import (
+    begin_afresh,
     begin_round_everywhere,
     branch_about,
     drop_work,
@@ -38,7 +39,7 @@ from actors.planning.events import (
     visit_and_attempt,
 )
 from actors.planning.given_plans import make_content
-from actors.planning.meaning import compare_redone_steps
+from actors.planning.meaning import compare_redone_steps, is_repeat
 from actors.planning.planning_questions import questions_of_verdict
 from actors.planning.prompt_context import explain, rejection_codes
 from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
@@ -96,6 +97,7 @@ def record_request(state: State, run: Common, branch: Branch, event: PlanningCal
         branch=branch.number,
         parents=progress[step].parents or (),
         previous=earlier[-1] if earlier else None,
+        afresh=step in branch.left_out and branch.left_out[step].attempts == len(earlier),
     )
     attempts = {**branch.attempts, step: (*earlier, event.node)}
     branch = changed(branch, attempts=attempts, progress=progress, calls=taken)
@@ -361,10 +363,12 @@ def _record_decision(state: State, branch: Branch, event: Decided) -> State:
                 resting = {**resting, node.node: decision.delay_seconds}
             progress = mark(branch.progress, decision.step, Phase.AGAIN)
             branch = changed(branch, history=history, progress=progress)
+            if decision.afresh:
+                branch = begin_afresh(branch, (decision.step,))
         case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
             errors = node.verdict.errors if node.verdict is not None else ()
             tags = tuple(sorted({tag for finding in errors for tag in finding.tags}))
-            revision = PendingReplan(decision.level, decision.targets, tags, node=node.node)
+            revision = PendingReplan(decision.level, decision.targets, tags, node=node.node, afresh=decision.afresh)
             branch = changed(branch, history=history, to_revise=revision)
         case BacktrackLevel.CLARIFY:
             progress = mark(branch.progress, decision.step, Phase.ASKED)
@@ -383,8 +387,9 @@ def _remember_failure(state: State, branch: Branch, node: Node, decision: Decisi
     """Return the history entry for a decided failure; empty for an attempt of an earlier round."""
     if node.verdict is None or node.round != state.round:
         return ()
-    came = compare_redone_steps(state, branch, node, state.config.policy)
-    return (remember_failure(node.verdict, decision, state.config.graph, state.config.policy, came),)
+    policy, repeats = state.config.policy, is_repeat(state, branch, node)
+    came = compare_redone_steps(state, branch, node, policy)
+    return (remember_failure(node.verdict, decision, state.config.graph, policy, came, repeats=repeats),)
 
 
 def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
@@ -405,7 +410,8 @@ def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
     dead = {name for name, node in known if node.step in gone and (of_all or node.branch == branch.number)}
     void = (dead & state.live) - used
     nodes = {**state.nodes, **{name: changed(state.nodes[name], status="superseded") for name in void}}
-    cause = branch.to_revise.node if branch.to_revise is not None else None
+    revision = branch.to_revise
+    cause = None if revision is None else revision.node
     if cause is not None:
         nodes[cause] = state.sent_back(branch, cause, event.cleared)
     progress = redo(graph, branch.progress, event.targets)
@@ -417,6 +423,8 @@ def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
         to_ask=tuple(question for question in branch.to_ask if question.step not in gone),
         progress=new_round(progress) if new else progress,
     )
+    if revision is not None and revision.afresh:
+        branch = begin_afresh(branch, event.cleared)
     return changed(
         drop_work(state, dead),
         revision=event.revision,

@@ -100,6 +100,24 @@ def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy
     return Came(tuple(same), tuple(other))
 
 
+def is_repeat(state: State, branch: Branch, node: Node) -> bool:
+    """Tell whether an attempt has the same content as an earlier one at its step in its round.
+
+    A step without a model call never counts, because its content is always the same. Nor does an attempt of a former
+    model.
+    """
+    if node.repeats is None or node.artifact is None or node.node in state.of_former_model:
+        return False
+    if state.config.graph.budgets[node.step].deterministic:
+        return False
+    content = node.artifact.content
+    return any(
+        earlier.artifact is not None and earlier.artifact.content == content
+        for earlier in state.attempts_at(branch, node.step)
+        if earlier is not node and earlier.round == node.round
+    )
+
+
 def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | None:
     """Return the last other attempt at the step in this round that its guard accepted; None if there is none."""
     for node in state.attempts_at(branch, accepted.step):

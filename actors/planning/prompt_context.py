@@ -13,12 +13,12 @@ from typing import Any
 
 from actors.guards.recon import normalise_artifact
 from actors.planning.early_ends import is_cut
-from actors.planning.state import Branch, Node, State
+from actors.planning.state import Branch, LeftOut, Node, State
 from actors.policy.table import CLASSIFIER
 from actors.prompting.render import Rendered, render
 from actors.search.progress import Search
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
-from actors.values.findings import Verdict
+from actors.values.findings import Finding, Verdict
 from actors.values.given import Given
 from actors.values.question_form import split_last_question
 
@@ -51,6 +51,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             if causes
             else ()
         ),
+        afresh=_kept_findings(state, branch, step, answered_nodes, window),
         clarifications=run.clarifications if facts is None else (*_earlier_answers(facts), *run.clarifications),
         notes=run.texts_of("note"),
         attachments=state.attachments,
@@ -115,12 +116,39 @@ def retry_feedback(
     if step not in branch.attempts:
         return ()
     feedback: list[Feedback] = []
-    for node in state.attempts_at(branch, step):
+    left_out = branch.left_out.get(step, LeftOut()).attempts
+    for node in islice(state.attempts_at(branch, step), len(branch.attempts[step]) - left_out):
         if node.rejection_text and node.node not in answered_nodes:
             feedback.append(Feedback(node.node, node.rejection_text, node.repeats))
             if len(feedback) == window:
                 break
     return tuple(feedback[::-1])
+
+
+def _kept_findings(
+    state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
+) -> tuple[str, ...] | None:
+    """Return the findings of the rejections that the prompt leaves out, as far as they say what to add or change.
+
+    At most `window` rejections count, the newest. Return None if the step has not begun afresh, or if the policy shows
+    nothing.
+    """
+    left_out = branch.left_out.get(step)
+    if left_out is None or state.config.policy.afresh_shows == "nothing":
+        return None
+    above = state.config.graph.above[step]
+    replans = [state.nodes[name] for name in branch.replans[: left_out.replans]]
+    nodes = [state.nodes[name] for name in branch.attempts.get(step, ())[: left_out.attempts]]
+    nodes += [node for node in replans if step in node.cleared and node.step not in (*above, step)]
+    rejected = [node for node in nodes if node.rejection_text and node.node not in answered_nodes]
+    lines = [
+        _finding_text(finding)
+        for node in rejected[-window:]
+        if node.verdict is not None
+        for finding in node.verdict.errors
+        if finding.has_fact
+    ]
+    return tuple(dict.fromkeys(lines))
 
 
 def escalation_feedback(
@@ -143,8 +171,11 @@ def escalation_feedback(
 
 def explain(verdict: Verdict) -> str:
     """Return a verdict's errors as lines for a prompt."""
-    lines = [f"- {finding.where + ': ' if finding.where else ''}{finding.message}" for finding in verdict.errors]
-    return "\n".join(lines) or f"- {verdict.guard}"
+    return "\n".join(map(_finding_text, verdict.errors)) or f"- {verdict.guard}"
+
+
+def _finding_text(finding: Finding) -> str:
+    return f"- {finding.where + ': ' if finding.where else ''}{finding.message}"
 
 
 def escalations(state: State, branch: Branch, step: str) -> list[Node]:
@@ -152,10 +183,11 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
     Rejections of steps that this step depends on are left out.
     """
-    if not branch.replans:
+    replans = branch.replans[branch.left_out.get(step, LeftOut()).replans :]
+    if not replans:
         return []
     above = state.config.graph.above[step]
-    causes = (state.nodes[name] for name in branch.replans)
+    causes = (state.nodes[name] for name in replans)
     return [node for node in causes if step in node.cleared and node.step not in above]
 
 

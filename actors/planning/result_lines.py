@@ -264,7 +264,8 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
     assert decision is not None
     target = f" to {', '.join(decision.targets)}" if attempt.went_back and decision.level != "clarify" else ""
     cause = f" because of {decision.code}" if decision.code else ""
-    lines = [f"=> {decision.level}{target}{cause}, by rule {decision.rule}"]
+    afresh = " afresh" if decision.afresh else ""
+    lines = [f"=> {decision.level}{afresh}{target}{cause}, by rule {decision.rule}"]
     if brief:
         return lines
     if node.classification is not None:
@@ -294,7 +295,7 @@ def _describe_weighing(weighing: Weighing) -> str:
     """Return the likeliest places of the mistake before and after the rejection, and the values of the best moves."""
     places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
     moves = [
-        f"{' '.join((one.move, *one.targets))} {one.value:.2%} ({one.chance:.1%} in {count_calls(one.calls)})"
+        f"{one.named} {one.value:.2%} ({one.chance:.1%} in {count_calls(one.calls)})"
         for one in weighing.options
     ]
     chosen = f"success per call: {', next best '.join(moves)}" if moves else "no move is left"

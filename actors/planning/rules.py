@@ -27,7 +27,7 @@ from actors.planning.events import (
     node_id,
 )
 from actors.planning.given_plans import ask_or_end
-from actors.planning.meaning import compare_redone_steps
+from actors.planning.meaning import compare_redone_steps, is_repeat
 from actors.planning.planning_questions import blocks
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
@@ -105,7 +105,8 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         node.step,
         node.node,
         node.verdict,
-        repeats=_builds_on_a_repeat(state, branch, node),
+        repeats=any(is_repeat(state, branch, state.nodes[name]) for name in (node.node, *node.parents)),
+        again=is_repeat(state, branch, node),
         came=compare_redone_steps(state, branch, node, config.policy),
     )
     classification = node.classification
@@ -147,23 +148,6 @@ def _situation_of(state: State, branch: Branch, step: str) -> Situation:
         weighs_questions=not config.no_input,
         stop_below=state.run.ledger.limits.stop_below or 0.0,
     )
-
-
-def _builds_on_a_repeat(state: State, branch: Branch, node: Node) -> bool:
-    """Tell whether an attempt, or one that it builds on, has the same content as an earlier attempt at its step.
-
-    Only attempts of the same round count. Steps without a model call do not count, because their content is always the
-    same.
-    """
-    for name in (node.node, *node.parents):
-        again = state.nodes[name]
-        if again.repeats is None or again.artifact is None or state.config.graph.budgets[again.step].deterministic:
-            continue
-        for earlier in state.attempts_at(branch, again.step):
-            same = earlier.artifact is not None and earlier.artifact.content == again.artifact.content
-            if same and earlier is not again and earlier.round == again.round:
-                return True
-    return False
 
 
 def end(state: State, tree: SearchTree | None) -> RunFinished | None:

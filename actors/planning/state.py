@@ -59,6 +59,8 @@ class Node:
     artifact: Artifact | None = None
     repeats: str | None = None
     """The id of an earlier attempt at the step with the same content; None if there is none."""
+    afresh: bool = False
+    """Whether it is the first attempt after a decision to begin afresh."""
     verdict: Verdict | None = None
     """The verdict of the guard, or of a person after a review; None until there is one."""
     rejection_text: str = ""
@@ -95,6 +97,17 @@ class PendingReplan(NamedTuple):
     """Whether an answer or a changed requirement caused the replan. If so, all counts start again."""
     node: str | None = None
     """The id of the rejection that caused the replan; None if a person caused it."""
+    afresh: bool = False
+    """Whether the redone steps begin afresh."""
+
+
+class LeftOut(NamedTuple):
+    """The rejections that the prompts of a step leave out, because it has begun afresh after them."""
+
+    attempts: int = 0
+    """How many of the step's attempts, oldest first."""
+    replans: int = 0
+    """How many of the branch's replans, oldest first."""
 
 
 class PlannedQuestion(NamedTuple):
@@ -128,6 +141,8 @@ class Branch:
     """The failures of this round that have a decision, oldest first."""
     replans: tuple[str, ...] = ()
     """The ids of the rejections that sent the branch back, oldest first."""
+    left_out: Mapping[str, LeftOut] = field(default_factory=dict)
+    """The rejections that prompts leave out, by step. A step that has not begun afresh has no entry."""
     to_revise: PendingReplan | None = None
     """The replan that is decided, but not yet recorded as `Revised`; None if there is none."""
     to_ask: tuple[PlannedQuestion, ...] = ()

@@ -51,6 +51,8 @@ class TreeAttempt:
     """The steps that were redone after its rejection."""
     rule: str
     """The row of the policy, or `belief`, that decided this; empty without a decision."""
+    afresh: bool = False
+    """Whether the prompts of the redone steps leave out all rejections so far."""
 
     @property
     def value(self) -> Any:
@@ -91,7 +93,8 @@ class AttemptTree(tuple[TreeAttempt, ...]):
             for finding in attempt.findings[: attempt.status == "rejected"]:
                 yield Line((StyledSpan(f"{indent}   "),)) + line(f"{finding.code}: {finding.message}", "red")
             if attempt.level:
-                goes = f"{attempt.level} to {', '.join(attempt.targets)}, by {attempt.rule}"
+                level = f"{attempt.level} afresh" if attempt.afresh else attempt.level
+                goes = f"{level} to {', '.join(attempt.targets)}, by {attempt.rule}"
                 yield Line((StyledSpan(f"{indent}   => "),)) + line(goes, "cyan")
 
 
@@ -120,6 +123,7 @@ def _attempt(node: Node) -> TreeAttempt:
         level=None if decision is None else str(decision.level),
         targets=() if decision is None else decision.targets,
         rule="" if decision is None else decision.rule,
+        afresh=decision is not None and decision.afresh,
     )
 
 
@@ -207,6 +211,7 @@ class AttemptView(NamedTuple):
             "level": str(decision.level),
             "targets": list(decision.targets),
             "wanted": None if decision.wanted is None else list(decision.wanted),
+            **({"afresh": True} if decision.afresh else {}),
             "rule": decision.rule,
             "why": self.why,
             "code": decision.code,

@@ -111,7 +111,8 @@ def _verdict(event: VerdictReached, state: State) -> str:
 def _decision(event: Decided) -> str:
     decision = event.decision
     target = f" to {', '.join(decision.targets)}" if decision.targets else ""
-    return f"{decision.node} => {decision.level}{target}, by rule {decision.rule}"
+    afresh = " afresh" if decision.afresh else ""
+    return f"{decision.node} => {decision.level}{afresh}{target}, by rule {decision.rule}"
 
 
 def log_fields(event: PlanningEvent, state: State) -> Mapping[str, str | int]:
@@ -138,6 +139,7 @@ def _facts(event: PlanningEvent) -> Sequence[Traced]:
             return (CheckEnded(event.request_id, event.node, verdict.guard, verdict.passed, score, codes),)
         case Decided():
             fields: dict[str, Scalar] = {"code": event.code, "targets": event.targets}
+            fields |= {"afresh": True} if event.afresh else {}
             return (Marked(f"decide {event.level}", event.node, fields, rule=event.rule, level=str(event.level)),)
         case Revised():
             tags = tuple(str(tag) for tag in event.tags)

@@ -69,7 +69,9 @@ class Past(NamedTuple):
     came: Came = NOTHING
     """With a belief policy that compares artifacts, the result of the comparison before this failure."""
     mended: str = ""
-    """With a belief policy, the row that led to a retry without asking the belief; else empty."""
+    """The row that led to a retry, empty for another move. With a belief policy: only a retry without the belief."""
+    repeats: bool = False
+    """Whether the rejected artifact is the same text as an earlier one of its step in this round."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
         """Tell whether the step's last earlier failure was the same; None if there was none.
@@ -78,6 +80,23 @@ class Past(NamedTuple):
         """
         last = next((past for past in reversed(earlier) if past.step == self.step and past.row), None)
         return None if last is None else last.signature == self.signature
+
+
+REPEATS_WEIGHT = 2.0
+"""How many retries of a run weigh as much as what is known of its model's repeats."""
+
+
+def share_of_repeats(known: float, history: Sequence[Past]) -> float:
+    """Return how often a retry of this run is the rejected text again: what is known, moved by the run's rejections.
+
+    The last entry of `history` is the rejection that is decided about.
+    """
+    seen, retries, repeats = set[str](), 0, 0
+    for past in history:
+        retries += past.step in seen
+        repeats += past.step in seen and past.repeats
+        seen.add(past.step)
+    return (known * REPEATS_WEIGHT + repeats) / (REPEATS_WEIGHT + retries)
 
 
 def signature(verdict: Verdict) -> Signature:

@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
 from actors.policy.belief import Belief, BeliefModel, Odds
 from actors.policy.table import Person
 from actors.search.graph import Graph
@@ -40,6 +42,13 @@ class Option(Value):
     """The calls until that attempt, including the price of a question, to three decimals."""
     value: float
     """The chance per call, by which the policy compares moves, to five decimals."""
+    afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
+    """Whether the prompts of the redone steps leave out all earlier rejections."""
+
+    @property
+    def named(self) -> str:
+        """The move in words for people, such as `redo strategy`."""
+        return " ".join((self.move, *(("afresh",) if self.afresh else ()), *self.targets))
 
 
 class Weighing(Value):
@@ -65,6 +74,10 @@ class Bounds:
     """Whether the run may still ask a question."""
     graph: Graph | None = None
     """The graph whose budgets limit the moves; None for the graph of the belief model."""
+    told: float = 1.0
+    """The factor for the chance of a move whose prompts show the rejections, from the repeats of this run."""
+    afresh: float | None = None
+    """The factor for the chance of a move whose prompts leave them out; None if no such move is weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +87,7 @@ class Weighed:
     move: Move | None
     chance: float
     calls: float
+    afresh: bool = False
 
     @property
     def value(self) -> float:
@@ -91,6 +105,7 @@ class Weighed:
             chance=round(self.chance, 3),
             calls=round(self.calls, 3),
             value=round(self.value, 5),
+            afresh=self.afresh,
         )
 
 
@@ -102,7 +117,10 @@ def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: 
     candidates = []
     for move in _moves(graph, progress, failed, bounds):
         redone = cleared_steps(graph, move.targets if isinstance(move, Redo) else (failed,))
-        candidates.append(Weighed(move, model.chance(odds, redone, leaf), _calls(model, redone)))
+        chance, calls = model.chance(odds, redone, leaf), _calls(model, redone)
+        candidates.append(Weighed(move, chance * bounds.told, calls))
+        if bounds.afresh is not None:
+            candidates.append(Weighed(move, min(1.0, chance * bounds.afresh), calls, afresh=True))
     if bounds.may_ask and model.table.person is not None:
         candidates.append(_question(model, odds, failed, leaf, model.table.person))
     return _best_first(candidates)

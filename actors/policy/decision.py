@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, assert_never
 
-from actors.policy.belief import NOTHING, BeliefModel, Came, Past, distance_up, signature
+from actors.policy.belief import NOTHING, BeliefModel, Came, Past, distance_up, share_of_repeats, signature
 from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
-from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, BeliefTable, Cause, Policy, Row, row_for
+from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Cause, Policy, Row, row_for
 from actors.search.graph import Graph
 from actors.search.progress import (
     BranchProgress,
@@ -55,17 +55,27 @@ def _match_row(verdict: Verdict, policy: Policy) -> Row:
     raise AssertionError("a policy's last row matches everything")
 
 
-def _has_mends_left(step: str, row: str, belief: BeliefTable | None, history: Sequence[Past]) -> bool:
-    """Tell whether a failure of a step leads to a retry without asking the belief (`BeliefTable.mends`).
-
-    The retries by this row are counted since a failure of the step last led to redoing steps above it.
-    """
-    most, retries = 0 if belief is None else belief.mends.get(row, 0), 0
+def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
+    """Return how many retries of a step a row has led to, since a failure of the step last redid steps above it."""
+    retries = 0
     for past in reversed([past for past in history if past.step == step]):
         if past.up > 0:
             break
         retries += past.mended == row
-    return retries < most
+    return retries
+
+
+def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Row | None:
+    """Return the row under `mends` that leads to a retry without asking the belief; None if there is none.
+
+    `matched` is the row that matches the rejection; rows about an artifact that came again word for word go first.
+    """
+    mends = {} if situation.policy.belief is None else situation.policy.belief.mends
+    again = [row for row in situation.policy.rows if row.repeats and failure.again] if mends else []
+    for row in (*again, matched):
+        if _retries_by_row(failure.step, row.id, situation.history) < mends.get(row.id, 0):
+            return row
+    return None
 
 
 BELIEF = "belief"
@@ -172,6 +182,8 @@ class Decision(Value):
     """The targets that the policy proposed, if the budgets did not allow them; else None, and `targets` are those."""
     delay_seconds: float = 0.0
     """The back-off before a retry in seconds; 0 for any other decision."""
+    afresh: bool = False
+    """Whether the prompts of the redone steps leave out all earlier rejections."""
     classified: Cause | None = None
     """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None
@@ -208,6 +220,8 @@ class Failure:
     """Whether it, or an artifact that it builds on, is the same text as an earlier artifact of its step in this
     round.
     """
+    again: bool = False
+    """Whether it is itself the same text as an earlier artifact of its step in this round."""
     came: Came = NOTHING
     """Which redone steps above it made the same artifact again."""
 
@@ -272,6 +286,7 @@ class _Proposal(NamedTuple):
     """The finding that matched, else the first error."""
     delay_seconds: float = 0.0
     """The back-off before a retry, in seconds."""
+    afresh: bool = False
     classified: Cause | None = None
     weighing: Weighing | None = None
 
@@ -309,10 +324,11 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         return None
     matched = _match_row(failure.verdict, policy)
     retry = can_retry(graph, situation.progress, failure.step)
-    if retry and _has_mends_left(failure.step, matched.id, policy.belief, situation.history):
+    mends = _mending_row(failure, matched, situation) if retry else None
+    if mends is not None:
         errors = failure.verdict.errors
-        finding = next((error for error in errors if matched.matches(error)), next(iter(errors), None))
-        return _decision(failure, graph, _proposal(matched, failure, situation, finding, 1), Retry())
+        finding = next((error for error in errors if mends.matches(error)), next(iter(errors), None))
+        return _decision(failure, graph, _proposal(mends, failure, situation, finding, 1), Retry())
     row = _belief_row(failure.verdict, policy)
     if not row and matched.id not in model.table.mends:
         return None
@@ -326,18 +342,24 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         after = model.rejected_after(history, failure.came, failure.step, row, again) if row else before
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
         after = model.add_classification(after, resolve_target(named, failure.step, graph, situation.roles))
+    told, afresh = _repeat_factors(failure, situation, model)
     bounds = Bounds(
         may_escalate=not _is_used_up(failure, situation),
         only=_escalation_targets(failure, situation.escalation),
         may_ask=_may_ask(failure, situation) and situation.weighs_questions,
         graph=graph,
+        told=told,
+        afresh=afresh,
     )
     weighed = weigh(model, after, situation.progress, failure.step, bounds)
     weighing = record_weighing(model.places(before), model.places(after), weighed)
     finding = next(iter(failure.verdict.errors), None)
     targets = weighed[0].move.targets if weighed and isinstance(weighed[0].move, Redo) else ()
     rule = BELIEF if weighed or bounds.may_escalate else "e_max"
-    proposal = _Proposal(BacktrackLevel.LOCAL_RETRY, targets, rule, finding, classified=cause, weighing=weighing)
+    begins_afresh = bool(weighed) and weighed[0].afresh
+    proposal = _Proposal(
+        BacktrackLevel.LOCAL_RETRY, targets, rule, finding, afresh=begins_afresh, classified=cause, weighing=weighing
+    )
     if weighed and weighed[0].value < situation.stop_below:
         return _decision(failure, graph, proposal._replace(rule=NOT_WORTH_IT), stuck_move(graph, failure.step))
     asks = weighed[0].move is None if weighed else not bounds.may_escalate and situation.questions_left > 0
@@ -348,15 +370,38 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     )
 
 
-def remember_failure(verdict: Verdict, decision: Decision, graph: Graph, policy: Policy, came: Came = NOTHING) -> Past:
-    """Return the history entry for a decided failure."""
+def _repeat_factors(failure: Failure, situation: Situation, model: BeliefModel) -> tuple[float, float | None]:
+    """Return the factors for the chance of a move with the rejections in view, and of one made afresh.
+
+    A retry is right only if it is not the rejected text again. The table's chances hold for the known share of repeats;
+    the run's own repeats lower them. The second factor is None if the belief weighs no moves afresh.
+    """
+    known, share = model.table.author, model.table.afresh
+    if known is None or share is None:
+        return 1.0, None
+    now = Past(failure.step, frozenset(), repeats=failure.again)
+    repeats = share_of_repeats(known.repeats, (*situation.history, now))
+    return min(1.0, (1 - repeats) / (1 - known.repeats)), share / (1 - known.repeats)
+
+
+def remember_failure(
+    verdict: Verdict,
+    decision: Decision,
+    graph: Graph,
+    policy: Policy,
+    came: Came = NOTHING,
+    *,
+    repeats: bool = False,
+) -> Past:
+    """Return the history entry for a decided failure. `repeats` says whether the artifact came again word for word."""
     up = distance_up(graph, decision.step, decision.targets)
     if policy.belief is None:
-        return Past(decision.step, signature(verdict), up)
+        retried_by = decision.rule if decision.level is BacktrackLevel.LOCAL_RETRY else ""
+        return Past(decision.step, signature(verdict), up, mended=retried_by, repeats=repeats)
     targets = decision.targets if decision.level in REPLANS else (decision.step,)
     redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared_steps(graph, targets)
     mended = decision.rule if decision.rule in policy.belief.mends else ""
-    return Past(decision.step, signature(verdict), up, _belief_row(verdict, policy), redone, came, mended)
+    return Past(decision.step, signature(verdict), up, _belief_row(verdict, policy), redone, came, mended, repeats)
 
 
 def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
@@ -402,7 +447,15 @@ def _decision(failure: Failure, graph: Graph, proposal: _Proposal, move: Move) -
             assert_never(move)
     differs = bool(proposal.targets) and set(proposal.targets) != set(targets)
     delay = proposal.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0
-    return _record(failure, proposal, level, targets, wanted=proposal.targets if differs else None, delay_seconds=delay)
+    return _record(
+        failure,
+        proposal,
+        level,
+        targets,
+        wanted=proposal.targets if differs else None,
+        delay_seconds=delay,
+        afresh=proposal.afresh and not differs and level is not BacktrackLevel.GIVE_UP,
+    )
 
 
 def _question(failure: Failure, proposal: _Proposal) -> Decision:
@@ -443,15 +496,24 @@ def _propose(failure: Failure, situation: Situation) -> _Proposal:
     for row in situation.policy.rows:
         finding = next((error for error in errors if row.matches(error)), None)
         repeated = row.repeated and bool(errors) and streak >= situation.escalation.r_patience
-        other = (row.fatal and failure.verdict.fatal) or (row.repeats and failure.repeats)
+        again = failure.again if row.level is BacktrackLevel.LOCAL_RETRY else failure.repeats
+        other = (row.fatal and failure.verdict.fatal) or (row.repeats and again)
+        if row.times is not None and not _may_retry_again(row, failure, situation):
+            continue
         if finding is not None or repeated or row.always or other:
             return _proposal(row, failure, situation, finding or (errors[0] if errors else None), streak)
     raise AssertionError("a policy's last row matches everything")
 
 
+def _may_retry_again(row: Row, failure: Failure, situation: Situation) -> bool:
+    """Tell whether a row that limits its retries has one left, and the visit an attempt."""
+    retries = _retries_by_row(failure.step, row.id, situation.history)
+    return retries < (row.times or 0) and can_retry(situation.graph, situation.progress, failure.step)
+
+
 def _proposal(row: Row, failure: Failure, situation: Situation, finding: Finding | None, streak: int) -> _Proposal:
     delay = min(BACKOFF_MAX, row.backoff_seconds * 2 ** min(streak - 1, 10))
-    return _Proposal(row.level, _targets(row, failure, situation), row.id, finding, delay)
+    return _Proposal(row.level, _targets(row, failure, situation), row.id, finding, delay, afresh=row.afresh)
 
 
 def _streak(failure: Failure, situation: Situation) -> int:
@@ -517,5 +579,5 @@ def _costly(decided: Decision, graph: Graph) -> bool:
     return decided.level is BacktrackLevel.PARTIAL_REPLAN and levels > 1
 
 
-def _move(decided: Decision) -> tuple[BacktrackLevel, tuple[str, ...]]:
-    return decided.level, decided.targets
+def _move(decided: Decision) -> tuple[BacktrackLevel, tuple[str, ...], bool]:
+    return decided.level, decided.targets, decided.afresh

@@ -74,6 +74,17 @@ class Agreement(Config):
         return self
 
 
+class Author(Config):
+    """What is known of a model as an author, from its records."""
+
+    first_accepted: Chance
+    """How often a first attempt is accepted."""
+    told_retry_mends: Chance
+    """How often a retry that shows the finding is accepted."""
+    repeats: Chance
+    """How often a retry is the rejected text again, word for word."""
+
+
 class BeliefTable(Config):
     """What the policy believes before a run begins, and how it interprets a rejection.
 
@@ -106,6 +117,12 @@ class BeliefTable(Config):
     """The share of rejections that equal the step's last one because the mistake is the same, by place of the
     mistake.
     """
+    afresh: Share | None = None
+    """The chance of an attempt made afresh, as a share of that of a retry that is not the rejected text again; null if
+    the belief weighs no such moves. It needs `author`.
+    """
+    author: Author | None = None
+    """The model for which `chances` hold; null if they hold for every model."""
     agreement: Agreement | None = None
     """How often redone artifacts equal earlier ones; None if the belief does not compare them."""
     classifier: Share = 0.7
@@ -124,6 +141,8 @@ class BeliefTable(Config):
             if missing := next((name for name in needed if name not in table), None):
                 hint = "every role without a value of its own has that of `other`"
                 raise config_error(f"there is no value for {missing!r}", (key,), hint)
+        if self.afresh is not None and self.author is None:
+            raise config_error("afresh needs the numbers of an author", ("afresh",), "add `author`")
         if not sum(self.causes.values()) > 0:
             raise config_error("all causes have the weight 0", ("causes",))
         for place, row in self.codes.items():
@@ -199,10 +218,19 @@ class Row(Config):
     """The step to go back to; `self` unless the level is a replan."""
     backoff_seconds: float = Field(default=0.0, ge=0.0, le=BACKOFF_MAX, allow_inf_nan=False)
     """The delay before a local retry in seconds. It doubles with each equal failure in a row."""
+    afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
+    """Whether the prompts of the redone steps leave out all earlier rejections (`Policy.afresh_shows`)."""
+    times: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, exclude_if=lambda times: times is None)
+    """How often a row with a local retry decides in a visit of the step, while attempts are left; null for no limit."""
 
     @model_validator(mode="after")
     def _check_target(self) -> "Row":
         replans = self.level in REPLANS
+        retries = self.level is BacktrackLevel.LOCAL_RETRY
+        if self.afresh and not (replans or retries):
+            raise config_error(f"{self.level} redoes no step, so it has no afresh", ("afresh",))
+        if self.times is not None and not retries:
+            raise config_error(f"{self.level} has no times", ("times",), "times limits a local_retry")
         if replans == (self.target == "self"):
             cause = "a replan needs a target other than self" if replans else f"{self.level} has no target but self"
             raise config_error(cause, ("target",), "up 1, role NAME, root or further" if replans else "")
@@ -230,6 +258,12 @@ class Policy(Config):
     """The version of this file format."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
     """The rules. The first one that matches decides."""
+    afresh_shows: Literal["findings", "nothing"] = Field(
+        default="findings", exclude_if=lambda shows: shows == "findings"
+    )
+    """What the prompt of an attempt made afresh shows of the rejections that it leaves out: the findings that say what
+    to add or change, or nothing.
+    """
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
     """The belief that decides about all rows except its `rules`; None if only the rows decide."""
 

@@ -116,6 +116,10 @@ class Sections(Config):
     """The heading of the facts that a run is given to plan from; null uses the heading of the constraints."""
     notes: Text | None = None
     """The heading of the user's notes; null uses the heading of the answers."""
+    afresh: Text | None = None
+    """The heading of an attempt made afresh, whose prompt leaves out earlier answers; null uses the task's heading."""
+    afresh_findings: Text | None = None
+    """The text before what checks found in the earlier answers; null shows the findings without one."""
     escalations: Text
     """The heading of the escalation history."""
     escalation: Numbered

@@ -90,6 +90,7 @@ def render(template: PromptTemplate, context: Context, *, headed: bool = True) -
         context.requirements,
         tuple(context.settings.get("guard_catalog", ())),
         tuple([(step, artifact.shown) for step, artifact in context.dependencies.items()]),
+        () if context.afresh is None else ("\n".join(context.afresh),),
         context.retry,
         (*_earlier_failure(context.given), *context.escalation),
         context.clarifications,
@@ -117,6 +118,8 @@ class _Shown(NamedTuple):
     requirements: tuple[str, ...]
     guard_catalog: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
+    afresh: tuple[str, ...]
+    """One text if the step has begun afresh; it is empty if no finding is shown."""
     retry: tuple[Feedback, ...]
     escalation: tuple[Feedback, ...]
     clarifications: tuple[Clarified, ...]
@@ -204,8 +207,13 @@ class _SectionWriter:
             yield f"{heading}\n\n{data}" if heading else data
 
     def rejections(self, entry: PromptEntry, context: _Shown, *, headed: bool) -> Iterator[str]:
-        """Yield the escalation history, then the retry history."""
+        """Yield the findings of rejections that are left out, then the escalation history, then the retry history."""
         texts = self.texts
+        for findings in context.afresh:
+            heading = texts.afresh or texts.task
+            yield f"{heading}\n\n{texts.afresh_findings or ''}".rstrip() if findings else heading
+            if findings:
+                yield self.data("findings", findings, FEEDBACK_BYTES_MAX)
         if context.escalation:
             headings = (texts.escalations, texts.escalation) if headed else None
             yield from self.history("escalation", headings, entry.escalation_feedback_wrapper, context.escalation)

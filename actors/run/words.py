@@ -12,7 +12,7 @@ _UNDO = re.compile(r"(?:\btool:)?\bundo/n(\d+)\b")
 _WORKSPACE = re.compile(r"(?:\btool:)?\bworkspace/(start|end)\b")
 _LOOK = re.compile(r"(?:\btool:)?\bworkspace/look\.n(\d+)\b")
 _MOVE = re.compile(
-    r"(^| )=> (local_retry|partial_replan|full_replan|clarify|give_up)(?: to ([a-z0-9_, ]+?))?"
+    r"(^| )=> (local_retry|partial_replan|full_replan|clarify|give_up)( afresh)?(?: to ([a-z0-9_, ]+?))?"
     r"( because of [\w.]+)?, by rule [\w-]+"
 )
 _CLEARED = re.compile(r"(?:\brevision \d+: |^)cleared ([a-z0-9_]+(?:, [a-z0-9_]+)*)(?=;|$)")
@@ -72,8 +72,9 @@ def _steps(names: str) -> str:
 
 
 def _move(match: re.Match[str]) -> str:
-    before, level, targets, cause = match.groups()
-    return f"{': ' if before else ''}{_MOVES[level].format(_steps(targets or ''))}{cause or ''}"
+    before, level, afresh, targets, cause = match.groups()
+    again = ", without its earlier answers in view" if afresh else ""
+    return f"{': ' if before else ''}{_MOVES[level].format(_steps(targets or ''))}{again}{cause or ''}"
 
 
 def _attempt(match: re.Match[str]) -> str:

@@ -126,6 +126,10 @@ class Context:
     """The last rejections of this step, oldest first; at most `feedback_window`."""
     escalation: tuple[Feedback, ...] = ()
     """The last failures of later steps that led back to this step, oldest first; at most `feedback_window`."""
+    afresh: tuple[str, ...] | None = None
+    """If the step has begun afresh: what the checks of answers found that are not among `retry` and `escalation`. None
+    if it has not, or if the policy shows nothing.
+    """
     clarifications: tuple[Clarified, ...] = ()
     """The closed questions (answered, declined or expired), in the order of asking."""
     notes: tuple[str, ...] = ()

@@ -143,6 +143,29 @@ ASKABLE = frozenset({Code.OPEN_QUESTION, Code.CONFLICT, Code.REQUIREMENT_MISSING
 """The codes of findings that may become a question to a person. All other findings are for models."""
 
 
+UNINFORMATIVE = frozenset(
+    {
+        Code.FILTERED,
+        Code.NOTHING_FOUND,
+        Code.TOO_COMPLEX,
+        Code.ASSURANCE_TOO_LOW,
+        Code.NOT_UNDERSTOOD,
+        *ASKABLE,
+        Code.CHANGED,
+        Code.TOOL_TRANSIENT,
+        Code.TOOL_PERMANENT,
+        Code.TOOL_BROKEN,
+        Code.NOT_APPROVED,
+        Code.UNKNOWN_OUTCOME,
+        Code.REVIEW_UNANSWERED,
+        Code.CHILD_UNSUCCESSFUL,
+        Code.REJECTED,
+        Code.MORE_FINDINGS,
+    }
+)
+"""The codes of findings that do not name what to add or change, so that a model cannot act on them."""
+
+
 class Finding(Value):
     """One problem that a guard reports."""
 
@@ -165,6 +188,15 @@ class Finding(Value):
     asks: Inquiry | None = None
     """The question that a person can answer to settle it; None if the message is itself a question, or is only for
     models."""
+    informative: bool | None = Field(default=None, exclude_if=lambda informative: informative is None)
+    """Whether the message names what to add or change, such as an unmet token or a test's output. None leaves it to the
+    code: `UNINFORMATIVE` has the codes that do not, and every other code does.
+    """
+
+    @property
+    def has_fact(self) -> bool:
+        """Whether the message names what to add or change, by `informative` or by the code."""
+        return self.code not in UNINFORMATIVE if self.informative is None else self.informative
 
     @property
     def askable(self) -> bool:
@@ -202,6 +234,11 @@ class Verdict(Value):
     def errors(self) -> tuple[Finding, ...]:
         """The findings that reject the artifact."""
         return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    @property
+    def has_fact(self) -> bool:
+        """Whether an error names what to add or change."""
+        return any(finding.has_fact for finding in self.errors)
 
 
 FINDINGS_MAX = 100

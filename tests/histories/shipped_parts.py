@@ -41,10 +41,13 @@ def shipped_problem(name):
     return (data_root() / "configs" / "problems" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def shipped_config(name, policy=None, **keys):
-    """Return the configuration of a shipped workflow, with another policy if one is named, and these keys changed."""
+def shipped_config(name, policy=None, model="template:bug", **keys):
+    """Return the configuration of a shipped workflow, with another policy if one is named, and these keys changed.
+
+    A history may name another model, so that a step may be tried again after the same text.
+    """
     loaded, own = check_workflow(name, data_root(), BUILT_IN, MODEL_GENERATORS)
-    pinned = pin(loaded, load_policy(policy, data_root()) if policy else own, "template:bug", None)
+    pinned = pin(loaded, load_policy(policy, data_root()) if policy else own, model, None)
     return pinned.model_copy(update={"workflow": pinned.workflow.changed(**keys)}) if keys else pinned
 
 

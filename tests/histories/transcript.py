@@ -7,7 +7,7 @@ from actors.search.progress import Phase
 from actors.values.answers import TEXT, describe_expected
 from actors.values.findings import Code
 
-SHOWN = ("[requirements]", "[given]", "[clarifications]", "[notes]", "[escalations]", "[retries]")
+SHOWN = ("[requirements]", "[given]", "[clarifications]", "[notes]", "[afresh]", "[escalations]", "[retries]")
 DELIMITER = re.compile(r" ?<[0-9a-f]{8}$|^[0-9a-f]{8}>$")
 
 
@@ -77,8 +77,9 @@ class Transcript:
         wanted = f", not to {' '.join(decision.wanted)}" if decision.wanted else ""
         delay = f", after {decision.delay_seconds:g} s" if decision.delay_seconds else ""
         because = f", as {decision.classified}" if decision.classified else ""
+        afresh = " afresh" if decision.afresh else ""
         targets = " ".join(decision.targets) or "nowhere"
-        return f"decided   {decision.level} to {targets} by {decision.rule}{because}{wanted}{delay}"
+        return f"decided   {decision.level}{afresh} to {targets} by {decision.rule}{because}{wanted}{delay}"
 
     def _revised(self, event):
         fresh = ", a new round" if event.new_round else ""

@@ -67,7 +67,7 @@ def test_escalations_that_are_used_up_leave_a_belief_the_step_itself():
     used = replace(situation().escalation, e_max=1)
     decision = decided(failed, history=(*history, back), escalation=used, questions_left=0)
     assert (decision.level, decision.targets) == ("local_retry", ("plan",))
-    assert [option.move for option in decision.weighing.options] == ["retry"]
+    assert [option.named for option in decision.weighing.options] == ["retry", "retry afresh"]
     weighed = decided(failed, history=(*history, back), escalation=used)
     assert {option.move for option in weighed.weighing.options} == {"retry"}, "a finding for models is never asked"
     for somebody in (True, False):

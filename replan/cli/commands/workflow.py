@@ -254,7 +254,8 @@ def show_policy(name: str, *, as_json: bool) -> int:
     rows = [line(f"{policy.name}: {policy.description}" if policy.description else policy.name, "bold")]
     for number, row in enumerate(policy.rows, 1):
         target = "" if row.target == "self" else f" to {row.target}"
-        rows.append(line(f"{number}. {row.id}: {row.level}{target}", "bold"))
+        afresh = " afresh" if row.afresh else ""
+        rows.append(line(f"{number}. {row.id}: {row.level}{afresh}{target}", "bold"))
         rows += [indent_line(f"fires on {_condition_text(row)}"), indent_line(row.why, "dim")]
     show(rows)
     return Exit.OK

@@ -101,7 +101,8 @@ class Request:
     def feedback(self) -> list[str]:
         """The texts of all rejections and answers in the prompt."""
         answers = (item["answer"] for item in self.material.get("clarifications", ()))
-        return [*self.material.get("retry", ()), *self._heeded_escalations, *answers]
+        kept = self.material.get("afresh", ())
+        return [*kept, *self.material.get("retry", ()), *self._heeded_escalations, *answers]
 
     @property
     def _heeded_escalations(self) -> Sequence[str]:

@@ -103,6 +103,8 @@ def reason_of(then: Any, now: Any) -> str:
             return f"the policy decides otherwise: {now.level} in place of {then.level}"
         case Decided(), Decided() if then.targets != now.targets:
             return f"the policy goes back to {_steps(now.targets)} in place of {_steps(then.targets)}"
+        case Decided(), Decided() if then.afresh != now.afresh:
+            return f"the policy begins {'afresh' if now.afresh else 'again with the rejections in view'}"
         case CallRequested(), CallRequested() if then.request_id == now.request_id:
             if then.prompt_hash != now.prompt_hash:
                 return f"the prompt of {_call_text(now)} differs"
