@@ -294,10 +294,7 @@ def _describe_cause(classification: FailureClassified, decision: Decision) -> st
 def _describe_weighing(weighing: Weighing) -> str:
     """Return the likeliest places of the mistake before and after the rejection, and the values of the best moves."""
     places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
-    moves = [
-        f"{one.named} {one.value:.2%} ({one.chance:.1%} in {count_calls(one.calls)})"
-        for one in weighing.options
-    ]
+    moves = [f"{one.named} {one.value:.2%} ({one.chance:.1%} in {count_calls(one.calls)})" for one in weighing.options]
     chosen = f"success per call: {', next best '.join(moves)}" if moves else "no move is left"
     return f"the mistake lies in {places}; {chosen}"
 

@@ -117,7 +117,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     if decision.not_worth_it:
         return early_ends.end_worthless_search(state, node, decision)
     if early_ends.is_stuck(state, branch, node, decision):
-        return early_ends.end_stuck_run(state, node, decision)
+        return early_ends.end_stuck_run(state, branch, node, decision)
     if decision.level is BacktrackLevel.GIVE_UP and situation.graph is not config.graph:
         with_all_moves = decide(failure, replace(situation, graph=config.graph))
         if with_all_moves.level is not BacktrackLevel.GIVE_UP:
@@ -146,6 +146,7 @@ def _situation_of(state: State, branch: Branch, step: str) -> Situation:
         questions_left=state.questions_left(step),
         belief=config.belief,
         weighs_questions=not config.no_input,
+        weighs_afresh=not config.deterministic,
         stop_below=state.run.ledger.limits.stop_below or 0.0,
     )
 

@@ -11,8 +11,12 @@ not count. w is the topmost wrong step, c the share of r in `codes`, p the numbe
 - (1 - p) * c if the rejection differs from the step's last one;
 - p + 0.05 * (1 - p) * c if it is the same.
 
-If w is neither the failed step nor above it, the likelihood is that of `other` times 0.01. If w is the cause, the
-mistake has been named once more. Then the numbers are divided by their sum.
+With `facts`, the number is multiplied by f if the rejection says what to add or change, else by 1 - f, where f is the
+number in `facts` for the place of w.
+
+If w is neither the failed step nor above it, the likelihood is that of `other` times 0.01. If w is the cause, and
+the rejection says what to add or change, the mistake has been named once more. Then the numbers are divided by their
+sum.
 
 A move makes the redone steps, and those below a wrong step, right or wrong at random again. The first comparison of a
 run splits each hypothesis by the kind of author. A compared step that was right with the chance q multiplies it by
@@ -70,6 +74,8 @@ class Past(NamedTuple):
     """With a belief policy that compares artifacts, the result of the comparison before this failure."""
     mended: str = ""
     """The row that led to a retry, empty for another move. With a belief policy: only a retry without the belief."""
+    fact: bool = True
+    """Whether the rejection says what to add or change."""
     repeats: bool = False
     """Whether the rejected artifact is the same text as an earlier one of its step in this round."""
 
@@ -248,6 +254,18 @@ class Belief:
         return tuple([tuple([sum(block) for block in blocks]) for blocks in self.masses])
 
 
+class CountedRejection(NamedTuple):
+    """A rejection as a belief counts it."""
+
+    step: str
+    row: str
+    """The id of the row that matches it."""
+    again: bool | None
+    """Whether it equals the step's last rejection; None if the step had none."""
+    fact: bool = True
+    """Whether it says what to add or change."""
+
+
 class Odds(NamedTuple):
     """The sums of a belief from which `BeliefModel.chance` computes a move's chance of success."""
 
@@ -294,19 +312,19 @@ class BeliefModel:
         *earlier, past = history
         before = (tuple(earlier), past.came)
         belief = (
-            self.rejected_after(*before, past.step, past.row, past.is_again(earlier))
+            self.rejected_after(*before, CountedRejection(past.step, past.row, past.is_again(earlier), past.fact))
             if past.row
             else self.after(*before)
         )
         return self.add_move(belief, past.redone, came) if past.redone else belief
 
-    def _rejected_after(self, history: tuple[Past, ...], came: Came, step: str, row: str, again: bool | None) -> Belief:
+    def _rejected_after(self, history: tuple[Past, ...], came: Came, rejection: CountedRejection) -> Belief:
         """Return the belief after a history and one more rejection.
 
         The result is used twice: for the decision about the rejection, and for the next decision, whose history
         contains it.
         """
-        return self.add_rejection(self.after(history, came), step, row, again=again)
+        return self.add_rejection(self.after(history, came), rejection)
 
     def _prior(self) -> Belief:
         """Return the belief before the first rejection, when each step has been tried once."""
@@ -320,13 +338,13 @@ class BeliefModel:
             fresh_start.append((*(_EMPTY for _ in self.steps), block))
         return self.add_move(Belief(tuple(fresh_start), (causes[UNSOLVABLE] / total,)), self.steps)
 
-    def add_rejection(self, belief: Belief, step: str, row: str, *, again: bool | None) -> Belief:
-        """Return the belief after a rejection.
-
-        `again` says whether it equals the step's last rejection; None if the step had none.
-        """
-        factors = [self._likelihood(step, wrong, row, again=again) for wrong in self.steps]
-        factors.append(ELSEWHERE * self._row_likelihood(OTHER, row, again=again))
+    def add_rejection(self, belief: Belief, rejection: CountedRejection) -> Belief:
+        """Return the belief after a rejection."""
+        factors = [self._likelihood(wrong, rejection) for wrong in self.steps]
+        factors.append(ELSEWHERE * self._row_likelihood(OTHER, rejection))
+        unsolvable = self._row_likelihood(UNSOLVABLE, rejection)
+        if not rejection.fact and self.table.facts is not None:
+            return _scale_belief(belief, belief.masses, factors, unsolvable)
         told = tuple(
             [
                 tuple(
@@ -338,7 +356,7 @@ class BeliefModel:
                 for at, blocks in enumerate(belief.masses)
             ]
         )
-        return _scale_belief(belief, told, factors, self._row_likelihood(UNSOLVABLE, row, again=again))
+        return _scale_belief(belief, told, factors, unsolvable)
 
     def add_classification(self, belief: Belief, places: Collection[str]) -> Belief:
         """Return the belief after a classifier has named these steps as the place of the mistake."""
@@ -435,22 +453,26 @@ class BeliefModel:
         shares = {step: sum([row[position] for row in belief.shares]) for position, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
 
-    def _likelihood(self, failed: str, wrong: str, row: str, *, again: bool | None) -> float:
-        if wrong == failed:
-            return self._row_likelihood(SELF, row, again=again)
-        if wrong in self.graph.above[failed]:
-            return self._row_likelihood(self._roles[wrong], row, again=again)
-        return ELSEWHERE * self._row_likelihood(OTHER, row, again=again)
+    def _likelihood(self, wrong: str, rejection: CountedRejection) -> float:
+        """Return the probability of a rejection if `wrong` is the topmost wrong step."""
+        if wrong == rejection.step:
+            return self._row_likelihood(SELF, rejection)
+        if wrong in self.graph.above[rejection.step]:
+            return self._row_likelihood(self._roles[wrong], rejection)
+        return ELSEWHERE * self._row_likelihood(OTHER, rejection)
 
-    def _row_likelihood(self, place: str, row: str, *, again: bool | None) -> float:
-        """Return the probability of a rejection by this row, if the topmost mistake is at `place`."""
-        codes, repeats = self.table.codes, self.table.repeats
-        shown = codes.get(place, codes[OTHER]).get(row, UNLISTED)
-        if again is None:
+    def _row_likelihood(self, place: str, rejection: CountedRejection) -> float:
+        """Return the probability of a rejection if the topmost mistake is at `place`."""
+        codes, repeats, facts = self.table.codes, self.table.repeats, self.table.facts
+        shown = codes.get(place, codes[OTHER]).get(rejection.row, UNLISTED)
+        if facts is not None:
+            share = facts.get(place, facts[OTHER])
+            shown *= share if rejection.fact else 1 - share
+        if rejection.again is None:
             return shown
         same = repeats.get(place, repeats[OTHER])
         fresh = (1 - same) * shown
-        return same + fresh * SAME_BY_CHANCE if again else fresh
+        return same + fresh * SAME_BY_CHANCE if rejection.again else fresh
 
 
 def _saw_same_again(step: str, came: Came) -> bool | None:

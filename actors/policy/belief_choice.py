@@ -72,6 +72,8 @@ class Bounds:
     """
     may_ask: bool
     """Whether the run may still ask a question."""
+    may_retry: bool = True
+    """Whether the failed step may be retried in its visit, if it has attempts left (`BeliefTable.rounds`)."""
     graph: Graph | None = None
     """The graph whose budgets limit the moves; None for the graph of the belief model."""
     told: float = 1.0
@@ -164,7 +166,7 @@ def steps_known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
 
 def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) -> Iterator[Move]:
     """Yield the allowed moves: a retry, each step above (the nearest first), all roots, a new visit of the step."""
-    retry = can_retry(graph, progress, failed)
+    retry = bounds.may_retry and can_retry(graph, progress, failed)
     if retry:
         yield Retry()
     above = graph.upward(failed, 1) if bounds.may_escalate else []

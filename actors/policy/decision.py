@@ -7,10 +7,19 @@ search goes on by itself, or ends.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, assert_never
 
-from actors.policy.belief import NOTHING, BeliefModel, Came, Past, distance_up, share_of_repeats, signature
+from actors.policy.belief import (
+    NOTHING,
+    BeliefModel,
+    Came,
+    CountedRejection,
+    Past,
+    distance_up,
+    share_of_repeats,
+    signature,
+)
 from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
 from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Cause, Policy, Row, row_for
 from actors.search.graph import Graph
@@ -36,7 +45,7 @@ from runtime.core.events import Value
 def _belief_row(verdict: Verdict, policy: Policy) -> str:
     """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
 
-    Rows about repeated failures are ignored, because the belief counts repeats itself.
+    Rows about repeated failures and about facts are ignored, because the belief counts both itself.
     """
     if policy.belief is None:
         return ""
@@ -45,10 +54,10 @@ def _belief_row(verdict: Verdict, policy: Policy) -> str:
 
 
 def _match_row(verdict: Verdict, policy: Policy) -> Row:
-    """Return the first row that matches a rejection, ignoring rows about repeated failures."""
+    """Return the first row that matches a rejection, ignoring rows about repeated failures and about facts."""
     errors = verdict.errors
     for row in policy.rows:
-        if row.repeated or row.repeats:
+        if row.repeated or row.repeats or row.informative:
             continue
         if any(map(row.matches, errors)) or (row.fatal and verdict.fatal) or row.always:
             return row
@@ -68,12 +77,17 @@ def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
 def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Row | None:
     """Return the row under `mends` that leads to a retry without asking the belief; None if there is none.
 
-    `matched` is the row that matches the rejection; rows about an artifact that came again word for word go first.
+    `matched` is the row that matches the rejection. Rows about an artifact that came again word for word go before it,
+    and rows about facts after it.
     """
-    mends = {} if situation.policy.belief is None else situation.policy.belief.mends
-    again = [row for row in situation.policy.rows if row.repeats and failure.again] if mends else []
-    for row in (*again, matched):
-        if _retries_by_row(failure.step, row.id, situation.history) < mends.get(row.id, 0):
+    belief, rows = situation.policy.belief, situation.policy.rows
+    if belief is None or not belief.mends:
+        return None
+    again = [row for row in rows if row.repeats and failure.again]
+    has_fact = matched.id not in belief.rules and failure.verdict.has_fact
+    told = [row for row in rows if row.informative and has_fact]
+    for row in (*again, matched, *told):
+        if _retries_by_row(failure.step, row.id, situation.history) < belief.mends.get(row.id, 0):
             return row
     return None
 
@@ -249,6 +263,8 @@ class Situation:
     """The belief table of the policy, compiled for this workflow; None if only the rows decide."""
     weighs_questions: bool = True
     """Whether a belief policy may choose a question, because somebody can answer."""
+    weighs_afresh: bool = True
+    """Whether a belief policy may choose a move afresh. What a deterministic model writes depends on its rejections."""
     stop_below: float = 0.0
     """The lowest value (chance of success per call) of a move that a belief policy makes; 0 for no limit."""
 
@@ -323,7 +339,9 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     if model is None:
         return None
     matched = _match_row(failure.verdict, policy)
+    rounds = model.table.rounds
     retry = can_retry(graph, situation.progress, failure.step)
+    retry = retry and (rounds is None or situation.progress[failure.step].attempt < rounds)  # else only if none is left
     mends = _mending_row(failure, matched, situation) if retry else None
     if mends is not None:
         errors = failure.verdict.errors
@@ -335,11 +353,12 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     history = tuple(situation.history)
     before = model.after(history, failure.came)
     again = Past(failure.step, signature(failure.verdict), row=row).is_again(history)
+    rejection = CountedRejection(failure.step, row, again, failure.verdict.has_fact)
     if right := steps_known_right(graph, situation.progress):
         before = model.mark_right(before, right)
-        after = model.add_rejection(before, failure.step, row, again=again) if row else before
+        after = model.add_rejection(before, rejection) if row else before
     else:
-        after = model.rejected_after(history, failure.came, failure.step, row, again) if row else before
+        after = model.rejected_after(history, failure.came, rejection) if row else before
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
         after = model.add_classification(after, resolve_target(named, failure.step, graph, situation.roles))
     told, afresh = _repeat_factors(failure, situation, model)
@@ -348,10 +367,12 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         only=_escalation_targets(failure, situation.escalation),
         may_ask=_may_ask(failure, situation) and situation.weighs_questions,
         graph=graph,
+        may_retry=retry,
         told=told,
         afresh=afresh,
     )
     weighed = weigh(model, after, situation.progress, failure.step, bounds)
+    weighed = weighed or weigh(model, after, situation.progress, failure.step, replace(bounds, may_retry=True))
     weighing = record_weighing(model.places(before), model.places(after), weighed)
     finding = next(iter(failure.verdict.errors), None)
     targets = weighed[0].move.targets if weighed and isinstance(weighed[0].move, Redo) else ()
@@ -377,7 +398,7 @@ def _repeat_factors(failure: Failure, situation: Situation, model: BeliefModel) 
     the run's own repeats lower them. The second factor is None if the belief weighs no moves afresh.
     """
     known, share = model.table.author, model.table.afresh
-    if known is None or share is None:
+    if known is None or share is None or not situation.weighs_afresh:
         return 1.0, None
     now = Past(failure.step, frozenset(), repeats=failure.again)
     repeats = share_of_repeats(known.repeats, (*situation.history, now))
@@ -401,7 +422,8 @@ def remember_failure(
     targets = decision.targets if decision.level in REPLANS else (decision.step,)
     redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared_steps(graph, targets)
     mended = decision.rule if decision.rule in policy.belief.mends else ""
-    return Past(decision.step, signature(verdict), up, _belief_row(verdict, policy), redone, came, mended, repeats)
+    row = _belief_row(verdict, policy)
+    return Past(decision.step, signature(verdict), up, row, redone, came, mended, verdict.has_fact, repeats)
 
 
 def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ class BeliefTable(Config):
     """The ids of the rows that decide without the belief, because their failures do not depend on chance."""
     mends: Mapping[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
     """How many failures of a visit only lead to a retry, by row. The belief decides about the next failure."""
+    rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """The attempts of a visit after which the step is retried only if no other move is left; null for no limit."""
     causes: Mapping[str, Share]
     """The weight of each role as the cause, of `other` for all other roles, and of `unsolvable`. The sum need not
     be 1.
@@ -123,6 +125,10 @@ class BeliefTable(Config):
     """
     author: Author | None = None
     """The model for which `chances` hold; null if they hold for every model."""
+    facts: Mapping[str, Share] | None = None
+    """How often a rejection says what to add or change, by place of the mistake. Only such a rejection then counts as
+    one that names the mistake. If null, each rejection does, and facts tell nothing about the place.
+    """
     agreement: Agreement | None = None
     """How often redone artifacts equal earlier ones; None if the belief does not compare them."""
     classifier: Share = 0.7
@@ -137,7 +143,10 @@ class BeliefTable(Config):
             ("chances", self.chances, (OTHER,)),
             ("codes", self.codes, (OTHER, UNSOLVABLE)),
             ("repeats", self.repeats, (OTHER, UNSOLVABLE)),
+            ("facts", self.facts, (OTHER, UNSOLVABLE)),
         ):
+            if table is None:
+                continue
             if missing := next((name for name in needed if name not in table), None):
                 hint = "every role without a value of its own has that of `other`"
                 raise config_error(f"there is no value for {missing!r}", (key,), hint)
@@ -212,6 +221,8 @@ class Row(Config):
     """Condition: the artifact, or one that it builds on, is the same text as an earlier artifact of its step in this
     round.
     """
+    informative: bool = Field(default=False, exclude_if=lambda informative: not informative)
+    """Condition: some error finding says what to add or change."""
     level: BacktrackLevel
     """How far back the search goes if the row decides."""
     target: Target = "self"
@@ -239,10 +250,12 @@ class Row(Config):
     @property
     def always(self) -> bool:
         """Whether the row has no condition."""
-        return not (self.codes or self.tags or self.fatal or self.repeated or self.repeats)
+        return not (self.codes or self.tags or self.fatal or self.repeated or self.repeats or self.informative)
 
     def matches(self, finding: Finding) -> bool:
-        """Tell whether an error finding has one of the row's codes or tags."""
+        """Tell whether an error finding has one of the row's codes or tags, or says what the row asks for."""
+        if self.informative and finding.has_fact:
+            return True
         family = finding.code.split(".", 1)[0] + ".*"
         return finding.code in self.codes or family in self.codes or any(tag in self.tags for tag in finding.tags)
 

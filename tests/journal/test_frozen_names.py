@@ -29,6 +29,7 @@ from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.table import (
     CLASSIFIER,
     Agreement,
+    Author,
     AuthorKind,
     BacktrackLevel,
     BeliefTable,
@@ -99,6 +100,7 @@ VALUES = {
     Person: "belief person",
     Agreement: "belief agreement",
     AuthorKind: "belief author",
+    Author: "known author",
     Weighing: "weighing",
     MistakePlace: "weighed place",
     Option: "weighed move",

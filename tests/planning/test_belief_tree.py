@@ -21,15 +21,17 @@ def test_the_tree_and_its_json_say_what_a_decision_went_by():
     judge = lambda request, _: passed() if request.node.startswith("strategy") else rejected("plan.goal_unreachable")  # noqa: E731
     made = World(pinned(CHAIN, policy="belief"), judge=judge)
     made.begin()
-    for name in ("strategy/v1.a1", "plan/v1.a1"):
+    for name in ("strategy/v1.a1", "plan/v1.a1", "plan/v1.a2"):
         made.answer(name)
         made.answer(f"judge:{name}")
     shown = attempts(made.state)
     tree = search_tree("title", shown)
     (line,) = [text for text in lines_of(tree) if "mistake" in text]
-    weighing = next(each.node.decision.weighing for each in shown if each.node.decision)
+    decisions = [each.node.decision for each in shown if each.node.decision]
+    assert [decision.rule for decision in decisions] == ["told", "belief"]
+    weighing = decisions[-1].weighing
     places, options = weighing.places, weighing.options
     first = places[0]
     assert line.startswith(f"the mistake lies in strategy {first.before:.0%} -> {first.after:.0%}, unsolvable ")
     chances = [f"{one.value:.2%} ({one.chance:.1%} in {one.calls:g} call" for one in options]
-    assert line.endswith(f"success per call: redo strategy {chances[0]}s), next best retry {chances[1]})")
+    assert line.endswith(f"per call: redo strategy {chances[0]}s), next best redo afresh strategy {chances[1]}s)")

@@ -7,7 +7,7 @@ from math import prod
 
 import pytest
 
-from actors.policy.belief import BeliefModel, Came, Past
+from actors.policy.belief import BeliefModel, Came, CountedRejection, Past
 from actors.policy.belief_choice import Bounds, weigh
 from actors.policy.decision import decide, remember_failure
 from actors.policy.table import BacktrackLevel, Policy
@@ -18,8 +18,12 @@ from actors.values.findings import Finding
 from tests.policy.situations import SEEDS, failure, progress, situation
 from tests.support.worlds import shipped_policy
 
-BELIEF = shipped_policy("belief")
-TABLE = BELIEF.belief
+SHIPPED = shipped_policy("belief")
+TABLE = SHIPPED.belief.model_copy(
+    update={"mends": {row: most for row, most in SHIPPED.belief.mends.items() if row != "told"}}
+)
+"""The shipped table; it weighs also the first rejection of a visit that says what to add or change."""
+BELIEF = SHIPPED.model_copy(update={"belief": TABLE})
 CHAIN = Graph(
     {"analysis": (), "recon": ("analysis",), "strategy": ("recon",), "plan": ("strategy",)},
     dict.fromkeys(("analysis", "recon", "strategy", "plan"), StepBudget(9, 9)),
@@ -76,7 +80,7 @@ class Enumeration:
         place = {self.steps[-1]: "self", None: "other"}.get(top, top)
         codes = TABLE.codes.get(place, TABLE.codes["other"])
         repeats = 0 if again is None else TABLE.repeats.get(place, TABLE.repeats["other"])
-        fresh = (1 - repeats) * codes[row]
+        fresh = (1 - repeats) * codes[row] * TABLE.facts.get(place, TABLE.facts["other"])
         return (repeats + 0.05 * fresh if again else fresh) * (0.01 if top is None else 1)
 
     def moved(self, target):
@@ -111,7 +115,7 @@ def test_a_belief_is_the_exact_posterior_of_its_world_on_a_chain(seed):
         row = chance.choice(["structure", "wrong_strategy", "wrong_facts", "otherwise"])
         again = chance.random() < 0.4 if number else None
         exact.rejected(row, again)
-        belief = made.add_rejection(belief, "plan", row, again=again)
+        belief = made.add_rejection(belief, CountedRejection("plan", row, again))
         assert made.places(belief) == pytest.approx({k: v for k, v in exact.places().items() if k != "none"})
         target = chance.choice(steps)
         expected = made.chance(made.odds(belief), cleared_steps(CHAIN, (target,)), "plan")
@@ -239,7 +243,7 @@ def test_equal_values_are_decided_by_the_order_of_the_candidates():
     alike = TABLE.model_copy(update={"codes": {"other": TABLE.codes["other"], "unsolvable": TABLE.codes["unsolvable"]}})
     graph = Graph({"a": (), "b": (), "c": ("a", "b")}, dict.fromkeys("abc", StepBudget(1, 5)))
     made = BeliefModel(alike, graph, dict.fromkeys("abc", ""))
-    belief = made.add_rejection(made.after(()), "c", "wrong_strategy", again=None)
+    belief = made.add_rejection(made.after(()), CountedRejection("c", "wrong_strategy", None))
     moves = [each.move for each in weigh(made, belief, progress_of(graph), "c", FREE)]
     single = [move.targets for move in moves if isinstance(move, Redo) and len(move.targets) == 1]
     assert single == [("b",), ("a",)]
@@ -315,7 +319,7 @@ def compared(steps, moves, *, seen):
 def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same):
     """The topmost redone step was the same as before, or not: exact where nothing above a mistake was told before."""
     made, steps = model(CHAIN), CHAIN.steps
-    belief = made.add_rejection(made.after(()), "plan", "wrong_strategy", again=None)
+    belief = made.add_rejection(made.after(()), CountedRejection("plan", "wrong_strategy", None))
     came = Came(same=(target,)) if same else Came(other=(target,))
     belief = made.add_move(belief, cleared_steps(CHAIN, (target,)), came)
     expected = compared(steps, target, seen={target: same})
@@ -327,7 +331,7 @@ def test_what_came_again_changes_the_belief_as_an_enumeration_says(target, same)
 def test_a_step_that_came_again_is_less_likely_to_hold_the_mistake():
     """And one that brought something else is likelier to; without `agreement` neither says anything."""
     made = model()
-    belief = made.add_rejection(made.after(()), "plan", "wrong_strategy", again=None)
+    belief = made.add_rejection(made.after(()), CountedRejection("plan", "wrong_strategy", None))
     redone = cleared_steps(SEEDS, ("strategy",))
     silent, same, other = (
         made.add_move(belief, redone, came) for came in (Came(), Came(same=("strategy",)), Came(other=("strategy",)))
