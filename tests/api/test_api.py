@@ -35,7 +35,7 @@ def test_the_import_loads_no_heavy_module():
 def test_solve_returns_what_the_command_line_prints(scripted):
     result = replan.solve(PROBLEM, model=scripted(BACKTRACKS), home=replan.MEMORY)
     assert result.succeeded
-    assert (result.plan_json, result.calls, result.revision) == (PLAN, 8, 1)
+    assert (result.plan_json, result.calls, result.revision) == (PLAN, 9, 1)
     assert json.loads(json.dumps(result.to_json()))["outcome"] == "success"
 
 

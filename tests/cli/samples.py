@@ -98,12 +98,12 @@ STRATEGY = {
     "risk_factors": [],
 }
 BACKTRACKS = {
-    "g_analysis": [ANALYSIS],
+    "g_analysis": [ANALYSIS, {**ANALYSIS, "rationale": "Read again."}],
     "g_recon": [RECON, {**RECON, "constraints_mentioned": ["only after a change of the password"]}],
     "g_strategy": [STRATEGY, {**STRATEGY, "rationale": "Another way."}],
-    "g_plan": [LOST, "no JSON at all", PLAN],
+    "g_plan": [LOST, {**LOST, "plan_id": "p0"}, PLAN],
 }
-"""A script with one partial replan to recon, one retry, then a plan."""
+"""A script with a plan that is told what it lacks and lacks it again, a full replan, then a plan: nine calls."""
 
 RESULT_KEYS = {"run_id", "status", "calls", "tokens", "cost_usd", "revision", "plan", "path", "findings"}
 """The keys of every result of a planning run as JSON."""

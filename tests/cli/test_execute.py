@@ -97,7 +97,8 @@ def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path, command
     if command == "do":
         assert "- Do not change the tests." in result.stderr
         assert "plan, first attempt rejected by plan_medium: plan.precondition_unsatisfied at commit" in result.stderr
-        assert "plan, first attempt: back to recon" in result.stderr
+        assert "plan, second attempt accepted by plan_medium" in result.stderr
+        assert "back to" not in result.stderr
         assert "Proved at level medium." in result.stderr
     assert "in no step" not in result.stdout
     assert "✗ write_fix" in result.stdout

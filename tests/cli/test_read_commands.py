@@ -44,7 +44,7 @@ def shared_home(tmp_path_factory):
 
 @pytest.fixture
 def finished(shared_home, home):
-    """The id of a run with one partial replan, in a copy of the home, which the test may change."""
+    """The id of a run with one full replan, in a copy of the home, which the test may change."""
     shutil.copytree(shared_home[0], home)
     return shared_home[1]
 
@@ -101,11 +101,11 @@ def test_the_tree_explains_a_replan(replan, finished):
     for part in (
         "g_plan/v1.a1  rejected by plan_medium",
         "plan.precondition_unsatisfied at fix",
-        "to g_recon because of plan.precondition_unsatisfied, by rule belief",
+        "to g_analysis, g_recon because of plan.precondition_unsatisfied, by rule belief",
         "the mistake lies in g_",
-        "cleared g_recon, g_strategy, g_plan; thrown away: 3 calls",
-        "=> local_retry because of reply.not_json, by rule malformed: The form is wrong",
-        "g_plan/v2.a2  accepted",
+        "cleared g_analysis, g_recon, g_strategy, g_plan; thrown away: 5 calls",
+        "=> local_retry because of plan.precondition_unsatisfied, by rule told: The finding says what to add",
+        "g_plan/v2.a1  accepted",
     ):
         assert part in text
 
@@ -116,27 +116,27 @@ def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scrip
     replan("run", problem, "-m", scripted(script))
     lines = replan("show", "--last", "--tree").stdout.splitlines()
     attempts = [line for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line)]
-    assert len(attempts) == 8
+    assert len(attempts) == 9
     assert all(line.endswith("(1,200 tokens, $0.00)") for line in attempts)
     assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == [
-        "3 calls, 3,600 tokens, $0.00"
+        "5 calls, 6,000 tokens, $0.00"
     ]
 
 
 def test_the_tree_as_json_has_the_same_content(replan, finished):
     nodes = {item["node"]: item for item in json.loads(replan("show", finished, "--tree", "--json").stdout)["nodes"]}
-    decision = nodes["g_plan/v1.a1"]["decision"]
+    decision = nodes["g_plan/v1.a2"]["decision"]
     assert (decision["level"], decision["targets"], decision["rule"]) == (
-        "partial_replan",
-        ["g_recon"],
+        "full_replan",
+        ["g_analysis", "g_recon"],
         "belief",
     )
-    assert decision["cleared"] == ["g_recon", "g_strategy", "g_plan"]
-    assert decision["cost"]["calls"] == 3
-    assert decision["weighing"]["options"][0]["targets"] == ["g_recon"]
+    assert decision["cleared"] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
+    assert decision["cost"]["calls"] == 5
+    assert decision["weighing"]["options"][0]["targets"] == ["g_analysis", "g_recon"]
     assert nodes["g_strategy/v1.a1"]["status"] == "superseded"
-    assert nodes["g_plan/v2.a2"]["parent"] == "g_strategy/v2.a1"
-    assert sum(node["calls"] for node in nodes.values()) == 8
+    assert nodes["g_plan/v2.a1"]["parent"] == "g_strategy/v2.a1"
+    assert sum(node["calls"] for node in nodes.values()) == 9
 
 
 def test_the_plan_is_shown_as_text_or_json(replan, finished):
@@ -322,7 +322,7 @@ def test_there_is_no_plan_to_show(analysed, replan):
 
 @pytest.fixture
 def planned(replan, problem, scripted):
-    """The id of a run with a partial replan and a retry."""
+    """The id of a run with a retry and a full replan."""
     replan("run", problem, "-m", scripted(BACKTRACKS), "--no-input")
     return run_id(replan)
 
@@ -330,7 +330,7 @@ def planned(replan, problem, scripted):
 def test_every_call_of_a_run_is_rebuilt_with_its_hash(replan, planned):
     events = json.loads(replan("show", planned, "--events", "--json").stdout)["events"]
     requests = [event for event in events if event["kind"] == "generation_requested"]
-    assert len(requests) == 8
+    assert len(requests) == 9
     for event in requests:
         shown = json.loads(replan("show", planned, "--prompt", event["node"], "--json").stdout)
         assert (shown["prompt_hash"], shown["verified"]) == (event["prompt_hash"], True)
@@ -348,7 +348,7 @@ def test_the_messages_have_the_feedback_that_the_attempt_got(replan, planned):
 
 def test_an_unknown_call_is_refused_with_the_nearest_one(replan, planned):
     assert_refused(
-        replan("show", planned, "--prompt", "g_plan/v1.a9"), "no call 'g_plan/v1.a9'", "did you mean 'g_plan/v1.a1'?"
+        replan("show", planned, "--prompt", "g_plan/v1.a9"), "no call 'g_plan/v1.a9'", "did you mean 'g_plan/v1.a2'?"
     )
     assert_refused(replan("show", planned, "--prompt", "g_plan/v1.a1", "--tree"), "--tree and --prompt")
 

@@ -35,11 +35,11 @@ def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted)
         "1. find",
         "(only after a failure)",
         "Proved at level medium",
-        "8 model calls",
+        "9 model calls",
     ):
         assert text in result.stdout
     assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in result.stderr
-    assert "plan, first attempt: back to recon" in result.stderr
+    assert "plan, second attempt: back to analysis, recon" in result.stderr
     assert "asked for" not in result.stdout
     first, *_, last = result.stderr.splitlines()
     assert re.fullmatch(r"\d\d:\d\d:\d\d run [a-z0-9]{8} started, 30 calls at most", first)
@@ -52,7 +52,7 @@ def test_json_prints_exactly_one_object(replan, problem, scripted):
     assert result.exit_code == 0
     assert result.stderr == ""
     assert set(shown) == {*RESULT_KEYS, *DEMAND_KEYS, "outcome", "why"}
-    assert (shown["status"], shown["outcome"], shown["calls"], shown["revision"]) == ("finished", "success", 8, 1)
+    assert (shown["status"], shown["outcome"], shown["calls"], shown["revision"]) == ("finished", "success", 9, 1)
     assert shown["plan"] == PLAN
     assert [step["step"] for step in shown["path"]] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
     assert all(set(step) == {"step", "node", "value", "score"} for step in shown["path"])

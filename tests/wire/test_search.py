@@ -114,12 +114,14 @@ async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_
 
 async def test_the_default_goes_back_to_where_the_mistake_most_likely_lies():
     broken = plan(needs_missing_token="licence_granted")
-    async with run_against(scripted(g_plan=[broken])) as (result, server, events):
+    again = {**broken, "plan_id": "second"}
+    async with run_against(scripted(g_plan=[broken, again])) as (result, server, events):
         assert result.outcome == "success"
-        assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 2, "g_plan": 2}
+        assert Counter(server.steps) == {"g_analysis": 2, "g_recon": 2, "g_strategy": 2, "g_plan": 3}
         (revised,) = of_kind(events, Revised)
-        assert revised.targets == ("g_recon",)
-        (decision,) = [event.decision for event in of_kind(events, Decided)]
+        assert revised.targets == ("g_analysis", "g_recon")
+        told, decision = [event.decision for event in of_kind(events, Decided)]
+        assert (told.level, told.rule) == ("local_retry", "told")
         assert (decision.rule, [option.move for option in decision.weighing.options]) == ("belief", ["redo", "redo"])
 
 
@@ -136,7 +138,11 @@ async def test_a_precondition_without_a_producer_leads_to_a_replan_of_the_strate
 
 async def test_the_same_findings_twice_lead_to_the_next_level():
     broken = plan(needs_missing_token="licence_granted")
-    async with run_against(scripted(g_plan=[broken, broken]), workflow=RULES) as (result, server, events):
+    async with run_against(scripted(g_plan=[broken, {**broken, "plan_id": "second"}]), workflow=RULES) as (
+        result,
+        server,
+        events,
+    ):
         assert result.outcome == "success"
         assert [event.targets for event in of_kind(events, Revised)] == [("g_strategy",), ("g_recon",)]
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 3, "g_plan": 3}
@@ -145,7 +151,7 @@ async def test_the_same_findings_twice_lead_to_the_next_level():
 async def test_a_classifier_is_called_before_a_costly_replan_and_its_code_decides(tmp_path):
     """S22: a separate call with its own id and schema; its prompt has the rejections; no artifact is cleared."""
     broken = plan(needs_missing_token="licence_granted")
-    others = scripted(g_plan=[broken, broken])
+    others = scripted(g_plan=[broken, {**broken, "plan_id": "second"}])
 
     def handle(body, headers, n):
         if headers["x-client-request-id"].endswith("/c"):
@@ -168,7 +174,7 @@ async def test_a_classifier_is_called_before_a_costly_replan_and_its_code_decide
 async def test_a_classification_without_a_code_is_recorded_and_the_policy_decides(tmp_path):
     """S22: text never decides, not even text that names a row."""
     broken = plan(needs_missing_token="licence_granted")
-    others = scripted(g_plan=[broken, broken])
+    others = scripted(g_plan=[broken, {**broken, "plan_id": "second"}])
 
     def handle(body, headers, n):
         if headers["x-client-request-id"].endswith("/c"):

@@ -24,7 +24,7 @@ def test_a_script_plans_in_a_home_of_the_test(replan_home, replan_script):
 
 @pytest.mark.replan_recording("replies.yaml")
 def test_recorded(replan_home):
-    assert replan.solve({PROBLEM!r}).calls == 8
+    assert replan.solve({PROBLEM!r}).calls == 9
     assert len(replan.runs()) == 1
 
 @pytest.mark.replan_recording("missing.yaml")

@@ -232,8 +232,8 @@ def test_a_terminal_shows_a_live_tree_in_colour(problem, scripted, in_terminal):
     assert terminal.end() == 0
     assert "\x1b[" in terminal.text
     assert "└── " in terminal.text
-    assert "back to recon" in terminal.text
-    assert "8 of 30 calls" in terminal.text
+    assert "back to analysis, recon" in terminal.text
+    assert "9 of 30 calls" in terminal.text
     assert "Proved at level medium" in terminal.text
 
 

@@ -27,6 +27,7 @@ class Invariants:
         self.visits, self.attempts, self.calls = Counter(), Counter(), 0
         self.revision, self.questions = 0, 0
         self.rejections, self.cycles = defaultdict(list), defaultdict(list)
+        self.begun_afresh = {}
         self.decision, self.stuck, self.asking, self.now = None, {}, {}, 0.0
         self.closed, self.heard, self.silent, self.messages = {}, set(), set(), []
         self.reviewed, self.reviewing, self.changed, self.shown = config.reviewed, set(), False, []
@@ -221,6 +222,8 @@ class Invariants:
             for step in below:
                 if self.decision.step not in self.graph.above[step]:
                     self.cycles[step].append(self.decision.node)
+                if self.decision.afresh:
+                    self.begin_afresh(step)
         elif self.changed and not cause.startswith("clarification"):
             assert event.new_round
             assert set(event.targets) == {step for step in self.graph.steps if not self.graph.requires[step]}
@@ -239,6 +242,10 @@ class Invariants:
             self.attempts = Counter({key: count for key, count in self.attempts.items() if self.running(key)})
             running = [step for step, node in self.busy.items() if node is not None]
             self.visits = Counter(dict.fromkeys((*running, *self.accepted), 1))
+
+    def begin_afresh(self, step):
+        """From now on, prompts of the step leave out what was rejected so far."""
+        self.begun_afresh[step] = len(self.rejections[step]), len(self.cycles[step])
 
     def running(self, key):
         """Whether an attempt of this visit, or of this set of parents, is under way across a change of the round."""
@@ -266,6 +273,8 @@ class Invariants:
             case BacktrackLevel.LOCAL_RETRY:
                 assert targets == (step,)
                 assert self.may_retry(step) or (self.extra and decision.node in self.cut)
+                if decision.afresh:
+                    self.begin_afresh(step)
             case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
                 assert targets
                 assert all(target == step or target in self.graph.above[step] for target in targets)
@@ -297,7 +306,10 @@ class Invariants:
             assert min(amount.calls, amount.tokens, amount.micro_usd) >= 0
 
     def feedback(self, request, state):
-        """S93, S94, S96, S99, S105: every earlier rejection that fits the window stands in the prompt exactly once."""
+        """S93, S94, S96, S99, S105: every earlier rejection that fits the window stands in the prompt exactly once.
+
+        Those before a fresh attempt do not.
+        """
         step, window = request.step, self.workflow.feedback_window
         if self.graph.budgets[step].deterministic:
             return
@@ -306,8 +318,9 @@ class Invariants:
         assert [whole.count(text) for text in self.messages] == [1] * len(self.messages), "a message is not in a prompt"
         _, *sections = re.split(r"\[escalations\]|\[retries\]", whole)
         prompt = "".join(sections)
-        own = [node for node in self.rejections[step] if not self.questioned(node)]
-        told = [cause for last in self.cycles[step] if (cause := self.told(last, own[-window:]))][-window:]
+        attempts, cycles = self.begun_afresh.get(step, (0, 0))
+        own = [node for node in self.rejections[step][attempts:] if not self.questioned(node)]
+        told = [cause for last in self.cycles[step][cycles:] if (cause := self.told(last, own[-window:]))][-window:]
         must = {*own[-window:], *(node for cycle in told for node in cycle)}
         for node in filter(self.mark, must):
             assert prompt.count(self.mark(node)) == 1, f"{node} stands {prompt.count(self.mark(node))} times"

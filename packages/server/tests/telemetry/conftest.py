@@ -20,9 +20,9 @@ from tests.support.openai_server import OpenAIServer, serve
 ROOT = Path(__file__).resolve().parents[4]
 SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
-    "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
+    "g_plan": [*(plan(needs_missing_token="licence_granted", plan_id=name) for name in ("a", "b")), *[plan()] * 40],
 }
-"""A run whose first plan fails, so that the search goes back to recon: seven calls."""
+"""A run whose first two plans fail, so that the search goes back to the roots: nine calls."""
 KEY = "sk-secret-of-the-test-0123456789"
 
 

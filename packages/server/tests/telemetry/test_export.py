@@ -27,8 +27,10 @@ TREE = [
         ["attempt g_analysis", ["chat test-model"], ["check analysis_valid"]],
         ["attempt g_recon", ["chat test-model"], ["check all_of"]],
         ["attempt g_strategy", ["chat test-model"], ["check all_of"]],
-        ["plan planning", ["chat test-model"], ["check all_of"], ["decide partial_replan"]],
-        ["revise partial_replan"],
+        ["plan planning", ["chat test-model"], ["check all_of"], ["decide local_retry"]],
+        ["plan planning", ["chat test-model"], ["check all_of"], ["decide full_replan"]],
+        ["revise full_replan"],
+        ["attempt g_analysis", ["chat test-model"], ["check analysis_valid"]],
         ["attempt g_recon", ["chat test-model"], ["check all_of"]],
         ["attempt g_strategy", ["chat test-model"], ["check all_of"]],
         ["plan planning", ["chat test-model"], ["check all_of"]],
@@ -46,14 +48,14 @@ def test_a_run_is_one_tree_with_its_attempts_checks_and_decisions(case):
     assert int.from_bytes(root.span_id) == span_id(result["run_id"], 1)
     about = attributes(root)
     assert (about["gen_ai.conversation.id"], about["replan.outcome"]) == (result["run_id"], "success")
-    assert about["replan.calls"] == result["calls"] == 7
+    assert about["replan.calls"] == result["calls"] == 9
     chat = next(span for span in case.collector.spans if span.name == "chat test-model")
     told = attributes(chat)
     assert told["gen_ai.operation.name"] == "chat"
     assert told["gen_ai.provider.name"] == "openai"
     assert told["gen_ai.usage.input_tokens"] > 0
     assert told["gen_ai.response.finish_reasons"] == ["stop"]
-    (decision,) = [span for span in case.collector.spans if span.name == "decide partial_replan"]
+    (decision,) = [span for span in case.collector.spans if span.name == "decide full_replan"]
     assert attributes(decision)["replan.rule"]
     assert attributes(decision)["replan.code"] == "plan.precondition_unsatisfied"
 
@@ -78,7 +80,7 @@ def test_a_run_that_is_killed_and_resumed_is_one_whole_tree_and_repetitions_are_
 
         def behave(number):
             names = [span.name for span in spans_in(case.collector.offered[number - 1 :])]
-            return kill if "revise partial_replan" in names and not killed.is_set() else 200
+            return kill if "revise full_replan" in names and not killed.is_set() else 200
 
         case.collector.behave = behave
         process.communicate(timeout=300)
@@ -94,7 +96,7 @@ def test_a_run_that_is_killed_and_resumed_is_one_whole_tree_and_repetitions_are_
     assert names.count("resume") == 1
     interrupted = [span for span in unique(offered).values() if attributes(span).get("error.type") == "interrupted"]
     assert all(span.name == "chat test-model" for span in interrupted)
-    assert names.count("decide partial_replan") == names.count("revise partial_replan") == 1
+    assert names.count("decide full_replan") == names.count("revise full_replan") == 1
     assert attributes(root)["replan.outcome"] == "success"
     # All of it once more, by a command: the same, byte for byte, with the resource.
     first = {group.resource.SerializeToString() for each in case.collector.traces for group in each.resource_spans}
@@ -184,7 +186,7 @@ def test_prompts_and_replies_are_exported_only_where_the_user_opted_in_and_secre
 def test_a_model_server_gets_no_trace_context(case):
     case.more = {"TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
     assert case.replan(*case.run_command)[0] == 0
-    assert len(case.server.seen) == 7
+    assert len(case.server.seen) == 9
     for seen in case.server.seen:
         assert not {"traceparent", "tracestate", "baggage"} & {name.lower() for name in seen.headers}
 

@@ -137,15 +137,15 @@ async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
             assert (await program.get(f"/api/runs?{query}")).json()["total"] == found, query
         for wrong in ("kind=plannig", "cost=free", "cost=-1", "sort=age", "status=done"):
             assert (await program.get(f"/api/runs?{wrong}")).status_code == 422, wrong
-        assert len((await program.get(f"/api/runs/{run}/tree")).json()["nodes"]) == 8
+        assert len((await program.get(f"/api/runs/{run}/tree")).json()["nodes"]) == 9
         records = (await program.get(f"/api/runs/{run}/records?after=30")).json()
         assert records["records"][0]["seq"] == 31
         assert records["next_after"] is None
         budget = (await program.get(f"/api/runs/{run}/budget")).json()["budget"]
-        assert (budget[0]["name"], budget[0]["spent"], budget[0]["limit"]) == ("calls", 8, 30)
+        assert (budget[0]["name"], budget[0]["spent"], budget[0]["limit"]) == ("calls", 9, 30)
         attempt = (await program.get(f"/api/runs/{run}/attempts/g_plan/v2.a1")).json()
         assert attempt["prompt"]["verified"]
-        assert attempt["replies"][0]["content"] == "no JSON at all"
+        assert attempt["replies"][0]["content"].startswith('{"plan_id"')
         assert (await program.get(f"/api/runs/{run}/export/mermaid")).text.startswith("flowchart TD")
         offer = (await program.get("/api/offer")).json()
         assert "search" in offer["workflows"]

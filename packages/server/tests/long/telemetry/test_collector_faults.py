@@ -97,13 +97,13 @@ def test_spans_that_a_collector_refuses_for_good_are_left_out_alone(case):
             for scope in group.scope_spans
             for span in scope.spans
         }
-        return 400 if "decide partial_replan" in names else 200
+        return 400 if "decide full_replan" in names else 200
 
     case.collector.behave = behave
     assert case.replan(*case.run_command)[0] == 0
     case.replan("telemetry")
     names = [span.name for span in unique(case.collector.spans).values()]
-    assert "decide partial_replan" not in names
+    assert "decide full_replan" not in names
     assert len(names) == sum(1 for _ in flat(TREE)) - 1
     assert '"event": "spans.refused"' in (case.folder / "home" / "log.jsonl").read_text()
 
@@ -142,22 +142,22 @@ def test_metrics_count_what_the_records_say(case):
         for name in ("replan.calls", "replan.tokens", "replan.decisions", "replan.runs.ended", "replan.runs")
     }
     planning = {"replan.kind": "planning"}
-    assert points["replan.calls"] == [({"replan.outcome": "replied", **planning}, 7)]
+    assert points["replan.calls"] == [({"replan.outcome": "replied", **planning}, 9)]
     assert points["replan.tokens"][0][1] > 0
-    ((about, count),) = points["replan.decisions"]
-    assert (about["replan.level"], count) == ("partial_replan", 1)
+    levels = {about["replan.level"]: count for about, count in points["replan.decisions"]}
+    assert levels == {"local_retry": 1, "full_replan": 1}
     assert points["replan.runs.ended"] == [({"replan.outcome": "success", **planning}, 1)]
     assert points["replan.runs"] == [({"replan.status": "finished", **planning}, 1)]
     chat = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "test-model"}
     (duration,) = case.collector.values("gen_ai.client.inference.duration")
     assert attributes(duration).items() >= {**chat, **planning}.items()
-    assert duration.count == 7
+    assert duration.count == 9
     totals = {}
     for side in ("input", "output"):
         (distribution,) = case.collector.values(f"gen_ai.client.inference.operation.{side}_tokens")
         (used,) = case.collector.values(f"gen_ai.client.inference.usage.{side}_tokens")
         assert attributes(used) == {**attributes(distribution), "gen_ai.token.modality": "text"}
-        assert (distribution.count, distribution.sum) == (7, used.as_int or used.as_double)
+        assert (distribution.count, distribution.sum) == (9, used.as_int or used.as_double)
         totals[side] = distribution.sum
     assert sum(totals.values()) == points["replan.tokens"][0][1]
     (run,) = case.collector.values("gen_ai.invoke_agent.duration")

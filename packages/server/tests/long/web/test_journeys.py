@@ -174,7 +174,7 @@ async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(
     run = await finished(person)
     await person.go(f"/runs/{run}")
     await person.until("document.querySelectorAll('.lane').length === 4")
-    assert await person.count(".lane rect.call") == 8
+    assert await person.count(".lane rect.call") == 9
     width = "document.querySelector('.lanes').style.width"
     await person.evaluate("document.querySelector('#timeline').focus()")
     await person.evaluate(
@@ -190,7 +190,7 @@ async def test_the_tree_folds_and_two_attempts_are_compared_with_the_finding_at_
     await person.go(f"/runs/{run}")
     await person.click(".tree details summary")
     assert await person.evaluate("document.querySelector('.tree details').open") is False
-    await person.go(f"/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a2")
+    await person.go(f"/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a1")
     assert '"step_id": "fix"' in await person.said("mark")
     assert "plan.precondition_unsatisfied" in await person.said(".said")
     assert await person.count("del") > 0
@@ -229,7 +229,7 @@ async def test_a_run_is_forked_with_another_text(person):
     await person.sees("every guard passed")
     assert await person.said("h1") == "Logout fails"
     assert "The logout fails." in await person.said("#problem pre")
-    assert "8 spent of 30 calls" in await person.text(), "the model is the one whose script goes back"
+    assert "9 spent of 30 calls" in await person.text(), "the model is the one whose script goes back"
     forked = (await person.evaluate("location.pathname")).rpartition("/")[2]
     assert {row.run for row, _ in await person.web.reader_rows()} == {run, forked}
     assert (await person.web.settled(forked, "finished")).outcome == "success"

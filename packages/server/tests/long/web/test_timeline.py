@@ -21,7 +21,7 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
         await web.settled(run, "finished")
         await page.sees("every guard passed")
         assert await page.evaluate(f"document.getElementById('{folded}').open") is False  # Also after it was renewed.
-        assert await page.evaluate("document.querySelectorAll('.lane rect.call').length") == 8
+        assert await page.evaluate("document.querySelectorAll('.lane rect.call').length") == 9
         await page.evaluate("document.querySelector('#timeline').focus()")
         for key, width in (("+", "200%"), ("+", "400%"), ("-", "200%"), ("0", "100%")):
             await page.evaluate(
@@ -32,7 +32,7 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
         assert await page.evaluate(ZOOM) == "200%"
         await check_accessible(page)
 
-        await page.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a2")
+        await page.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a1")
         marked, told, removed, added = await page.evaluate("""['mark', '.said', 'del', 'ins'].map(
             each => [...document.querySelectorAll(each)].map(one => one.innerText).join())""")
         assert '"step_id": "fix"' in marked
@@ -47,7 +47,7 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
         plain = await signed_in(browser, web, script=False, width=390)
         await plain.go(f"{web.address}/runs/{run}")
         shown = await plain.text()
-        for text in ("Timeline", "recon", "2 calls", "Each with its time and cost: 8"):
+        for text in ("Timeline", "recon", "2 calls", "Each with its time and cost: 9"):
             assert text in shown
         assert "Whole run" not in shown
         await plain.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1")
