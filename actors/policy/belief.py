@@ -92,17 +92,22 @@ REPEATS_WEIGHT = 2.0
 """How many retries of a run weigh as much as what is known of its model's repeats."""
 
 
-def share_of_repeats(known: float, history: Sequence[Past]) -> float:
-    """Return how often a retry of this run is the rejected text again: what is known, moved by the run's rejections.
+def repeat_factors(table: BeliefTable | None, history: Sequence[Past]) -> tuple[float, float | None]:
+    """Return the factors for the chance of a move with the rejections in view, and of one made afresh.
 
-    The last entry of `history` is the rejection that is decided about.
+    A retry is right only if it is not the rejected text again. The table's chances hold for the known share of repeats;
+    the repeats of this run lower them. The last entry of `history` is the rejection that is decided about. The second
+    factor is None if no moves afresh are weighed.
     """
-    seen, retries, repeats = set[str](), 0, 0
+    if table is None or table.author is None or table.afresh is None:
+        return 1.0, None
+    known, seen, retries, repeats = table.author.repeats, set[str](), 0, 0
     for past in history:
         retries += past.step in seen
         repeats += past.step in seen and past.repeats
         seen.add(past.step)
-    return (known * REPEATS_WEIGHT + repeats) / (REPEATS_WEIGHT + retries)
+    share = (known * REPEATS_WEIGHT + repeats) / (REPEATS_WEIGHT + retries)
+    return min(1.0, (1 - share) / (1 - known)), table.afresh / (1 - known)
 
 
 def signature(verdict: Verdict) -> Signature:

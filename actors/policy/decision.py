@@ -17,7 +17,7 @@ from actors.policy.belief import (
     CountedRejection,
     Past,
     distance_up,
-    share_of_repeats,
+    repeat_factors,
     signature,
 )
 from actors.policy.belief_choice import Bounds, Weighing, record_weighing, steps_known_right, weigh
@@ -361,7 +361,8 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         after = model.rejected_after(history, failure.came, rejection) if row else before
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
         after = model.add_classification(after, resolve_target(named, failure.step, graph, situation.roles))
-    told, afresh = _repeat_factors(failure, situation, model)
+    now = Past(failure.step, frozenset(), repeats=failure.again)
+    told, afresh = repeat_factors(model.table if situation.weighs_afresh else None, (*history, now))
     bounds = Bounds(
         may_escalate=not _is_used_up(failure, situation),
         only=_escalation_targets(failure, situation.escalation),
@@ -389,20 +390,6 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     return _decision(
         failure, graph, proposal, (weighed[0].move if weighed else None) or stuck_move(graph, failure.step)
     )
-
-
-def _repeat_factors(failure: Failure, situation: Situation, model: BeliefModel) -> tuple[float, float | None]:
-    """Return the factors for the chance of a move with the rejections in view, and of one made afresh.
-
-    A retry is right only if it is not the rejected text again. The table's chances hold for the known share of repeats;
-    the run's own repeats lower them. The second factor is None if the belief weighs no moves afresh.
-    """
-    known, share = model.table.author, model.table.afresh
-    if known is None or share is None or not situation.weighs_afresh:
-        return 1.0, None
-    now = Past(failure.step, frozenset(), repeats=failure.again)
-    repeats = share_of_repeats(known.repeats, (*situation.history, now))
-    return min(1.0, (1 - repeats) / (1 - known.repeats)), share / (1 - known.repeats)
 
 
 def remember_failure(

@@ -109,7 +109,8 @@ def test_a_run_that_is_killed_and_resumed_is_one_whole_tree_and_repetitions_are_
 
 
 def test_a_run_that_waits_gives_its_finished_spans_early_and_its_root_at_the_end(case):
-    with serve(by_step({**SCRIPT, "g_analysis": [{**ANALYSIS, "open_questions": ["Which?"]}, ANALYSIS]})) as server:
+    asks = {**ANALYSIS, "open_questions": ["Which?"]}
+    with serve(by_step({**SCRIPT, "g_analysis": [asks, ANALYSIS, ANALYSIS]})) as server:
         case.server = server
         code, result, _ = case.replan(*case.run_command, "--no-input")
         assert code == 6
@@ -159,7 +160,7 @@ def test_prompts_and_replies_are_exported_only_where_the_user_opted_in_and_secre
     secret = "collectors-secret-9876543210"
     rationale = f"The keys are {KEY} and {secret}."
     headers = {"OTEL_EXPORTER_OTLP_HEADERS": f"x-api-key={secret}"}
-    with serve(by_step({**SCRIPT, "g_analysis": [{**ANALYSIS, "rationale": rationale}]})) as server:
+    with serve(by_step({**SCRIPT, "g_analysis": [{**ANALYSIS, "rationale": rationale}] * 2})) as server:
         case.server, case.more = server, headers
         assert case.replan(*case.run_command)[0] == 0
         assert case.collector.headers[-1]["x-api-key"] == secret
