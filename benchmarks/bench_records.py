@@ -4,6 +4,8 @@ The records are not part of this repository: REPLAN_EXTERNAL names their folder.
 and the table of model families to configs/model_families.yaml.
 """
 
+import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -13,10 +15,13 @@ sys.path.insert(0, str(ROOT))
 
 from replan_lab.experiments.report import write_files  # noqa: E402
 from replan_lab.recorded.families import families_file  # noqa: E402
+from replan_lab.recorded.fitting import authors_of, judge, profile_files  # noqa: E402
 from replan_lab.recorded.playing import arms_for, compare, tables_of  # noqa: E402
+from replan_lab.recorded.queues import queue_table  # noqa: E402
 from replan_lab.recorded.records import read_records  # noqa: E402
 from tests.support.external import FOLDER  # noqa: E402
 
+PROFILES = ROOT / "packages" / "lab" / "configs" / "profiles"
 RECORDS = ("mint", "intercode_sql", "ldb", "planbench_single")
 SOURCE, DATE = "MINT-bench 3f7f12c", "2026-11-29"
 
@@ -25,13 +30,27 @@ def main():
     """Compute all tables."""
     for name in RECORDS:
         records = read_records(FOLDER / "replies" / f"{name}.jsonl.gz")
-        write_files(
-            ROOT / "docs" / "experiments" / f"recorded_{name}", tables_of(compare(records, arms_for(records))), {}, {}
-        )
+        tables = tables_of(compare(records, arms_for(records)))
         if name == "mint":
+            tables["author"] = judge(records)
             text = families_file(records, SOURCE, DATE, "benchmarks/bench_records.py")
             (ROOT / "configs" / "model_families.yaml").write_text(text, encoding="utf-8")
+            for profile, content in profile_files(authors_of(records), SOURCE):
+                (PROFILES / f"{profile}.yaml").write_text(content, encoding="utf-8")
+        write_files(ROOT / "docs" / "experiments" / f"recorded_{name}", tables, {}, {})
         print(name)
+    _write_results()
+
+
+def _write_results():
+    """Judge the plans that models wrote, beside VAL, and compare the orders of work over tasks."""
+    from packages.lab.tests.long.conformance.test_external_models_plans import differences
+
+    found, seconds = differences(1)
+    result = {"plans": len(seconds), "other_verdict": len(found), "median_ms": 1000 * statistics.median(seconds)}
+    records = read_records(FOLDER / "replies" / "mint.jsonl.gz")
+    write_files(ROOT / "docs" / "experiments" / "recorded_mint", {"queue": queue_table(records)}, {}, {})
+    (HERE / "results" / "records.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ _ROWS = (
     ("experiment", "Compare ways to plan, with their uncertainty."),
     ("race", "Race workflows, policies and budgets on your problems."),
     ("recorded", "Play policies over records of what models did."),
+    ("queue", "Compare the orders in which a budget is spent on many tasks."),
     ("profile", "Measure a model, and find the settings that suit it."),
     ("whatif", "Fold recorded runs under edited rules."),
     ("pddl", "Plan problems in PDDL, and check plans for them."),

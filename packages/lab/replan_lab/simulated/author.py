@@ -126,7 +126,13 @@ class Request:
 
     def view(self, level: str, unsettled: float = 1.0) -> int:
         """Return the attempt's view at a level; `unsettled` multiplies its odds further."""
-        return self.world.view(level, self.node, self.feedback, unsettled * self.factor)
+        sticky = self.world.profile.stickiness(level, afresh=self.is_afresh)
+        return self.world.view(level, self.node, self.feedback, unsettled * self.factor, sticky)
+
+    @property
+    def is_afresh(self) -> bool:
+        """Whether the prompt shows none of the rejected attempts at the step, although there are some."""
+        return self.material.get("afresh") is not None and not self.material.get("retry")
 
     def is_drawn(self, what: str, share: float) -> bool:
         """Tell whether something happens that has the probability `share`.

@@ -171,6 +171,8 @@ class AuthorProfile(Config):
     sticky: Mapping[str, Share] = Field(default_factory=dict)
     """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. It then has
     the same view, unless feedback has raised the odds. A level without a value uses that of `other`, else 0."""
+    sticky_afresh: Share | None = None
+    """The same probability for an attempt whose prompt shows no rejected one; None for that of `sticky`."""
     cascade: Factor = 1.0
     """By how much a wrong artifact in its prompt multiplies the odds of an attempt."""
     drift: Factor = 1.0
@@ -250,8 +252,10 @@ class AuthorProfile(Config):
         """Return the share of the effect of feedback that counts at a level."""
         return self.heeds.get(level, self.heeds.get(OTHER, 1.0))
 
-    def stickiness(self, level: str) -> float:
+    def stickiness(self, level: str, *, afresh: bool = False) -> float:
         """Return the probability that an attempt at a level reuses the random numbers of the previous attempt."""
+        if afresh and self.sticky_afresh is not None:
+            return self.sticky_afresh
         return self.sticky.get(level, self.sticky.get(OTHER, 0.0))
 
     def repeated(self, cause: str) -> float:

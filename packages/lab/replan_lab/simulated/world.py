@@ -103,18 +103,23 @@ class World:
         """Return the view that is right at a level; 0 at a level that the profile does not have."""
         return self._truths.get(level, 0)
 
-    def view(self, level: str, node: str, feedback: Iterable[str], factor: float = 1.0) -> int:
-        """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier."""
+    def view(
+        self, level: str, node: str, feedback: Iterable[str], factor: float = 1.0, sticky: float | None = None
+    ) -> int:
+        """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier.
+
+        `sticky` is the probability that it reuses the random numbers of the attempt before; None for the profile's.
+        """
         if level not in self._truths:
             return 0
-        told, drawn_as = count_in(clue(level), feedback), self._attempt_to_draw_from(level, node)
+        share = self.profile.stickiness(level) if sticky is None else sticky
+        told, drawn_as = count_in(clue(level), feedback), self._attempt_to_draw_from(level, node, share)
         if draw(self.key, level, drawn_as, "right") < self.chance(level, told, factor):
             return self._truths[level]
         return self._wrong_view(level, drawn_as)
 
-    def _attempt_to_draw_from(self, level: str, node: str) -> str:
+    def _attempt_to_draw_from(self, level: str, node: str, share: float) -> str:
         """Return the attempt whose random numbers are used: this one, or an earlier one if the author is sticky."""
-        share = self.profile.stickiness(level)
         while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:
             node = before
         return node

@@ -1,0 +1,235 @@
+"""Fits the simulated author to records of proposals, and judges it on models that it was not fitted to.
+
+A task has a probability p that an attempt is right, with a beta distribution over tasks. Three more numbers describe a
+model: how often a fresh attempt reuses the random numbers of the one before, how often a retry does, and the factor by
+which a rejection in view multiplies the odds. A retry that reuses its number is right only if the odds have risen past
+it, as in `replan_lab.simulated.world`.
+
+Of a model that is judged only one number is known: how often its first attempts are accepted, from one half of its
+tasks. The other numbers come from lines over the logarithm of the odds of that number, fitted to the other models. The
+predictions are compared with the other half of the tasks.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replan_lab.experiments.tables import Row, Table, round_value
+from replan_lab.recorded.records import RecordedDialogue, Records
+
+LEVELS = 64
+"""The number of equally likely difficulties over which chances are averaged."""
+TURNS = ("2", "3", "4", "5")
+"""The runs that count: those with room for a second proposal."""
+LEAST = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a model did on some tasks."""
+
+    first: float
+    """The share of runs whose first proposal is accepted."""
+    told: float
+    """The share of runs in which the first or the second proposal is accepted."""
+    two: float
+    """The share of pairs of runs of a task of which a first proposal is accepted."""
+    four: float
+    """The share of tasks of which a first proposal of four runs is accepted."""
+    fresh_repeats: float
+    """How often a first proposal is that of another run, of those where the other one is rejected."""
+    told_repeats: float
+    """How often a second proposal is the rejected first one."""
+
+
+MEASURES = ("first", "told", "two", "four")
+
+
+@dataclass(frozen=True, slots=True)
+class FittedAuthor:
+    """The numbers of the simulated author that imitate a model."""
+
+    mean: float
+    """The mean of the probability that an attempt is right."""
+    size: float
+    """The sum of the two parameters of the beta distribution."""
+    fresh_sticky: float
+    """How often a fresh attempt reuses the random numbers of the one before."""
+    told_sticky: float
+    """How often a retry does."""
+    lift: float
+    """By how much a rejection in view multiplies the odds."""
+
+    def predict(self) -> Mapping[str, float]:
+        """Return the predicted values of `MEASURES`."""
+        p = _difficulties(round(self.mean, 4), round(self.size, 4))
+        fresh = p * (1 - self.fresh_sticky)
+        raised = p * self.lift / (1 - p + p * self.lift)
+        mended = self.told_sticky * np.maximum(0.0, raised - p) / (1 - p) + (1 - self.told_sticky) * raised
+        return {
+            "first": float(p.mean()),
+            "told": float((p + (1 - p) * mended).mean()),
+            "two": float((1 - (1 - p) * (1 - fresh)).mean()),
+            "four": float((1 - (1 - p) * (1 - fresh) ** 3).mean()),
+        }
+
+
+@lru_cache(maxsize=4096)
+def _difficulties(mean: float, size: float) -> NDArray[np.float64]:
+    from scipy.stats import beta  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow to load
+
+    at = (np.arange(LEVELS) + 0.5) / LEVELS
+    found: NDArray[np.float64] = np.clip(beta.ppf(at, mean * size, (1 - mean) * size), 1e-9, 1 - 1e-9)
+    return found
+
+
+def measure(dialogues: Sequence[RecordedDialogue]) -> Measured:
+    """Return what a model did in these dialogues of its own."""
+    by_task: dict[str, list[RecordedDialogue]] = {}
+    for dialogue in dialogues:
+        if dialogue.prompt in TURNS:
+            by_task.setdefault(dialogue.task, []).append(dialogue)
+    tasks = [runs for runs in by_task.values() if len(runs) == len(TURNS)]
+    runs = [run for task in tasks for run in task]
+    pairs = [(one.at(0), other.at(0)) for task in tasks for one, other in combinations(task, 2)]
+    rejected = [(one, other) for one, other in pairs if one.text and other.text and not one.accepted]
+    retried = [run for run in runs if run.at(1).text]
+    return Measured(
+        first=fmean(run.at(0).accepted for run in runs),
+        told=fmean(any(attempt.accepted for attempt in run.attempts) for run in runs),
+        two=fmean(one.accepted or other.accepted for one, other in pairs),
+        four=fmean(any(run.at(0).accepted for run in task) for task in tasks),
+        fresh_repeats=fmean(one.text == other.text for one, other in rejected) if rejected else 0.5,
+        told_repeats=fmean(run.at(0).text == run.at(1).text for run in retried) if retried else 0.5,
+    )
+
+
+def fit(measured: Measured) -> FittedAuthor:
+    """Return the author that imitates a model: the repeats as counted, the rest by least squares."""
+    mean = min(max(measured.first, LEAST), 1 - LEAST)
+
+    def author(size: float, lift: float = 1.0) -> FittedAuthor:
+        return FittedAuthor(mean, size, measured.fresh_repeats, measured.told_repeats, lift)
+
+    def spread(size: float) -> float:
+        found = author(size).predict()
+        return (found["two"] - measured.two) ** 2 + (found["four"] - measured.four) ** 2
+
+    size = min(np.geomspace(0.1, 30, 60), key=spread)
+    lift = min(np.geomspace(0.05, 50, 120), key=lambda at: abs(author(size, at).predict()["told"] - measured.told))
+    return author(float(size), float(lift))
+
+
+class AuthorLines:
+    """The numbers of an author as lines over the odds of a first attempt, fitted to several models."""
+
+    def __init__(self, authors: Sequence[FittedAuthor]) -> None:
+        x = np.array([_logit(author.mean) for author in authors])
+        self._lines = {
+            name: np.polyfit(x, [to(getattr(author, name)) for author in authors], 1) for name, to, _ in _SCALES
+        }
+
+    def at(self, first: float) -> FittedAuthor:
+        """Return the author whose first attempts are accepted this often."""
+        mean = min(max(first, LEAST), 1 - LEAST)
+        values = {name: back(float(np.polyval(self._lines[name], _logit(mean)))) for name, _, back in _SCALES}
+        return FittedAuthor(mean=mean, **values)
+
+
+def _logit(share: float) -> float:
+    share = min(max(share, 0.01), 0.99)
+    return math.log(share / (1 - share))
+
+
+def _expit(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
+
+
+_SCALES: Sequence[tuple[str, Callable[[float], float], Callable[[float], float]]] = (
+    ("size", math.log, math.exp),
+    ("fresh_sticky", _logit, _expit),
+    ("told_sticky", _logit, _expit),
+    ("lift", math.log, math.exp),
+)
+
+
+def _half_of(task: str) -> int:
+    return hashlib.sha256(f"half {task}".encode()).digest()[0] % 2
+
+
+def judge(records: Records) -> Table:
+    """Return a row for each model: what it did on half of its tasks, and what an author not fitted to it predicts."""
+    by_model: dict[str, list[RecordedDialogue]] = {}
+    for dialogue in records.dialogues:
+        by_model.setdefault(dialogue.model, []).append(dialogue)
+    fitted = {model: fit(measure(dialogues)) for model, dialogues in by_model.items()}
+    return list(_judged(by_model, fitted))
+
+
+def _judged(by_model: Mapping[str, list[RecordedDialogue]], fitted: Mapping[str, FittedAuthor]) -> Iterator[Row]:
+    for model, dialogues in sorted(by_model.items()):
+        lines = AuthorLines([author for name, author in fitted.items() if name != model])
+        errors, row = list[float](), dict[str, float]()
+        for half in (0, 1):
+            known = measure([item for item in dialogues if _half_of(item.task) != half])
+            measured = measure([item for item in dialogues if _half_of(item.task) == half])
+            predicted = lines.at(known.first).predict()
+            for name in MEASURES:
+                row[name] = row.get(name, 0.0) + getattr(measured, name) / 2
+                row[f"{name}_predicted"] = row.get(f"{name}_predicted", 0.0) + predicted[name] / 2
+                errors.append(abs(predicted[name] - getattr(measured, name)))
+        yield {"model": model, **{name: round_value(value) for name, value in row.items()},
+               "error": round_value(fmean(errors))}  # fmt: skip
+
+
+def authors_of(records: Records) -> Mapping[str, FittedAuthor]:
+    """Return the author at the weak, middle and strong end of the models: the means of the thirds of their odds."""
+    by_model: dict[str, list[RecordedDialogue]] = {}
+    for dialogue in records.dialogues:
+        by_model.setdefault(dialogue.model, []).append(dialogue)
+    fitted = sorted((fit(measure(dialogues)) for dialogues in by_model.values()), key=lambda author: author.mean)
+    lines, third = AuthorLines(fitted), len(fitted) // 3
+    thirds = {"weak": fitted[:third], "middle": fitted[third:-third], "strong": fitted[-third:]}
+    return {name: lines.at(fmean(author.mean for author in group)) for name, group in thirds.items()}
+
+
+CAUSES: Mapping[str, str] = {
+    "equal": "{plan: 0.225, strategy: 0.225, recon: 0.225, analysis: 0.225, unsolvable: 0.1}",
+    "plan": "{plan: 0.6, strategy: 0.1, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
+    "above": "{plan: 0.1, strategy: 0.6, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
+}
+"""Where causes lie in the worlds of the fitted authors: equally often, mostly at the plan, mostly one step above."""
+
+
+def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and text of a profile for each author and each place of the causes."""
+    for strength, author in authors.items():
+        odds = f"alpha: {author.mean * author.size:.3f}, beta: {(1 - author.mean) * author.size:.3f}"
+        for place, causes in CAUSES.items():
+            name = f"recorded_{strength}_{place}"
+            text = (
+                "# yaml-language-server: $schema=../schemas/profile.schema.json\n"
+                f"# The numbers of the author are fitted to {source} by benchmarks/bench_records.py.\n"
+                f"name: {name}\nbased_on: base\n"
+                f"description: A {strength} author of the records; causes {_PLACES[place]}.\n"
+                f"causes: {causes}\n"
+                f"odds: {{{odds}, first: {author.lift:.3f}}}\n"
+                "heeds: {other: 1.0}\n"
+                f"sticky: {{other: {author.told_sticky:.3f}}}\n"
+                f"sticky_afresh: {author.fresh_sticky:.3f}\n"
+            )
+            yield name, text
+
+
+_PLACES: Mapping[str, str] = {
+    "equal": "lie at every step equally often",
+    "plan": "lie mostly at the plan",
+    "above": "lie mostly one step above",
+}

@@ -1,0 +1,94 @@
+"""Compares two orders of work over recorded tasks and a common budget: one run after the other, or one attempt each.
+
+In turn, each unsolved task gets one attempt in a round (reset and discard). A task's attempts come in the order of its
+record: the dialogues one after the other, each to its end. A dialogue without a proposal takes one attempt.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replan_lab.experiments.plots import Point, curves
+from replan_lab.experiments.tables import Row, Table, round_value
+from replan_lab.recorded.playing import SEED
+from replan_lab.recorded.records import Records
+
+BUDGETS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+"""The common budgets, in attempts for each task."""
+RESAMPLES = 500
+
+_Task = tuple[int, int]
+"""The attempt that solves a task (0 if none does), and the attempts that its record has."""
+
+
+def queue_table(records: Records) -> Table:
+    """Return the share of solved tasks by order and budget, as the mean over models; tasks are drawn again."""
+    names = sorted({task for _, task in records.by_task})
+    by_model = [_tasks(records, model, names) for model in sorted({model for model, _ in records.by_task})]
+    chance = np.random.default_rng(SEED)
+    found = np.array([_solved(by_model, chance.integers(0, len(names), len(names))) for _ in range(RESAMPLES)])
+    rows = list[Row]()
+    for at, budget in enumerate(BUDGETS):
+        one, turn = found[:, 0, at], found[:, 1, at]
+        row: Row = {"attempts_per_task": budget}
+        for name, values in (("one_after_the_other", one), ("in_turn", turn), ("delta", turn - one)):
+            low, high = np.quantile(values, [0.025, 0.975])
+            row |= {name: round_value(float(values.mean())), f"{name}_low": round_value(float(low)),
+                    f"{name}_high": round_value(float(high))}  # fmt: skip
+        rows.append(row)
+    return rows
+
+
+def _tasks(records: Records, model: str, names: Sequence[str]) -> list[_Task]:
+    tasks = []
+    for name in names:
+        dialogues = records.by_task.get((model, name), ())
+        verdicts = [
+            accepted
+            for dialogue in dialogues
+            for accepted in [attempt.accepted for attempt in dialogue.attempts] or [False]
+        ]
+        tasks.append((verdicts.index(True) + 1 if True in verdicts else 0, len(verdicts)))
+    return tasks
+
+
+def _solved(by_model: Sequence[Sequence[_Task]], drawn: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean share of solved tasks by order and budget, for tasks drawn in this order."""
+    shares = [[_one_after_the_other(tasks, drawn), _in_turn(tasks, drawn)] for tasks in map(np.array, by_model)]
+    found: NDArray[np.float64] = np.mean(shares, axis=0)
+    return found
+
+
+def _one_after_the_other(tasks: NDArray[np.int64], drawn: NDArray[np.int64]) -> list[float]:
+    solved_at, most = tasks[drawn, 0], tasks[drawn, 1]
+    spent = np.cumsum(np.where(solved_at > 0, solved_at, most))
+    return [float(np.mean((solved_at > 0) & (spent <= budget * len(drawn)))) for budget in BUDGETS]
+
+
+def _in_turn(tasks: NDArray[np.int64], drawn: NDArray[np.int64]) -> list[float]:
+    solved_at, most = tasks[drawn, 0], tasks[drawn, 1]
+    ends, counts = np.where(solved_at > 0, solved_at, most), list[tuple[NDArray[np.int64], NDArray[np.bool_]]]()
+    for nth in range(1, int(most.max(initial=1)) + 1):
+        counts.append((np.flatnonzero(ends >= nth), solved_at == nth))
+    shares = []
+    for budget in BUDGETS:
+        left, solved = int(budget * len(drawn)), 0
+        for tried, hits in counts:
+            solved += int(hits[tried[:left]].sum())
+            left = max(0, left - len(tried))
+        shares.append(solved / len(drawn))
+    return shares
+
+
+def queue_plot(table: Table) -> str:
+    """Return the plot of the shares by budget."""
+    lines = {
+        name.replace("_", " "): [_point(row, name) for row in table] for name in ("one_after_the_other", "in_turn")
+    }
+    return curves("Tasks solved within a common budget", lines, "attempts for each task", "share of tasks solved")
+
+
+def _point(row: Mapping[str, object], name: str) -> Point:
+    value, low, high, x = (float(str(row[key])) for key in (name, f"{name}_low", f"{name}_high", "attempts_per_task"))
+    return Point(value, low, high, x)
