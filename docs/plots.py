@@ -5,11 +5,9 @@ the tables. Their bytes depend on the release of matplotlib.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -22,8 +20,6 @@ from replan_lab.experiments.plots import Point, curves, groups  # noqa: E402
 OUT = DOCS / "explanation" / "pictures"
 MEASURED = ("shipped", "no_agreement")
 FINDINGS = ("informed", "blind", "blind_search", "blind_author", "shuffled", "verdict_only")
-PREDICTED_CALLS = 10
-"""The cap of calls at which predicted and measured success are drawn."""
 
 
 def point(row: Mapping[str, str], name: str, x: float = 0.0) -> Point:
@@ -95,35 +91,56 @@ def all_worlds() -> str:
     return groups("Success less that of the baseline, at its mean calls", rows, "95 % intervals that hold together")
 
 
-def study_results() -> Any:
-    """Return the results of the study, as `benchmarks/study/analysis.py` wrote them."""
-    return json.loads((ROOT / "benchmarks" / "results" / "study.json").read_text(encoding="utf-8"))
+def recorded_moves() -> str:
+    """Return how often each move mends a rejection, by recorded model, the best at retries first."""
+    rows = sorted(results("recorded_mint", "models"), key=lambda row: -float(row["retry"]))
+    moves = {"retry in place": "retry", "begin afresh": "afresh"}
+    return groups(
+        "Rejections that the next move mends, by model",
+        {row["model"]: {name: level(row[column]) for name, column in moves.items()} for row in rows},
+        "share of rejections with a turn left",
+    )
 
 
-def study_arms() -> str:
-    """Return the success of each arm of the study with a real model, against the cap of calls."""
-    lines = {
-        arm: [study_point(fact, float(cap)) for cap, fact in found["success"].items()]
-        for arm, found in study_results()["arms"].items()
+def recorded_policies() -> str:
+    """Return what policies gain over a retry in place on the records."""
+    rows = [row for row in results("recorded_mint", "arms") if row["arm"] not in ("retry", "stop", "clearly_better")]
+    shown = {row["arm"]: point(row, "delta_success") for row in map(with_delta_success, rows)}
+    return groups(
+        "Next move right, less that of always retrying",
+        {name: {"": value} for name, value in shown.items()},
+        "share of rejections, tasks drawn again, intervals that hold together",
+    )
+
+
+def with_delta_success(row: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the row of an arm with its difference and the intervals that hold together, as other tables name them."""
+    return {"delta_success": row["delta"], "delta_low": row["together_low"], "delta_high": row["together_high"]} | {
+        "arm": row["arm"]
     }
-    ticks = sorted({each.x for points in lines.values() for each in points})
-    return curves("Success of a real model within some calls, by arm", lines, "calls at most", "success", ticks)
 
 
-def study_prediction() -> str:
-    """Return the success of each arm of the study within ten calls: measured, and predicted by a fitted simulation."""
+def recorded_repeats() -> str:
+    """Return how often a dialogue is solved later, by how many replies have come again in it."""
     rows: dict[str, dict[str, Point]] = {}
-    for row in study_results()["prediction"]:
-        if row["cap"] == PREDICTED_CALLS:
-            predicted = Point(row["predicted"], row["predicted"], row["predicted"])
-            rows[row["arm"]] = {"measured": study_point(row["measured"]), "predicted": predicted}
-    title = f"Success within {PREDICTED_CALLS} calls on the tasks that the simulation was not fitted to"
-    return groups(title, rows, "success, measured with 95 % intervals")
+    for row in results("recorded_intercode_sql", "repeats"):
+        rows.setdefault(row["model"], {})[f"{row['came_again']} came again"] = level(row["solved_later"])
+    return groups("Dialogues that are solved later, by replies that came again", rows, "share of dialogues")
 
 
-def study_point(fact: Mapping[str, float], x: float = 0.0) -> Point:
-    """Return a fact of the study with its interval."""
-    return Point(fact["mean"], fact["low"], fact["high"], x)
+def recorded_author() -> str:
+    """Return the success of a run of two proposals by model: measured, and predicted from other models."""
+    rows = sorted(results("recorded_mint", "author"), key=lambda row: -float(row["told"]))
+    return groups(
+        "Success of a run with two proposals, by model",
+        {row["model"]: {"measured": level(row["told"]), "predicted": level(row["told_predicted"])} for row in rows},
+        "share of runs",
+    )
+
+
+def level(text: str) -> Point:
+    """Return a value without an interval."""
+    return Point(float(text), float(text), float(text))
 
 
 PLOTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
@@ -135,7 +152,12 @@ PLOTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "tools": tools,
         "unsettled": unsettled,
     },
-    "explanation/real-models": {"study_arms": study_arms, "study_prediction": study_prediction},
+    "explanation/real-models": {
+        "recorded_author": recorded_author,
+        "recorded_moves": recorded_moves,
+        "recorded_policies": recorded_policies,
+        "recorded_repeats": recorded_repeats,
+    },
 }
 """The plots by the pages that show them, below `docs`, and by the names of their files."""
 

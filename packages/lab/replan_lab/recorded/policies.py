@@ -114,7 +114,7 @@ def informed(seen: Seen) -> Move:
     more. Else it retries. It stops at the second reply that came again, or where nothing is proposed any more.
     """
     *_, last = seen.here
-    if seen.repeats >= REPEATS_MAX or not last.text:
+    if seen.repeats >= REPEATS_MAX or (len(seen.here) > 1 and not last.text):
         return _first(seen, Move.AFRESH)
     known = seen.known
     if seen.came_again or (not last.informative and known.afresh_mends > MARGIN * known.told_retry_mends):
