@@ -1,4 +1,4 @@
-"""Plans that sixteen language models wrote for published problems are judged as VAL judged them."""
+"""Plans that language models wrote for published problems are judged as VAL judged them."""
 
 import gzip
 import json
