@@ -35,12 +35,10 @@ PATTERNS: Mapping[str, str] = {
     "zephyr-7b-beta": "*zephyr*7b*",
 }
 """The pattern of the names of each recorded model. In the table, the longest pattern that matches counts."""
-_HEAD = """\
-# What is known of models before a run: how often a first attempt is accepted, how often a retry with the finding in
-# view mends it, how often a fresh attempt at a rejected task does, and how often a retry is the same word for word.
-# A pattern is compared with the name in lower case; the longest that matches counts, and `middle` for all other models.
-# {command} writes this file.
-"""
+_HEAD = (
+    "# What is known of a model before a run, as shares. `repeats`: a retry is the rejected answer, word for word.",
+    "# Names are compared in lower case; the longest pattern that matches counts, and `middle` for all others.",
+)
 
 
 def families_file(records: Records, source: str, date: str, command: str) -> str:
@@ -50,14 +48,14 @@ def families_file(records: Records, source: str, date: str, command: str) -> str
     counted = {model: known.of(model) for model in models}
     shares = {name: fmean(item.shares[name] for item in counted.values()) for name in counted[models[0]].shares}
     middle = ModelRecord(**shares, count=sum(item.count for item in counted.values()))
-    lines = [_HEAD.format(command=command), f"middle: {_entry(middle, source, date)}\n", "families:\n"]
-    return "".join([*lines, *_families(counted, source, date)])
+    lines = [*_HEAD, f"# {command} writes this file.", f"middle: {_entry(middle, source, date)}", "families:"]
+    return "\n".join([*lines, *_families(counted, source, date), ""])
 
 
 def _families(counted: Mapping[str, ModelRecord], source: str, date: str) -> Iterator[str]:
     rows = [(PATTERNS[model], known) for model, known in counted.items() if model in PATTERNS]
     for pattern, known in sorted(rows, key=lambda row: (-len(row[0]), row[0])):
-        yield f'  - {{pattern: "{pattern}", {_entry(known, source, date)[1:]}\n'
+        yield f'  - {{pattern: "{pattern}", {_entry(known, source, date)[1:]}'
 
 
 def _entry(known: ModelRecord, source: str, date: str) -> str:

@@ -214,18 +214,20 @@ def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[
         odds = f"alpha: {author.mean * author.size:.3f}, beta: {(1 - author.mean) * author.size:.3f}"
         for place, causes in CAUSES.items():
             name = f"recorded_{strength}_{place}"
-            text = (
-                "# yaml-language-server: $schema=../schemas/profile.schema.json\n"
-                f"# The numbers of the author are fitted to {source} by benchmarks/bench_records.py.\n"
-                f"name: {name}\nbased_on: base\n"
-                f"description: A {strength} author of the records; causes {_PLACES[place]}.\n"
-                f"causes: {causes}\n"
-                f"odds: {{{odds}, first: {author.lift:.3f}}}\n"
-                "heeds: {other: 1.0}\n"
-                f"sticky: {{other: {author.told_sticky:.3f}}}\n"
-                f"sticky_afresh: {author.fresh_sticky:.3f}\n"
+            lines = (
+                "# yaml-language-server: $schema=../schemas/profile.schema.json",
+                f"# The numbers of the author are fitted to {source} by benchmarks/bench_records.py.",
+                f"name: {name}",
+                "based_on: base",
+                f"description: A {strength} author of the records; causes {_PLACES[place]}.",
+                f"causes: {causes}",
+                f"odds: {{{odds}, first: {author.lift:.3f}}}",
+                "heeds: {other: 1.0}",
+                f"sticky: {{other: {author.told_sticky:.3f}}}",
+                f"sticky_afresh: {author.fresh_sticky:.3f}",
+                "",
             )
-            yield name, text
+            yield name, "\n".join(lines)
 
 
 _PLACES: Mapping[str, str] = {
