@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from actors.planning.prepare import PlanningInput, RunOptions  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
-from replan.runs.inbox import post_answer  # noqa: E402
+from replan.runs.inbox import check_answer, post_answer  # noqa: E402
 from replan.runs.prepare import RunOrder, prepare  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
 from replan.setup.settings import UserConfig  # noqa: E402
@@ -147,7 +147,7 @@ async def wake(home, numbers, arrivals):
         for number in numbers:
             run = f"run{number:05}"
             common = await engine.common_with_inbox(run)
-            await post_answer(engine.journal, common, run, "q1", text="version 3.12")
+            await post_answer(engine.journal, check_answer(common, run, "q1", "version 3.12"))
             committed = time.perf_counter()
             engine.wakeup.wake()
             with trio.fail_after(30):

@@ -8,7 +8,6 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from actors.run.ids import is_child
@@ -66,18 +65,39 @@ def _no_change(_: RunState[Any], __: Question, ___: str) -> Mapping[str, Any]:
     return {}
 
 
-async def post_answer(
-    journal: Journal[Any],
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """An answer to a question, or a decline, that was checked and is not posted yet."""
+
+    run: str
+    body: Mapping[str, Any]
+    """The message to post."""
+    common: Common
+    """The state of the run that it was checked against."""
+    way: Mapping[str, Any]
+    """The way that it came, the name of the person and the change that follows, if these are known."""
+
+    @property
+    def earlier(self) -> str:
+        """Another answer that was given before, in words; empty if there is none."""
+        question = None if self.common is None else self.common.questions.get(self.body["question"])
+        if question is None or question.status not in CLOSED_BY_PEOPLE:
+            return ""
+        stands = question.answer if question.status is Status.ANSWERED else None
+        return "" if stands == self.body.get("answer") else _earlier_in_words(stands)
+
+
+def check_answer(
     common: Common,
     run: str,
     name: str,
+    text: str | None,
     *,
-    text: str,
     via: Via = "",
     person: str = "",
     change_of: ChangeOf = _no_change,
-) -> AnswerReceipt:
-    """Post an answer to the question `name`. It came by the way `via`.
+) -> CheckedAnswer:
+    """Check an answer to the question `name`, or a decline for None. It came by the way `via`.
 
     `person` is the name of who used a link or an account, else empty. Raises `UsageProblem` for an answer that cannot
     be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
@@ -85,12 +105,18 @@ async def post_answer(
     change: Mapping[str, Any] = {}
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
+    # Of a closed question, the inbox says whether the answer is the same.
+    closed = question is not None and question.status in CLOSED_BY_PEOPLE
+    body = {"kind": "decline" if text is None else "answer", "question": name}
     try:
-        if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
-            answer = normal_answer(question.request.answer_schema, text)
+        if text is None:
+            if not closed:
+                check_decline(_unfinished_state(run, common).questions, name, via, person)
+        elif question is not None and closed:
+            body["answer"] = normal_answer(question.request.answer_schema, text)
         else:
             open_run = _unfinished_state(run, common)
-            answer = normalise_answer(open_run.questions, name, text, via, person)
+            answer = body["answer"] = normalise_answer(open_run.questions, name, text, via, person)
             change = change_of(open_run, open_run.questions[name], answer)
     except InvalidAnswer as problem:
         wish = "some text" if question is None else describe_expected(question.request.answer_schema)
@@ -98,22 +124,7 @@ async def post_answer(
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
         raise _place_at_question(problem, place) from None
-    body = {"kind": "answer", "question": name, "answer": answer}
-    return await _post_once(journal, run, body, common, {"via": via, "person": person, "change": change})
-
-
-async def _post_decline(
-    journal: Journal[Any], common: Common, run: str, name: str, *, via: Via = "", person: str = ""
-) -> AnswerReceipt:
-    """Post a decline of a question. Raises `UsageProblem` if it cannot be declined."""
-    question = None if common is None else common.questions.get(name)
-    if question is None or question.status not in CLOSED_BY_PEOPLE:
-        open_run = _unfinished_state(run, common)
-        try:
-            check_decline(open_run.questions, name, via, person)
-        except UsageProblem as problem:
-            raise _place_at_question(problem, f"{run}/{name}") from None
-    return await _post_once(journal, run, {"kind": "decline", "question": name}, common, {"via": via, "person": person})
+    return CheckedAnswer(run, body, common, {"via": via, "person": person, "change": change})
 
 
 async def _post_message(
@@ -190,18 +201,16 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
     return await journal.post(run, key, json.dumps(body))
 
 
-async def _post_once(
-    journal: Journal[Any], run: str, body: Mapping[str, Any], common: Common, way: Mapping[str, Any]
-) -> AnswerReceipt:
+async def post_answer(journal: Journal[Any], checked: CheckedAnswer) -> AnswerReceipt:
     """Post an answer or a decline. The same one is a duplicate, even if it came in another way."""
-    name = body["question"]
+    body, way, name = checked.body, checked.way, checked.body["question"]
     known = {key: value for key, value in way.items() if value}
-    posted = await _post(journal, run, f"answer:{name}", {**body, **known})
+    posted = await _post(journal, checked.run, f"answer:{name}", {**body, **known})
     first_body = json.loads(posted.body)
     same = {key: value for key, value in first_body.items() if key not in way} == body
     result = "duplicate" if posted.result == "conflict" and same else posted.result
     answer = first_body.get("answer")
-    question = None if answer is not None or common is None else common.questions.get(name)
+    question = None if answer is not None or checked.common is None else checked.common.questions.get(name)
     return AnswerReceipt(result, answer, "" if question is None else question.request.otherwise)
 
 
@@ -291,9 +300,14 @@ async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]
 def check_receipt(receipt: "AnswerReceipt", question: str) -> None:
     """Raise `UsageProblem` if another answer counts."""
     if receipt.result == "conflict":
-        first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])
-        cause = f"another answer was given before: {first}"
-        raise UsageProblem(cause, place=question, hint="the first answer counts")
+        raise UsageProblem(_earlier_in_words(receipt.stands), place=question, hint=FIRST_COUNTS)
+
+
+FIRST_COUNTS = "the first answer counts"
+
+
+def _earlier_in_words(stands: str | None) -> str:
+    return f"another answer was given before: {'it was declined' if stands is None else repr(stands[:SHOWN_MAX])}"
 
 
 P = TypeVar("P")
@@ -316,6 +330,22 @@ class RunPoster(RunReader):
         `RunNotFound`, `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not
         fit. Raises `ForPeopleOnly` for a question that a program may not answer.
         """
+        return await self.post_answer(await self.check_answer(question, text, via=via, person=person))
+
+    async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
+        """Decline a question. The receipt says what happens then.
+
+        Raises the errors of `answer`.
+        """
+        return await self.post_answer(await self.check_answer(question, None, via=via, person=person))
+
+    async def check_answer(self, question: str, text: str | None, *, via: Via = "", person: str = "") -> CheckedAnswer:
+        """Check an answer to the question `RUN/ID`, or a decline for None, and post nothing.
+
+        Several answers can so be checked before the first is posted. Raises the errors of `answer`.
+        """
+        run, name = split_question_id(question)
+        await check_own(self, run, "questions RUN")
         now = self.journal.now()
 
         def change(run: RunState[Any], asked: Question, answer: str) -> Mapping[str, Any]:
@@ -323,19 +353,12 @@ class RunPoster(RunReader):
                 run, asked, answer, via=via, config=self.config, environment=self.environment, now=now
             )
 
-        return await self._post(question, partial(post_answer, text=text, via=via, person=person, change_of=change))
+        common = await self.common_with_inbox(run)
+        return check_answer(common, run, name, text, via=via, person=person, change_of=change)
 
-    async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Decline a question. The receipt says what happens then.
-
-        Raises the errors of `answer`.
-        """
-        return await self._post(question, partial(_post_decline, via=via, person=person))
-
-    async def _post(self, question: str, post: Callable[..., Awaitable[AnswerReceipt]]) -> AnswerReceipt:
-        run, name = split_question_id(question)
-        await check_own(self, run, "questions RUN")
-        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
+    async def post_answer(self, checked: CheckedAnswer) -> AnswerReceipt:
+        """Post a checked answer; it is in the journal when this returns. Raises `RunNotFound`."""
+        return await self._and_wake(post_answer(self.journal, checked))
 
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.

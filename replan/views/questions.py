@@ -1,13 +1,16 @@
 """Open questions as plain data and as text: the question, its possible answers, and the artifact under review. Pure."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.run.open_question import decode_questions, question_parts
 from actors.values.answers import TEXT, answer_form, describe_expected
 
 if TYPE_CHECKING:
     from actors.run.kind import Kind
+
+Q = TypeVar("Q", bound=Mapping[str, Any])
 
 
 def open_questions(kind: "Kind[Any, Any]", state: Any) -> list[dict[str, Any]]:
@@ -19,6 +22,19 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
     """Return the lines that a list of questions shows."""
     (first, _), *rest = question_parts(question)
     return [f"- {first}", *(f"  {text}" for text, _ in rest)]
+
+
+_SAME = ("text", "about", "shown", "choices", "otherwise", "answer_schema", "artifact", "people_only")
+"""The keys of a question in which equal questions agree: all that people read, and the answers that are accepted."""
+
+
+def group_equal(questions: Iterable[Q]) -> list[list[Q]]:
+    """Return open questions in groups of those that read alike and take the same answers, in their order."""
+    groups: dict[str, list[Q]] = {}
+    for question in questions:
+        key = json.dumps([question.get(name) for name in _SAME], sort_keys=True)
+        groups.setdefault(key, []).append(question)
+    return list(groups.values())
 
 
 def choices(question: Mapping[str, Any]) -> list[str]:

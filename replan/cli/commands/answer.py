@@ -19,15 +19,20 @@ if TYPE_CHECKING:
     from runtime.journal.port import RunRow
 
 
-@click.command(epilog=examples("replan questions", "replan questions --last", "replan questions k7m2x9qa --json"))
+@click.command(
+    epilog=examples("replan questions", "replan questions --last", "replan questions --export > answers.yaml")
+)
 @run_argument("[RUN|--last]", last="Those of the newest run.")
+@click.option("--export", is_flag=True, help="Print a YAML file for `answer --file`; equal questions share an answer.")
 @json_option
 @common
 @click.pass_obj
-def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json: bool) -> int:
+def questions(invocation: Invocation, run_id: str | None, *, last: bool, export: bool, as_json: bool) -> int:
     """List the open questions of a RUN, or of all runs."""
     if last:
         require_one_run("questions", run_id, last=last)
+    if export and as_json:
+        raise UsageProblem("--json prints another form", place="--export", hint="leave one out")
     from actors.run.words import reason_in_words
     from actors.values.lines import line, verbatim
     from replan.cli.hints import say_answer_command
@@ -37,6 +42,12 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, as_json
     questions = read_home(invocation, lambda reader: _questions(reader, run_id, last=last))
     if as_json:
         print_json({"questions": questions})
+        return Exit.OK
+    if export:
+        from replan.cli.answers_file import export_questions
+        from replan.cli.terminal.plain import print_text
+
+        print_text(export_questions(questions))
         return Exit.OK
     for question in questions:
         print_row(line(f"{question['id']}  {reason_in_words(question['why'])}, asked {question['asked']}", "bold"))
@@ -78,6 +89,7 @@ _ANSWER = examples(
     "replan answer k7m2x9qa/q1 - < answer.txt",
     "replan answer k7m2x9qa/q2 'reject: no step undoes the migration'",
     "replan answer k7m2x9qa/q3 --decline",
+    "replan answer --file answers.yaml",
 )
 
 
@@ -86,16 +98,31 @@ _ANSWER = examples(
 @click.argument("text", required=False)
 @click.option("--last", is_flag=True, help="A question of the newest run; with several, QUESTION is its ID.")
 @click.option("--decline", is_flag=True, help="Give no answer; the question says what happens then.")
+@click.option("--file", metavar="FILE", help="Give the answers of a file from `questions --export`; - reads a pipe.")
 @json_option
 @common
 @click.pass_obj
 def answer(
-    invocation: Invocation, question: str | None, text: str | None, *, last: bool, decline: bool, as_json: bool
+    invocation: Invocation,
+    question: str | None,
+    text: str | None,
+    *,
+    last: bool,
+    decline: bool,
+    file: str | None,
+    as_json: bool,
 ) -> int:
     """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
 
-    Works whether or not a process drives the run, and is durable when it returns. The first answer counts.
+    Works whether or not a process drives the run, and is durable when it returns. The first answer counts. Of a
+    file, all answers are checked before the first is recorded.
     """
+    if file is not None:
+        if question is not None or text is not None or last or decline:
+            raise UsageProblem("the file has the answers", place="--file", hint="leave out what else is named")
+        import trio
+
+        return trio.run(_answer_file, invocation, file, as_json)
     if last and not decline and text is None:
         question, text = None, question
     if question is None and not last:
@@ -138,6 +165,35 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
     if as_json:
         print_json({**receipt.to_json(full), "open_questions": open_count})
     return Exit.OK
+
+
+async def _answer_file(invocation: Invocation, file: str, as_json: bool) -> int:
+    from replan.cli.answers_file import check_answers, post_answers
+    from replan.cli.hints import say_how_to_resume
+    from replan.cli.home import open_engine
+    from replan.cli.terminal.console import notice, print_json
+
+    undriven = []
+    async with open_engine(invocation) as engine:
+        checked = await check_answers(engine, file)
+        receipts = await post_answers(engine, checked)
+        for run in dict.fromkeys(answer.run for answer in checked.values()):
+            row = await engine.journal.row(run)
+            if row.owner is None and row.status != "finished" and not await engine.has_host(row.kind, row.format):
+                undriven.append(run)
+    conflicts = 0
+    for question, receipt in receipts.items():
+        conflicts += receipt.result == "conflict"
+        done = "answered" if checked[question].body["kind"] == "answer" else "declined"
+        posted = {"accepted": f"is {done}", "duplicate": f"was {done} so before"}
+        notice(f"{question} {posted.get(receipt.result, 'was answered otherwise in the meantime, and that counts')}")
+    if len(undriven) == 1:
+        say_how_to_resume(undriven[0])
+    elif undriven:
+        notice(f"no host drives {len(undriven)} of these runs; start one with: {program()} host")
+    if as_json:
+        print_json({"answers": [receipt.to_json(question) for question, receipt in receipts.items()]})
+    return Exit.USAGE if conflicts else Exit.OK
 
 
 async def _only_question(engine: Engine, run: str) -> str:

@@ -54,6 +54,10 @@ class FormFields:
         value = self.data.get(name, "")
         return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
+    def texts(self, name: str) -> list[str]:
+        """Return the texts of all fields with a name, such as those of ticked boxes."""
+        return [value for value in self.data.getlist(name) if isinstance(value, str)]
+
     def whole(self, name: str) -> int | None:
         """Return a field's whole number; None if it is empty. Raises `UsageProblem`."""
         value = self.number(name)

@@ -8,11 +8,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from replan.runs.inbox import all_questions, check_receipt, questions_of
+from replan.runs.inbox import all_questions, check_receipt, questions_of, split_question_id
 from replan.runs.reader import ORDERS, RowQuery
 from replan.runs.run_ids import ALL
 from replan.runs.status import STATUSES
 from replan.views.errors import line_of_error
+from replan.views.questions import group_equal
 from replan.views.rows import row_to_json
 from replan_server.service.access import Principal
 from replan_server.service.read_operations import QUERY_MAX, USD_MAX
@@ -123,10 +124,12 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     # A run whose driver died is parked, but its row gives no reason.
     stopped = [{"why": "interrupted", **row} for row in [*parked, *held_up][:PARKED_MAX]]
+    questions = [
+        {**with_form(question), "title": asked.titles.get(question["run_id"], "")} for question in asked.questions
+    ]
     values = {
-        "questions": [
-            {**with_form(question), "title": asked.titles.get(question["run_id"], "")} for question in asked.questions
-        ],
+        "count": len(questions),
+        "questions": [{**first, "equal": equal} for first, *equal in group_equal(questions)],
         "before": f"/?page={number - 1}" if number else "",
         "after": f"/?page={number + 1}" if asked.more else "",
         "problems": [(run, line_of_error(error)) for run, error in asked.problems],
@@ -148,7 +151,10 @@ async def show_question(site: Site, request: Request, who: Principal) -> Respons
 
 
 async def answer(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Post the answer in a form, or decline if the form says so. If the answer does not fit, show the form again."""
+    """Post the answer in a form, or decline if the form says so. If the answer does not fit, show the form again.
+
+    The field `also` has the ids of equal questions that get the same answer. All are checked before any is recorded.
+    """
     run, name = request.path_params["run"], request.path_params["name"]
     back = f"/runs/{run}" if form.text("back") == f"/runs/{run}" else "/"
     typed = form.text("typed")
@@ -156,21 +162,45 @@ async def answer(site: Site, request: Request, who: Principal, form: FormFields)
     question = await _open_question(site, run, name)
     if question is not None and form.text("version") != question["version"]:
         raise HTTPException(409, "the question has changed since the page was opened; open it again")
+    others = [] if question is None else await _equal_questions(site, question, form.texts("also"))
+    declines = form.text("do") == "decline"
     try:
-        if form.text("do") == "decline":
-            receipt = await site.engine.decline(question_id, via="web")
-        else:
-            text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
-            receipt = await site.engine.answer(question_id, text, via="web")
-        check_receipt(receipt, question_id)
+        text = typed if question is None else answer_of_form(question, form.text("picked"), typed)
+        ids = [question_id, *(other["id"] for other in others)]
+        checked = [await site.engine.check_answer(item, None if declines else text, via="web") for item in ids]
+        receipts = [await site.engine.post_answer(item) for item in checked]
+        for item, receipt in zip(ids, receipts, strict=True):
+            check_receipt(receipt, item)
     except UsageProblem as error:
         if question is None:
             raise
         entered = typed or form.text("picked")
-        values = {**await _with_title(site, question), "back": back, "trouble": line_of_error(error), "typed": entered}
-        return page(site, who, "question.html", values, 422)
-    done = "declined" if form.text("do") == "decline" else "answered"
-    return back_to(back, "duplicate" if receipt.result == "duplicate" else done)
+        shown = await _with_title(site, {**question, "equal": others})
+        return page(
+            site,
+            who,
+            "question.html",
+            {**shown, "back": back, "trouble": line_of_error(error), "typed": entered},
+            422,
+        )
+    duplicate = all(receipt.result == "duplicate" for receipt in receipts)
+    return back_to(back, "duplicate" if duplicate else "declined" if declines else "answered")
+
+
+async def _equal_questions(site: Site, question: dict[str, Any], ids: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the open questions with these ids. Raises `HTTPException` if one is not open, or not equal to `question`.
+
+    Each has the title of its run.
+    """
+    found = []
+    for other_id in dict.fromkeys(ids):
+        run, name = split_question_id(other_id)
+        other = None if other_id == question["id"] else await _open_question(site, run, name)
+        if other is None or len(group_equal([question, other])) > 1:
+            cause = f"the question {other_id[:80]} is no longer open, or has changed; nothing was recorded"
+            raise HTTPException(409, f"{cause}; open the inbox again")
+        found.append({**other, "title": (await site.engine.journal.row(run)).title})
+    return found
 
 
 async def _question(site: Site, request: Request) -> dict[str, Any]:

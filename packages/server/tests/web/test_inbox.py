@@ -83,3 +83,56 @@ async def test_a_run_is_told_something_from_the_inbox(tmp_path):
         assert told.headers["location"] == "/?done=told"
         away = await web.post(f"/runs/{run}/tell", {"text": "Use 3.12 too", "as": "note", "back": "//evil.example"})
         assert away.headers["location"] == f"/runs/{run}?done=told"
+
+
+async def asking(web, count):
+    """Start runs that ask the same question, drive them until they wait, and return their ids."""
+    runs = [await web.start() for _ in range(count)]
+    for run in runs:
+        await web.engine.resume(run)
+    return runs
+
+
+async def test_equal_questions_of_several_runs_are_answered_together_each_recorded_for_itself(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        first, *others = runs = await asking(web, 4)
+        page = (await web.browser.get("/")).text
+        assert page.count("Which version is it?") == 1
+        assert "The same is asked by 3 more runs." in page
+        assert all(f'value="{run}/q1"' in page for run in others)
+        ticked = [f"{run}/q1" for run in others[:2]]
+        fields = {"version": field(page, "version"), "typed": "3.12", "do": "answer", "back": "/", "also": ticked}
+        answer = await web.post(f"/questions/{first}/q1", fields)
+        assert answer.headers["location"] == "/?done=answered"
+        answers = [(await web.engine.common_with_inbox(run)).questions["q1"].answer for run in runs]
+        assert answers == ["3.12", "3.12", "3.12", ""]
+        again = await web.post(f"/questions/{first}/q1", fields)
+        assert again.headers["location"] == "/?done=duplicate"
+
+
+async def test_no_answer_is_recorded_if_one_of_the_ticked_questions_is_closed_or_another_one(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        first, second, third = await asking(web, 3)
+        version = field((await web.browser.get("/")).text, "version")
+        await web.engine.answer(f"{third}/q1", "3.11", via="cli")
+        for wrong in (f"{third}/q1", f"{second}/q7", f"{first}/q1"):
+            fields = {"version": version, "typed": "3.12", "do": "answer", "also": [f"{second}/q1", wrong]}
+            answer = await web.post(f"/questions/{first}/q1", fields)
+            assert answer.status_code == 409
+            assert "nothing was recorded" in answer.text
+        fields = {"version": version, "typed": "   ", "do": "answer", "also": [f"{second}/q1"]}
+        unfit = await web.post(f"/questions/{first}/q1", fields)
+        assert unfit.status_code == 422
+        assert f'value="{second}/q1"' in unfit.text
+        for run in (first, second):
+            assert (await web.engine.common_with_inbox(run)).open_questions
+
+
+async def test_equal_questions_are_declined_together(tmp_path):
+    async with served(tmp_path, hosts=False) as web:
+        first, second = await asking(web, 2)
+        page = (await web.browser.get("/")).text
+        assert "The same is asked by one more run." in page
+        fields = {"version": field(page, "version"), "do": "decline", "typed": "", "also": [f"{second}/q1"]}
+        assert (await web.post(f"/questions/{first}/q1", fields)).headers["location"] == "/?done=declined"
+        assert "Nothing waits for you." in (await web.browser.get("/")).text

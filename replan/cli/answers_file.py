@@ -1,0 +1,125 @@
+"""The file of many answers: what `questions --export` writes, and what `answer --file` reads and posts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from actors.files.validation_errors import Config, KeyPath, ParsedFile, config_error, usage_problem
+from actors.files.yaml_document import FILE_BYTES_MAX, parse_document, read_document
+from replan.cli.inputs import read_stdin
+from replan.cli.reading import resolve_named
+from replan.runs.inbox import FIRST_COUNTS, AnswerReceipt, CheckedAnswer, split_question_id
+from replan.setup.installation import program
+from replan.views.questions import group_equal, question_rows
+from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.logs.terminal_text import clean
+
+if TYPE_CHECKING:
+    from replan.runs.engine import Engine
+
+
+class AnswerEntry(Config):
+    """One answer, for one question or for several."""
+
+    questions: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The ids of the questions (`RUN/ID`)."""
+    answer: str | None = None
+    """The answer as text. Without one the questions stay open."""
+    decline: bool = False
+    """Whether there will be no answer."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_text(cls, data: Any) -> Any:
+        answer = data.get("answer") if isinstance(data, Mapping) else None
+        if isinstance(answer, bool | int | float):
+            raise config_error("the answer is no text", ("answer",), "put it in quotes")
+        return data
+
+    @model_validator(mode="after")
+    def _answers_or_declines(self) -> Self:
+        if self.decline and self.answer is not None:
+            raise config_error("both an answer and a decline", ("decline",), "leave one out")
+        return self
+
+
+class AnswersFile(Config):
+    """The answers in a file."""
+
+    answers: tuple[AnswerEntry, ...]
+    """The answers, in any order."""
+
+
+_HEAD = """\
+# Write each answer after `answer:`, then: {program} answer --file FILE
+# Without an answer a question stays open. Write `decline: true` instead to give none.
+answers:
+"""
+
+
+def export_questions(questions: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of a file in which a person answers open questions. Equal ones share an answer."""
+    if not questions:
+        return "# No question is open.\nanswers: []\n"
+    parts = [_HEAD.format(program=program())]
+    for group in group_equal(questions):
+        rows = (f"# {row}".rstrip() for text in question_rows(group[0]) for row in clean(text).splitlines())
+        names = ", ".join(str(question["id"]) for question in group)
+        parts.append("\n".join((*rows, f"- questions: [{names}]", "  answer:\n")))
+    return "\n".join(parts)
+
+
+def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
+    """Return a file of answers; `-` is standard input. Raises `UsageProblem` with file and line."""
+    if name == "-":
+        document = parse_document(read_stdin(FILE_BYTES_MAX), "standard input")
+    else:
+        document = read_document(Path(name))
+    try:
+        return document, AnswersFile.model_validate(document.value)
+    except ValidationError as error:
+        raise usage_problem(error, document) from None
+
+
+def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
+    """Yield the path of each question to answer, its id as written, and its answer; None declines it."""
+    for number, entry in enumerate(file.answers):
+        if entry.decline or entry.answer is not None:
+            for place, question in enumerate(entry.questions):
+                yield ("answers", number, "questions", place), question, entry.answer
+
+
+async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
+    """Return the checked answers of a file by question, none of them posted.
+
+    Raises `UsageProblem` with file, line and key for the first answer that cannot be given.
+    """
+    document, file = _read_answers(name)
+    checked: dict[str, CheckedAnswer] = {}
+    for path, written, text in _wanted(file):
+        try:
+            prefix, asked = split_question_id(written)
+            question = f"{await resolve_named(engine, prefix)}/{asked}"
+            answer = await engine.check_answer(question, text, via="cli")
+        except RunNotFound as error:
+            hint = f"`{program()} questions --export` writes those that are open"
+            raise document.problem(str(error), path, hint) from None
+        except UsageProblem as problem:
+            raise document.problem(f"{written}: {problem.cause}", path, problem.hint) from None
+        if question in checked:
+            raise document.problem(f"{question} has an answer above", path, "keep one of them")
+        if answer.earlier:
+            raise document.problem(f"{question}: {answer.earlier}", path, FIRST_COUNTS)
+        checked[question] = answer
+    if not checked:
+        raise UsageProblem("no entry has an answer", place=document.source, hint="write it after `answer:`")
+    return checked
+
+
+async def post_answers(engine: Engine, checked: Mapping[str, CheckedAnswer]) -> dict[str, AnswerReceipt]:
+    """Post checked answers, and return their receipts by question."""
+    return {question: await engine.post_answer(answer) for question, answer in checked.items()}
