@@ -6,8 +6,9 @@ EXTRAS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "server": {
         "commands": ("mcp", "serve", "telemetry", "token", "worker"),
         "journals": ("postgres", "postgresql"),
-        "services": ("health", "telemetry", "webhooks"),
-        "settings": ("answer_links", "people", "proxies", "reminders", "senders", "webhooks"),
+        "kinds": ("schedule",),
+        "services": ("health", "schedules", "telemetry", "webhooks"),
+        "settings": ("answer_links", "people", "proxies", "reminders", "schedules", "senders", "webhooks"),
     },
     "acquire": {
         "commands": ("acquire",),

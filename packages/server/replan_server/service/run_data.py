@@ -71,6 +71,8 @@ def starter(by: str) -> str:
             return "the web page"
         case "mcp":
             return "an MCP client"
+        case "schedule":
+            return f"the schedule {name}"
         case "token":
             return f"the program with the token {name}"
         case _:

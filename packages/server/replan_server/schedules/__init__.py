@@ -1,0 +1,1 @@
+"""Schedules: a host starts orders of the config file at their times."""
