@@ -27,12 +27,13 @@ from actors.values.format import stamp as shown_time
 from replan.runs.engine import Engine
 from replan.runs.executing import EXECUTION, admit_alone, read_plan_file
 from replan.runs.kind_interface import OrderContext, installed_interfaces
-from replan.runs.orders import ExecutionOrder, KindOrder, Offer, Order, choose
+from replan.runs.orders import KindOrder, choose
 from replan.runs.services import Process
 from replan.setup.home_folder import locate_home
 from replan.setup.limit_fields import limits_in
 from replan.setup.settings import read_user_config, settings_of
-from replan_server.schedules.timetable import ScheduleEntry, Skip, Start, Timetable, decide, due_of, run_of
+from replan_server.schedules.timetable import ScheduleEntry, SkipDue, StartDue, Timetable, decide, due_of, run_of
+from replan_server.service.orders import ExecutionOrder, Order, ServerOffer
 from replan_server.settings import ServerSettings
 from runtime.core.errors import JournalError, RunExists, UsageProblem
 from runtime.core.events import make_storable
@@ -52,7 +53,7 @@ NOT_STARTED = "not_started"
 """The outcome of a time whose order could not be started."""
 
 
-class Record:
+class ScheduleRecorder:
     """The small agent of the records of schedules. The lines of its task are the title, the outcome and the reason."""
 
     def start(self, task: str) -> str:
@@ -75,7 +76,7 @@ class Record:
         return Prompt("")
 
 
-SCHEDULE = agent_kind("schedule", Record())
+SCHEDULE = agent_kind("schedule", ScheduleRecorder())
 """The kind of the records of schedules."""
 
 
@@ -131,7 +132,7 @@ class Starter:
         engine = process.engine
         settings = settings_of(engine.config, ServerSettings)
         self._process, self._schedules = process, [Schedule(*item) for item in settings.schedules.items()]
-        self._offer = Offer(engine.config, locate_home(engine.environment).folder, engine.root)
+        self._offer = ServerOffer(engine.config, locate_home(engine.environment).folder, engine.root)
         self._trouble = ""
 
     async def run(self) -> None:
@@ -166,10 +167,10 @@ class Starter:
         await engine.journal.post(schedule.record, f"due {move.due}", "{}")
         schedule.done(move.due)
 
-    async def _carry_out(self, engine: Engine, schedule: Schedule, run: str, move: Start | Skip) -> None:
+    async def _carry_out(self, engine: Engine, schedule: Schedule, run: str, move: StartDue | SkipDue) -> None:
         """Start the order of a time, or record why it is not started. Raises `RunExists`, `JournalError`."""
         title = f"schedule {schedule.name} at {shown_time(move.due)}"
-        if isinstance(move, Skip):
+        if isinstance(move, SkipDue):
             why = f"{move.busy} has not finished"
             await write_record(engine, run, f"{title}: skipped, {why}", Outcome.CANCELLED, why)
             return
@@ -230,7 +231,7 @@ async def _rows(engine: Engine, name: str) -> list[RunRow]:
     return [row for row in (*newest, *unfinished) if due_of(name, row.run) is not None]
 
 
-def prepare_order(entry: ScheduleEntry, offer: Offer, engine: Engine, name: str) -> PreparedRun:
+def prepare_order(entry: ScheduleEntry, offer: ServerOffer, engine: Engine, name: str) -> PreparedRun:
     """Return the order of a schedule, ready to begin. Raises `UsageProblem`, whose place is the key or the file."""
     limits = limits_in(entry)
     if entry.problem is not None:

@@ -125,21 +125,21 @@ class Timetable:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartDue:
     """The order of a time is started now."""
 
     due: int
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class SkipDue:
     """A time passes without a start, because of a run that has not finished."""
 
     due: int
     busy: str
 
 
-def decide(table: Timetable, overlap: str, *, handled: float, now: float, busy: str) -> Start | Skip | None:
+def decide(table: Timetable, overlap: str, *, handled: float, now: float, busy: str) -> StartDue | SkipDue | None:
     """Return what a schedule does now; None for nothing.
 
     Of several times that have passed since the last one, only the latest counts. `handled` is the last time that was
@@ -149,8 +149,8 @@ def decide(table: Timetable, overlap: str, *, handled: float, now: float, busy: 
     if due is None:
         return None
     if not busy:
-        return Start(due)
-    return Skip(due, busy) if overlap == "skip" else None
+        return StartDue(due)
+    return SkipDue(due, busy) if overlap == "skip" else None
 
 
 def run_of(name: str, due: int) -> str:

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from replan_server.schedules.timetable import ScheduleEntry, Skip, Start, Timetable, decide, due_of, run_of, zone_of
+from replan_server.schedules.timetable import (
+    ScheduleEntry,
+    SkipDue,
+    StartDue,
+    Timetable,
+    decide,
+    due_of,
+    run_of,
+    zone_of,
+)
 
 BERLIN = "Europe/Berlin"
 ZONES = ["UTC", BERLIN, "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"]
@@ -89,7 +98,7 @@ def test_no_time_is_done_twice_or_before_it_has_come_and_a_missed_one_is_done_on
         if not passed or (busy and overlap == "queue"):
             assert move is None
             continue
-        assert move == (Skip(passed[-1], "run") if busy else Start(passed[-1]))
+        assert move == (SkipDue(passed[-1], "run") if busy else StartDue(passed[-1]))
         done.append(move.due)
         handled = move.due
         assert decide(table, overlap, handled=handled, now=now, busy="") is None
