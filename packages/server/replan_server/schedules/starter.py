@@ -156,7 +156,9 @@ class Starter:
         if now < schedule.next:
             return
         rows = await _rows(engine, schedule.name)
-        schedule.done(max((due_of(schedule.name, row.run) or 0 for row in rows), default=0))
+        known = max((due_of(schedule.name, row.run) or 0 for row in rows), default=0)
+        if known > schedule.handled:
+            await self._note(engine, schedule, known)
         busy = next((row.run for row in rows if row.status != "finished" and row.kind != SCHEDULE.name), "")
         move = decide(schedule.table, schedule.entry.overlap, handled=schedule.handled, now=now, busy=busy)
         if move is None:
@@ -164,8 +166,12 @@ class Starter:
         run = run_of(schedule.name, move.due)
         with suppress(RunExists):  # Another host was faster.
             await self._carry_out(engine, schedule, run, move)
-        await engine.journal.post(schedule.record, f"due {move.due}", "{}")
-        schedule.done(move.due)
+        await self._note(engine, schedule, move.due)
+
+    async def _note(self, engine: Engine, schedule: Schedule, due: int) -> None:
+        """Note that a time is done, also after its run is deleted. Raises `JournalError`."""
+        await engine.journal.post(schedule.record, f"due {due}", "{}")
+        schedule.done(due)
 
     async def _carry_out(self, engine: Engine, schedule: Schedule, run: str, move: StartDue | SkipDue) -> None:
         """Start the order of a time, or record why it is not started. Raises `RunExists`, `JournalError`."""

@@ -3,6 +3,7 @@
 import json
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import cache
 
 import pytest
 import trio
@@ -26,6 +27,12 @@ BEGIN = datetime(2026, 11, 29, 18, 0, tzinfo=UTC).timestamp()
 DAY = 86_400.0
 ASKS = {"g_analysis": [ASKING, ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
 FIRST, SECOND, THIRD = "nightly-20261130t0200z", "nightly-20261201t0200z", "nightly-20261202t0200z"
+
+
+@cache
+def _installed():
+    """Return the kinds and the plug-ins, which are read once."""
+    return Kinds(), registry()
 
 
 class SetClock:
@@ -61,11 +68,11 @@ class Home:
     @asynccontextmanager
     async def host(self, **entry):
         """Open a host's part for schedules; yield a function that lets it look, and its engine."""
-        kinds = Kinds()
+        kinds, plugins = (Kinds(), registry()) if "kind" in entry else _installed()
         async with open_memory(kinds.codecs, self.clock, store=self.store) as journal:
             engine = Engine(
                 journal=journal,
-                registry=registry(),
+                registry=plugins,
                 clock=self.clock,
                 kinds=kinds,
                 threads=False,
