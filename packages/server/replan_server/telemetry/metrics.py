@@ -23,6 +23,7 @@ from runtime.core.events import Record
 from runtime.core.hooks import APPEND_SECONDS, LEASE_LOST, observe_measures
 from runtime.core.ledger import MICRO
 from runtime.journal.cursors import Tally
+from runtime.models.rate_limits import ServerLimits, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,9 @@ APPEND = "replan.journal.append.duration"
 LEASES = "replan.lease.losses"
 QUESTION_AGE = "replan.questions.age"
 QUEUE_AGE = "replan.queue.age"
+RATE_HELD = "replan.rate_limit.held"
+RATE_LEFT = "replan.rate_limit.left"
+RATE_LIMIT = "replan.rate_limit.limit"
 RUNS = "replan.runs"
 
 _COUNTERS = {
@@ -146,10 +150,14 @@ _HISTOGRAMS = {
 class Metrics:
     """The instruments of this process. The SDK sends them in a thread of its own."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        """Begin to measure; `now` is the journal's clock. The exporter reads the environment."""
+    def __init__(self, now: Callable[[], float], limits: Callable[[], Mapping[str, ServerLimits]] = dict) -> None:
+        """Begin to measure. The exporter reads the environment.
+
+        `now` is the journal's clock. `limits` returns the rate limits of servers by `HOST DIGITS`.
+        """
         quiet_sdk()
         self._now, self._tallies = now, tuple[Tally, ...]()
+        self._read_limits, self._limits = limits, dict[str, ServerLimits]()
         reader = PeriodicExportingMetricReader(OTLPMetricExporter(session=metrics_session()))
         views = [
             View(instrument_name=name, aggregation=ExplicitBucketHistogramAggregation(bounds))
@@ -166,6 +174,9 @@ class Metrics:
         self._leases = meter.create_counter(LEASES, "{lease}", "Runs that another driver took while driven here.")
         meter.create_observable_gauge(RUNS, [self._runs], "{run}", "Runs by kind and status.")
         meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "Since when a due run waits for a driver.")
+        meter.create_observable_gauge(RATE_LEFT, [self._rate_left], "1", "What is left of a server's rate limit.")
+        meter.create_observable_gauge(RATE_LIMIT, [self._rate_limit], "1", "A server's rate limit.")
+        meter.create_observable_gauge(RATE_HELD, [self._rate_held], "s", "For how long a server refuses all calls.")
         meter.create_observable_gauge(QUESTION_AGE, [self._question_age], "s", "Since when a run waits for a person.")
         observe_measures(self._measure)
 
@@ -180,6 +191,7 @@ class Metrics:
     def show(self, tallies: Sequence[Tally]) -> None:
         """Set the states that gauges show from now on; none if another process shows them."""
         self._tallies = tuple(tallies)
+        self._limits = {**self._read_limits()} if tallies else {}
 
     def close(self, seconds: float) -> None:
         """Send what is left, for at most this time, and end. It blocks."""
@@ -203,9 +215,35 @@ class Metrics:
     def _question_age(self, _: CallbackOptions) -> list[Observation]:
         return self._age(tally.waiting_since for tally in self._tallies)
 
+    def _rate_left(self, _: CallbackOptions) -> list[Observation]:
+        return [Observation(max(0, window.remaining), about) for window, about in self._windows()]
+
+    def _rate_limit(self, _: CallbackOptions) -> list[Observation]:
+        return [Observation(window.limit, about) for window, about in self._windows()]
+
+    def _rate_held(self, _: CallbackOptions) -> list[Observation]:
+        return [
+            Observation(max(0.0, limits.held_until - self._now()), _server_of(key))
+            for key, limits in self._limits.items()
+        ]
+
+    def _windows(self) -> list[tuple[Window, dict[str, str]]]:
+        """Return the windows that are not over, with the server, the key and what they limit."""
+        return [
+            (window, {**_server_of(key), names.LIMITED: what})
+            for key, limits in self._limits.items()
+            for what, window in limits.windows.items()
+            if self._now() < window.resets_at
+        ]
+
     def _age(self, times: Iterable[float | None]) -> list[Observation]:
         """Return the age of the earliest time in seconds; 0 for none, so that an alarm ends."""
         if not self._tallies:
             return []
         since = min((time for time in times if time is not None), default=None)
         return [Observation(0.0 if since is None else max(0.0, self._now() - since))]
+
+
+def _server_of(key: str) -> dict[str, str]:
+    host, _, digits = key.partition(" ")
+    return {names.SERVER: host, names.KEY: digits}

@@ -102,7 +102,7 @@ def _make(engine: Engine, settings: TelemetrySettings) -> "tuple[Exporter, Metri
     from replan_server.telemetry.exporter import Exporter  # noqa: PLC0415 -- the SDK takes 0.3 s to import
     from replan_server.telemetry.metrics import Metrics  # noqa: PLC0415 -- as above
 
-    metrics = Metrics(engine.journal.now) if settings.metrics else None
+    metrics = Metrics(engine.journal.now, engine.servers.limits) if settings.metrics else None
     return Exporter(engine.journal, engine.kinds, settings, engine.environment, metrics=metrics), metrics
 
 

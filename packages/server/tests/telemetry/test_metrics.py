@@ -9,9 +9,17 @@ from runtime.core.events import Record
 from runtime.core.hooks import LEASE_LOST, report_measure
 from runtime.core.ledger import Amount
 from runtime.journal.cursors import Tally
+from runtime.models.rate_limits import ServerLimits, Window
 from tests.support.collector import attributes, collecting
 
 NOW = 1_000.0
+ENDED, REPORTED = (
+    Window(limit=60, remaining=left, began=NOW - 30, resets_at=NOW + later) for left, later in ((0, -1), (-2, 30))
+)
+LIMITS = {
+    "api.example.org 3f2a": ServerLimits(windows={"requests": REPORTED, "tokens": ENDED}, held_until=NOW + 7.5),
+    "127.0.0.1:8000 0c11": ServerLimits(),
+}
 
 
 @pytest.fixture
@@ -21,7 +29,7 @@ def exported(monkeypatch):
     def export(work):
         with collecting() as collector:
             monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
-            metrics = Metrics(lambda: NOW)
+            metrics = Metrics(lambda: NOW, lambda: LIMITS)
             try:
                 work(metrics)
             finally:
@@ -61,3 +69,17 @@ def test_an_age_is_that_of_the_oldest_and_0_where_none_waits(exported, name, sin
     collector = exported(lambda metrics: metrics.show(tallies))
     (point,) = collector.values(name)
     assert point.as_double == age
+
+
+def test_rate_limits_that_count_now_are_shown_while_this_process_exports(exported):
+    """What two calls too many have taken is not shown as less than nothing."""
+    collector = exported(lambda metrics: metrics.show([Tally("planning", "running", 1)]))
+    server = {"server.address": "api.example.org", "replan.key": "3f2a"}
+    for name, shown in (("replan.rate_limit.left", 0), ("replan.rate_limit.limit", 60)):
+        (point,) = collector.values(name)
+        assert (point.as_int, attributes(point)) == (shown, {**server, "replan.limited": "requests"})
+    held = {
+        attributes(point)["server.address"]: point.as_double for point in collector.values("replan.rate_limit.held")
+    }
+    assert held == {"api.example.org": 7.5, "127.0.0.1:8000": 0.0}
+    assert not exported(lambda metrics: metrics.show([])).values("replan.rate_limit.held")
