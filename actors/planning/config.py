@@ -17,7 +17,7 @@ from actors.config.workflow import Workflow, find_prompt_entry
 from actors.guards import review
 from actors.policy.belief import BeliefModel
 from actors.policy.decision import Escalation
-from actors.policy.table import CLASSIFIER, Policy
+from actors.policy.table import CLASSIFIER, Author, Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
 from actors.run.limits import LIMITS
@@ -88,6 +88,8 @@ class RunConfig(Value):
     """The model's price; None if it is unknown. A free model has the price zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the child runs, by the name that follows `workflow:` in a step."""
+    author: Author | None = Field(default=None, exclude_if=lambda author: author is None)
+    """What is known of the model as an author; None if nothing is, or if the policy has no use for it."""
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
     """Whether the model always gives the same reply to the same prompt. Then no reply is requested twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
@@ -136,6 +138,7 @@ class RunConfig(Value):
             workflow=workflow,
             model=model,
             price=event.price if event.model is not None else self.price,
+            author=None if event.model is not None else self.author,
             children={name: child.with_settings(below) for name, child in self.children.items()},
             deterministic=is_deterministic(model) if event.model is not None else self.deterministic,
             step_models={} if event.model is not None else self.step_models,
@@ -215,7 +218,7 @@ class RunConfig(Value):
     def belief(self) -> BeliefModel | None:
         """The belief table of the policy, compiled for this workflow; None if the policy has only rows."""
         table = self.policy.belief
-        return None if table is None else BeliefModel(table, self.graph, self.roles)
+        return None if table is None else BeliefModel(table, self.graph, self.roles, self.author)
 
     @property
     def stop_below(self) -> float | None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actors.config.loader import LoadedWorkflow, load_policy
+from actors.config.model_families import find_author
 from actors.config.model_spec import (
     RecordingSpec,
     ReplaySpec,
@@ -26,7 +27,7 @@ from actors.handlers.registry import Registry
 from actors.planning.config import LIMIT_KEYS, RunConfig, StepModel, writes_the_same
 from actors.planning.events import RunStarted
 from actors.planning.state import State
-from actors.policy.table import CLASSIFIER, ROLES, Policy, unknown_names
+from actors.policy.table import CLASSIFIER, ROLES, Author, Policy, unknown_names
 from actors.run.kind import ForkConfig, Setup
 from actors.run.limits import RunLimits, check_limits, ledger_limits
 from actors.search.notation import read_search
@@ -314,11 +315,19 @@ def pin(
         model=model,
         price=price,
         children=children,
+        author=_known_author(policy, model, setup),
         deterministic=writes_the_same(model, step_models),
         no_input=no_input and policy.belief is not None,
         model_settings=_call_settings(loaded.workflow, model, step_models, setup, settings),
         step_models=step_models,
     )
+
+
+def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | None:
+    """Return what is known of a model, if the belief of the policy has numbers to compare it with."""
+    if setup is None or policy.belief is None or policy.belief.author is None:
+        return None
+    return find_author(model, setup.root)
 
 
 def _check_step_models(loaded: LoadedWorkflow) -> None:
@@ -427,7 +436,7 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
         if chosen.belief is not None and search not in SEARCHES:
             cause = f"policy {chosen.name!r} cannot be used with the search {search!r}"
             raise UsageProblem(cause, place="policy", hint=f"it needs {' or '.join(SEARCHES)}")
-        config = config.model_copy(update={"policy": chosen})
+        config = config.changed(policy=chosen, author=_known_author(chosen, config.model, setup))
     return ForkConfig(config.model_dump_json(), config.model_copy().stop_below)
 
 

@@ -322,7 +322,19 @@ def tree(title: str, state: State, written: Sequence[Record[PlanningEvent]], *, 
         nodes, branches = [attempt.to_json() for attempt in attempt_views], [story.to_json() for story in stories]
         return {"nodes": nodes, "branches": branches}
 
-    return Tree(search_tree(title, attempt_views), tuple(map(_branch_line, stories)), to_json)
+    lines = (*map(_branch_line, stories), *_author_lines(state))
+    return Tree(search_tree(title, attempt_views), lines, to_json)
+
+
+def _author_lines(state: State) -> list[Line]:
+    """Return a line about what was known of the model before the run; empty if nothing was."""
+    known = state.config.author
+    if known is None:
+        return []
+    first = f"first attempts accepted {known.first_accepted:.0%}"
+    told = f"retries with the finding in view {known.told_retry_mends:.0%}"
+    again = f"retries word for word {known.repeats:.0%}"
+    return [line(f"known of {state.config.model}: {first}, {told}, {again} ({known.source})", "dim")]
 
 
 def flow(result: Result) -> Flow | None:

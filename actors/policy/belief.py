@@ -35,7 +35,7 @@ from functools import cache, cached_property, lru_cache
 from operator import add, mul
 from typing import NamedTuple
 
-from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, AuthorKind, BeliefTable
+from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, Author, AuthorKind, BeliefTable
 from actors.search.graph import Graph
 from actors.values.findings import Verdict
 
@@ -92,22 +92,23 @@ REPEATS_WEIGHT = 2.0
 """How many retries of a run weigh as much as what is known of its model's repeats."""
 
 
-def repeat_factors(table: BeliefTable | None, history: Sequence[Past]) -> tuple[float, float | None]:
+def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
     """Return the factors for the chance of a move with the rejections in view, and of one made afresh.
 
-    A retry is right only if it is not the rejected text again. The table's chances hold for the known share of repeats;
-    the repeats of this run lower them. The last entry of `history` is the rejection that is decided about. The second
-    factor is None if no moves afresh are weighed.
+    `author` is what is known of the model, and `afresh` the share of `BeliefTable`. A retry is right only if it is not
+    the rejected text again. The chances hold for the known share of repeats; the repeats of this run lower them. The
+    last entry of `history` is the rejection that is decided about. The second factor is None if no moves afresh are
+    weighed.
     """
-    if table is None or table.author is None or table.afresh is None:
+    if author is None or afresh is None:
         return 1.0, None
-    known, seen, retries, repeats = table.author.repeats, set[str](), 0, 0
+    known, seen, retries, repeats = author.repeats, set[str](), 0, 0
     for past in history:
         retries += past.step in seen
         repeats += past.step in seen and past.repeats
         seen.add(past.step)
     share = (known * REPEATS_WEIGHT + repeats) / (REPEATS_WEIGHT + retries)
-    return min(1.0, (1 - share) / (1 - known)), table.afresh / (1 - known)
+    return min(1.0, (1 - share) / (1 - known)), afresh / (1 - known)
 
 
 def signature(verdict: Verdict) -> Signature:
@@ -290,8 +291,12 @@ class BeliefModel:
     steps: tuple[str, ...]
     """The steps with model calls. Each comes after those that it requires."""
 
-    def __init__(self, table: BeliefTable, graph: Graph, roles: Mapping[str, str]) -> None:
+    def __init__(
+        self, table: BeliefTable, graph: Graph, roles: Mapping[str, str], author: Author | None = None
+    ) -> None:
+        """`author` is what is known of the run's model; None for that of the table."""
         self.table, self.graph, self._roles = table, graph, roles
+        self.author = author if table.author is not None and author is not None else table.author
         ordered = (step for layer in graph.layers for step in layer)
         self.steps = tuple(step for step in ordered if not graph.budgets[step].deterministic)
         self._right = tuple(self._chances(roles[step]) for step in self.steps)
@@ -305,7 +310,13 @@ class BeliefModel:
     def _chances(self, role: str) -> Block:
         """Return the chances of an attempt at a step with this role, if the problem is hard at that step."""
         rows = self.table.chances.get(role, self.table.chances[OTHER])
-        return tuple(chance for row in rows for chance in (row if self.table.feedback else (row[0],) * TOLD))
+        rows = tuple(row if self.table.feedback else (row[0],) * TOLD for row in rows)
+        known, own = self.table.author, self.author
+        if known is None or own is None:
+            return tuple(chance for row in rows for chance in row)
+        first = _odds(own.first_accepted) / _odds(known.first_accepted)
+        told = _odds(own.told_retry_mends) / _odds(known.told_retry_mends)
+        return tuple(_shift(row[column], first if column == 0 else told) for row in rows for column in range(TOLD))
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
         """Return the belief after these rejections, oldest first, and the moves that followed them.
@@ -478,6 +489,18 @@ class BeliefModel:
         same = repeats.get(place, repeats[OTHER])
         fresh = (1 - same) * shown
         return same + fresh * SAME_BY_CHANCE if rejection.again else fresh
+
+
+def _odds(chance: float) -> float:
+    return chance / (1 - chance)
+
+
+def _shift(chance: float, factor: float) -> float:
+    """Return a chance whose odds are multiplied by a factor."""
+    if factor == 1:
+        return chance
+    odds = _odds(chance) * factor
+    return odds / (1 + odds)
 
 
 def _saw_same_again(step: str, came: Came) -> bool | None:

@@ -362,7 +362,8 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
         after = model.add_classification(after, resolve_target(named, failure.step, graph, situation.roles))
     now = Past(failure.step, frozenset(), repeats=failure.again)
-    told, afresh = repeat_factors(model.table if situation.weighs_afresh else None, (*history, now))
+    share = model.table.afresh if situation.weighs_afresh else None
+    told, afresh = repeat_factors(model.author, share, (*history, now))
     bounds = Bounds(
         may_escalate=not _is_used_up(failure, situation),
         only=_escalation_targets(failure, situation.escalation),

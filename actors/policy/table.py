@@ -83,6 +83,8 @@ class Author(Config):
     """How often a retry that shows the finding is accepted."""
     repeats: Chance
     """How often a retry is the rejected text again, word for word."""
+    source: str = Field(default="", exclude_if=lambda source: not source)
+    """Where the numbers come from, for people."""
 
 
 class BeliefTable(Config):
@@ -124,7 +126,7 @@ class BeliefTable(Config):
     the belief weighs no such moves. It needs `author`.
     """
     author: Author | None = None
-    """The model for which `chances` hold; null if they hold for every model."""
+    """The model for which `chances` hold, the middle of the records; null if they hold for every model."""
     facts: Mapping[str, Share] | None = None
     """How often a rejection says what to add or change, by place of the mistake. Only such a rejection then counts as
     one that names the mistake. If null, each rejection does, and facts tell nothing about the place.

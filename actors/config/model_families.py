@@ -1,0 +1,74 @@
+"""The table of model families (`configs/model_families.yaml`): what records say of a model before its first run."""
+
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from actors.config.model_spec import is_deterministic, unpin_model
+from actors.files.validation_errors import Config, usage_problem
+from actors.files.yaml_document import read_document
+from actors.policy.table import Author, Chance
+
+
+class FamilyRecord(Config):
+    """The numbers of a family of models, with their source."""
+
+    first_accepted: Chance
+    """How often a first attempt is accepted."""
+    told_retry_mends: Chance
+    """How often a retry that shows the finding is accepted."""
+    afresh_mends: Chance
+    """How often a fresh attempt at a rejected task is accepted."""
+    repeats: Chance
+    """How often a retry is the rejected text again, word for word."""
+    n: Annotated[int, Field(ge=1)]
+    """How many rejections were counted."""
+    source: str
+    """The records that were counted."""
+    date: str
+
+
+class Family(FamilyRecord):
+    """A family of models and the names that belong to it."""
+
+    pattern: Annotated[str, Field(min_length=1)]
+    """The pattern of the names in lower case, with `*` for any text."""
+
+
+class FamilyTable(Config):
+    """The families, and the middle of all models in the records."""
+
+    middle: FamilyRecord
+    families: tuple[Family, ...]
+
+
+def find_author(model: str, root: Path) -> Author | None:
+    """Return what the records say of a model; None if no family has its name, or if it is a template.
+
+    The longest pattern that matches the name in lower case counts. Raises `UsageProblem` for a wrong table.
+    """
+    if is_deterministic(model):
+        return None
+    name = unpin_model(model).lower()
+    found = [family for family in _read_table(root).families if fnmatchcase(name, family.pattern)]
+    if not found:
+        return None
+    family = max(found, key=lambda family: len(family.pattern))
+    return Author(
+        first_accepted=family.first_accepted,
+        told_retry_mends=family.told_retry_mends,
+        repeats=family.repeats,
+        source=f"{family.n} rejections of {family.pattern} in {family.source}, {family.date}",
+    )
+
+
+@lru_cache(maxsize=4)
+def _read_table(root: Path) -> FamilyTable:
+    document = read_document(root / "configs" / "model_families.yaml")
+    try:
+        return FamilyTable.model_validate(document.value)
+    except ValidationError as error:
+        raise usage_problem(error, document) from None
