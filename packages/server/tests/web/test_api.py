@@ -145,7 +145,7 @@ async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
         assert (budget[0]["name"], budget[0]["spent"], budget[0]["limit"]) == ("calls", 9, 30)
         attempt = (await program.get(f"/api/runs/{run}/attempts/g_plan/v2.a1")).json()
         assert attempt["prompt"]["verified"]
-        assert attempt["replies"][0]["content"].startswith('{"plan_id"')
+        assert attempt["replies"][0]["content"].startswith('{"goal": "The login works"')
         assert (await program.get(f"/api/runs/{run}/export/mermaid")).text.startswith("flowchart TD")
         offer = (await program.get("/api/offer")).json()
         assert "search" in offer["workflows"]
