@@ -359,3 +359,23 @@ async def test_axe_finds_nothing_on_the_pages(person, tmp_path):
             f"(() => {{ {code}; return axe.run(document, {json.dumps(RULES)}).then(found => found.violations) }})()"
         )
         assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == [], path
+
+
+async def test_a_run_asks_at_its_limit_and_goes_on_with_the_amount_and_the_model_that_a_person_chooses(person):
+    await person.go("/new")
+    await person.type("#problem", PROBLEM)
+    await person.replace("#model", "backtracks")
+    await person.click("#more summary")
+    await person.type("#max_calls", "2")
+    await person.click("#new button.main")
+    await person.sees("The run has used 2 of its 2 calls")
+    run = (await person.evaluate("location.pathname")).rpartition("/")[2]
+    await person.click(f"#form-{run}-q1 input[value='1 more call']")
+    await person.click(f"#form-{run}-q1 button.main")
+    await person.sees("The run has used 3 of its 3 calls")
+    await person.click(f"#form-{run}-q2 input[value='model: NAME']")
+    await person.type(f"#typed-{run}-q2", "template:bug")
+    await person.click(f"#form-{run}-q2 button.main")
+    await person.sees("every guard passed")
+    assert (await person.web.settled(run, "finished")).calls == 4
+    assert "model: template:bug" in await person.said("#said")
