@@ -270,6 +270,7 @@ def _prepared_arm(
     pinned = _with_changes(request.pinned, pipeline, policy, arm.cap or max(experiment.caps, default=None))
     own = pinned.limits
     own["calls"] = min(request.limits.calls, own["calls"])
+    own["at_limit"] = None  # Nobody answers in a trial.
     request = replace(request, pinned=pinned, limits=request.limits.model_copy(update=own))
     return PreparedArm(arm, request, profile, installation.registry)
 
