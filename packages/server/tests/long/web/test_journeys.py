@@ -170,6 +170,27 @@ async def test_a_run_that_is_over_when_its_page_comes_says_what_was_done_for_som
     await person.until("document.getElementById('notice') === null")
 
 
+async def test_equal_questions_of_several_runs_are_answered_in_one_form(person):
+    """The person leaves one of three runs out; its question then stands alone."""
+    runs = []
+    for number in range(3):
+        runs.append(await person.web.start("asks", problem=f"# Login {number} fails\n\nThe login fails.\n"))
+        await person.web.settled(runs[-1], "waiting")
+    first, second, third = runs
+    await person.go("/")
+    await person.sees("The same is asked by 2 more runs.")
+    await person.sees("Login 2 fails")
+    await person.click(f"#also-{first}-q1-{third}-q1")
+    await person.type(f"#typed-{first}-q1", "3.12")
+    await person.click(f"#form-{first}-q1 button.main")
+    await person.sees("The answer is recorded.")
+    await person.until(f"document.querySelector('#form-{third}-q1')")
+    assert await person.count("article.question") == 1
+    for run in (first, second):
+        assert (await person.web.settled(run, "finished")).outcome == "success"
+    assert (await person.web.engine.result(third)).status == "waiting"
+
+
 async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(person):
     run = await finished(person)
     await person.go(f"/runs/{run}")
