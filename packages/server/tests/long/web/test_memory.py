@@ -120,8 +120,10 @@ class Person:
         """Answer, and look at pages, until this is cancelled."""
         while True:
             inbox, runs = await self.look("/"), await self.look("/runs")
+            also = re.findall(r'name="also" value="([^"]+)"', inbox)  # All questions are equal, so there is one form.
             for form, version in re.findall(FORM, inbox, re.DOTALL):
-                await self.post(form, version=version, typed="3.12", do=chance.choice(("answer", "decline")), back="/")
+                does = chance.choice(("answer", "decline"))
+                await self.post(form, version=version, typed="3.12", do=does, also=also, back="/")
             for run in re.findall(r'href="/runs/(\w+)"', runs)[:8]:
                 await self.look(f"/runs/{run}")
                 await self.look(f"/runs/{run}/records?after={chance.randrange(30)}")
