@@ -26,12 +26,8 @@ def new_run_id() -> str:
 
 
 def short_id(run: str) -> str:
-    """Return the part of a run's id that pages show. For a step of another run it begins after the last dot.
-
-    An id that a program has made from words, such as a name and a time, is shown whole.
-    """
-    own = run.rpartition(".")[2]
-    return own if "-" in own else own[:SHOWN]
+    """Return the part of a run's id that pages show. For a step of another run it begins after the last dot."""
+    return run.rpartition(".")[2][:SHOWN]
 
 
 async def resolve_run(journal: Readable[Any], prefix: str) -> str:
