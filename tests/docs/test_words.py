@@ -56,7 +56,7 @@ def test_each_page_is_of_one_kind():
     assert folders == KINDS | {"examples"}
 
 
-REWRITTEN = {"belief.md", "real-models.md"}
+REWRITTEN = {"belief.md"}
 """The pages that are rewritten with the results about real models."""
 
 
