@@ -81,7 +81,7 @@ def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | Non
     tries = next((item for item in run.calls.tries.values() if item.phase == "failed"), None)
     if tries is None:  # What it was waited for is withdrawn.
         return _continue_wait(PROVIDER, message.at + LEFT_SECONDS, fault, message.at)
-    return _wait(run, tries, fault, message.at).model_copy(update={"asked_at": message.at})
+    return _wait(run, tries, fault, message.at, asked_at=message.at)
 
 
 def time_limit(run: RunState[Any], call: str, configured: float) -> float | None:
@@ -119,7 +119,9 @@ def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> Wa
     return WaitRequested(request_id=name, until=until, why=_reason(fault), fault=fault, asked_at=asked_at)
 
 
-def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
+def _wait(
+    run: RunState[C], tries: Tries[C], fault: Fault, at: float, *, asked_at: float | None = None
+) -> WaitRequested:
     """Return the wait for the provider that begins at `at`. A process waits only until the patience is used up."""
     left, pause = _patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
@@ -133,6 +135,7 @@ def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitReq
         why=_reason(fault),
         node=tries.request.node if stays else None,
         fault=fault,
+        asked_at=asked_at,
     )
 
 
