@@ -40,7 +40,7 @@ class RealServer:
         request = urllib.request.Request(
             self.base_url.removesuffix("/v1") + path, data, {"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return json.load(answer)
 
 

@@ -32,7 +32,7 @@ def replan(real, folder, *words, **more):
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def done(process, seconds=240):
+def done(process, seconds=1200):
     """Return the exit code, and what was printed."""
     out, err = process.communicate(timeout=seconds)
     assert "Traceback" not in err
@@ -68,14 +68,14 @@ def test_a_run_ends_in_an_orderly_way_and_its_tokens_are_those_that_the_server_c
 
 def test_a_run_that_is_killed_in_mid_generation_goes_on_and_counts_the_lost_call(real, tmp_path, problem):
     process = replan(real, tmp_path, "run", problem, *SMALL)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while real.working() == 0:
         assert time.monotonic() < until
         time.sleep(0.05)
     time.sleep(0.5)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    until = time.monotonic() + 60  # llama.cpp looks for its client when it writes a token, and not while it reads.
+    until = time.monotonic() + 600  # llama.cpp looks for its client when it writes a token, and not while it reads.
     while real.working():
         assert time.monotonic() < until, "the server still writes for nobody"
         time.sleep(0.05)

@@ -21,7 +21,7 @@ COLOURS = {
 
 def asked(user, **more):
     """Return a request that gets the same reply each time."""
-    values = {"system": "You answer briefly.", "timeout_seconds": 60.0, "output_tokens_max": 40}
+    values = {"system": "You answer briefly.", "timeout_seconds": 1000.0, "output_tokens_max": 40}
     fields = {"temperature": 0.0, "seed": 7}
     return ModelRequest(request_id="g/v1.a1", purpose="g", user=user, **{**values, "fields": fields, **more})
 
@@ -69,7 +69,7 @@ async def test_fifty_calls_one_after_the_other_are_all_answered(real):
 
 async def test_a_prompt_that_comes_again_is_read_from_the_cache(real):
     long = "The parser fails on the last line of the file. " * 60
-    request = asked(long, output_tokens_max=2, timeout_seconds=1000.0)
+    request = asked(long, output_tokens_max=2)
     async with opened(real) as model:
         first = await model.complete(request)
         await until(real, 0)  # A slot that is still busy would send the prompt to the other one.
@@ -95,7 +95,7 @@ async def test_a_call_that_is_given_up_ends_its_generation_on_the_server(real, h
     request = asked(
         "Write a long story.",
         output_tokens_max=3_000,
-        timeout_seconds=2.0 if how == "too late" else 60.0,
+        timeout_seconds=2.0 if how == "too late" else 1000.0,
         fields={"temperature": 0.9, "seed": 1, "extra": 1, "ignore_eos": True},
     )
     async with opened(real) as model, trio.open_nursery() as nursery:
