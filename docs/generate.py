@@ -52,7 +52,6 @@ from actors.values.findings import Code, ReasonTag  # noqa: E402
 from actors.values.model_settings import ModelSettings  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
 from replan.setup.config_schemas import describe_models  # noqa: E402
-from runtime.core.hooks import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
 
@@ -74,7 +73,7 @@ def _meanings(section: str, values: Iterable[object]) -> str:
 def policy() -> str:
     """Return the default rule table, row by row."""
     return "\n".join(
-        f"{place}. `{row.id}`: {_fires(row)} → {_answer(row)}. {row.why}"
+        f"{place}. `{row.id}`: {_fires(row)} → {_answer(row)}."
         for place, row in enumerate(load_policy("default", ROOT).rows, 1)
     )
 
@@ -170,7 +169,6 @@ def faults() -> str:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
-    "crash-points": lambda: _meanings("crash_points", LABELS),
     "demands": demands.demands,
     **dependencies.PARTS,
     "limits": limits,

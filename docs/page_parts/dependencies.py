@@ -1,6 +1,7 @@
 """What a release installs besides itself: names, versions, hashes and licences, from the lock and from the packages."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -89,10 +90,8 @@ def atoms(expression: str) -> list[str]:
 
 
 def _licences() -> str:
-    by_licence: dict[str, list[str]] = {}
-    for each in dependencies():
-        by_licence.setdefault(each.licence or "not installed on Linux", []).append(each.name)
-    return "\n".join(f"- {licence}: {', '.join(names)}" for licence, names in sorted(by_licence.items()))
+    counts = Counter(each.licence or "not installed on Linux" for each in dependencies())
+    return "\n".join(f"- {licence}: {count}" for licence, count in sorted(counts.items()))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {"licences": _licences}

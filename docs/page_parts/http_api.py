@@ -1,6 +1,6 @@
 """The parts of the page about the HTTP API, its OpenAPI document, and the keys of results."""
 
-from textwrap import fill
+import json
 from typing import Any, get_args, get_origin, get_type_hints
 
 from typing_extensions import is_typeddict
@@ -15,6 +15,8 @@ from replan_server.web.api_routes import addressed_operations, openapi_text
 
 FILE = "reference/openapi.json"
 """The published document, in the documentation's folder."""
+RESULTS = "reference/results.json"
+"""The file with the keys of results."""
 
 
 def operations() -> str:
@@ -35,15 +37,12 @@ def _keys(keys: Any) -> str:
     return ", ".join(rows)
 
 
-def _block(*lists: Any) -> str:
-    text = fill(f"{{{', '.join(map(_keys, lists))}}}", 140, subsequent_indent=" ", break_long_words=False)
-    return f"```text\n{text}\n```"
+def results() -> str:
+    """Return the keys of each kind of result, as JSON."""
+    kinds = {"planning": (ResultJson, PlanningJson), "execution": (ExecutionJson,), "acquisition": (AcquisitionJson,)}
+    return json.dumps({kind: f"{{{', '.join(map(_keys, keys))}}}" for kind, keys in kinds.items()}, indent=1) + "\n"
 
 
-PARTS = {
-    "http-operations": operations,
-    "planning-keys": lambda: _block(ResultJson, PlanningJson),
-    "execution-keys": lambda: _block(ExecutionJson),
-    "acquisition-keys": lambda: _block(AcquisitionJson),
-}
-DOCUMENTS = {FILE: openapi_text}
+PARTS = {"http-operations": operations}
+"""The part of the page by its name."""
+DOCUMENTS = {FILE: openapi_text, RESULTS: results}

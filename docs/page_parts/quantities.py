@@ -14,6 +14,9 @@ REASONS: Mapping[str, str] = {
     "wrong_unit": "another kind of unit",
 }
 
+SHOWN = 12
+"""How many phrases of a list the page shows."""
+
 
 @cache
 def _phrases() -> Mapping[str, list[list[Any]]]:
@@ -25,19 +28,19 @@ def _phrases() -> Mapping[str, list[list[Any]]]:
 
 
 def taken() -> str:
-    """Return the first English phrase for each unit of a field, with the value that is taken."""
+    """Return the first English phrase for some units of a field, with the value that is taken."""
     first: dict[str, str] = {}
     for phrase, unit, value in _phrases()["en"]:
         if not isinstance(value, str):
             first.setdefault(unit, f"`{phrase}` ({_value(value)}{f' {unit}' if unit else ''})")
-    return ", ".join(first.values())
+    return ", ".join([*first.values()][:SHOWN])
 
 
 def refused() -> str:
-    """Return of each reason the English phrases of which nothing is taken."""
+    """Return of each reason some English phrases of which nothing is taken."""
     rows = _phrases()["en"]
     return "\n".join(
-        f"- {words}: {code(phrase for phrase, _, value in rows if value == reason)}"
+        f"- {words}: {code([phrase for phrase, _, value in rows if value == reason][:SHOWN])}"
         for reason, words in REASONS.items()
     )
 

@@ -1,4 +1,4 @@
-"""The lists of the requirements: the state of each, and the tests that name its number."""
+"""The requirements: the state of each, and the tests that name its number."""
 
 import ast
 import re
@@ -11,12 +11,6 @@ from typing import Any
 from page_parts.markdown import ROOT, read
 
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
-
-
-def differences() -> str:
-    """Return the numbers of the requirements that are not met as stated."""
-    entries = read("requirements.yaml").items()
-    return ", ".join(key for key, entry in entries if requirement_state(entry) != "met") + "."
 
 
 def requirement_state(entry: Mapping[str, Any]) -> str:
@@ -78,6 +72,5 @@ def tests_in(path: Path) -> list[tuple[str, str]]:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "requirement-counts": requirement_counts,
-    "requirement-differences": differences,
 }
-"""The sentence and the lists by the name in the mark."""
+"""The sentence by the name in the mark."""

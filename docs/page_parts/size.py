@@ -6,12 +6,15 @@ from size import published, rows
 
 from page_parts.markdown import table
 
+SHOWN = {"core", "product", "tests", "docs (words, pages)"}
+"""The rows of the table that the page shows."""
+
 
 def size() -> str:
-    """Return the sizes of the core, each package, all, the tests and the docs; `make size` has each folder."""
+    """Return the sizes of the core, the product, the tests and the docs; `make size` has each folder."""
     (before, then), (commit, now) = published().items()
     head = ("What", f"Lines at {before}", "Files", f"Lines at {commit}", "Files")
-    summed = rows(then.folders, now.folders)[-7:]
+    summed = [row for row in rows(then.folders, now.folders) if row[0] in SHOWN]
     return table(head, ((name, *(f"{count:,}" for count in counts)) for name, *counts in summed))
 
 

@@ -73,8 +73,8 @@ STATED = [
     ),
     ("reference/prompts.md", f"{ANSWER_BYTES_MAX:,} of each answer, {FEEDBACK_BYTES_MAX:,} of each rejection"),
     ("explanation/templates.md", f"lists at most {DEMANDS_MAX} requirements"),
-    ("reference/claims.md", f"than {READ_LINES_MAX:,} such lines"),
-    ("reference/claims.md", f"at most {BYTES_MAX // 1024**2} MiB of a plan and {FILE_BYTES_MAX // 1024**2} MiB"),
+    ("reference/claims.yaml", f"than {READ_LINES_MAX:,} such lines"),
+    ("reference/claims.yaml", f"at most {BYTES_MAX // 1024**2} MiB of a plan and {FILE_BYTES_MAX // 1024**2} MiB"),
     ("reference/workflow.md", f"has 1 to {STEPS_MAX} steps"),
 ]
 """A page, and words on it that hold a number of the program."""
