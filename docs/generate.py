@@ -27,7 +27,6 @@ from page_parts import (  # noqa: E402
     experiments,
     helpdesk,
     http_api,
-    imports,
     mcp,
     quantities,
     question_tables,
@@ -42,7 +41,6 @@ from actors.config.loader import load_policy, read_workflow, shipped_workflows  
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
-from actors.planning.events import PlanningOutcome  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry  # noqa: E402
 from actors.run.limits import LIMITS, flag  # noqa: E402
@@ -139,7 +137,7 @@ def workflows() -> str:
 
 
 def limits() -> str:
-    """Return the limits of a run: names, what each limits, and its bounds."""
+    """Return the limits of a run: their names and bounds; the help of `run` says what each limits."""
     units = {
         "count": "integer",
         "dollars": "dollars",
@@ -155,8 +153,8 @@ def limits() -> str:
             if spec.unit in ("switch", "chance", "settings", "choice")
             else f", at most {spec.most:,}{' s' if spec.unit == 'time' else ''}"
         )
-        rows.append(f"- `{name}`, `{flag(name)}` ({units.get(spec.unit, 'true or false')}{most}): {spec.help}")
-    return "\n".join(rows)
+        rows.append((f"`{name}`, `{flag(name)}`", f"{units.get(spec.unit, 'true or false')}{most}"))
+    return table(("Limit", "Values"), rows)
 
 
 def faults() -> str:
@@ -183,13 +181,11 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **http_api.PARTS,
     **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel),
-    "outcomes": lambda: _meanings("outcomes", PlanningOutcome),
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
     "model-settings": lambda: keys(ModelSettings),
     **requirements.PARTS,
     **quantities.PARTS,
-    "imports": imports.between_folders,
     **size.PARTS,
     "helpdesk": helpdesk.helpdesk,
     "row-keys": lambda: keys(Row),

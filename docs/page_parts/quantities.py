@@ -14,7 +14,7 @@ REASONS: Mapping[str, str] = {
     "wrong_unit": "another kind of unit",
 }
 
-SHOWN = 12
+SHOWN = 6
 """How many phrases of a list the page shows."""
 
 

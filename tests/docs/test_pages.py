@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.planning.events import PlanningOutcome
 from runtime.core.hooks import LABELS
 from tests.docs.blocks import FENCE, ROOT, pages
 from tests.long.shell.planted_bugs import AGAIN, BUGS
@@ -87,7 +88,7 @@ def test_every_meaning_is_of_something_and_everything_has_a_meaning():
     for section, values in (
         ("tags", GENERATE.ReasonTag),
         ("levels", GENERATE.BacktrackLevel),
-        ("outcomes", GENERATE.PlanningOutcome),
+        ("outcomes", PlanningOutcome),
         ("faults", GENERATE.FaultKind),
         ("crash_points", LABELS),
     ):

@@ -108,7 +108,7 @@ async def test_the_first_result_of_the_search_answers_a_strangers_question():
                     wrong[question] = first
             assert len(wrong) <= WRONG_MAX, wrong
             await page.look(width=390)
-            for name in ("index", "tutorial/first-plan", "reference/names", "reference/code"):
+            for name in ("index", "tutorial/first-plan", "reference/names", "reference/acquisition"):
                 await page.go(f"{address}/{name}.html")
                 wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
                 assert await page.evaluate(wide) <= 0, name
