@@ -155,7 +155,7 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanE
     if cause:
         return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=cause)
     via = read_via(body.get("via"))
-    approves = _approved_steps(state) if body.get("approves") is True and via in PEOPLE else ()
+    approves = waiting_approvals(state) if body.get("approves") is True and via in PEOPLE else ()
     person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
     plan = make_storable(json.dumps(value, sort_keys=True))
     return PlanEdited(at=message.at, mono=message.mono, plan=plan, via=via, person=person, approves=approves)
@@ -170,7 +170,7 @@ def object_in(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and isinstance(value.get("steps"), list) else None
 
 
-def _approved_steps(state: State) -> tuple[str, ...]:
+def waiting_approvals(state: State) -> tuple[str, ...]:
     """Return the steps that wait for a person's approval."""
     waiting = (item for item in state.active.values() if item.open and item.phase is AttemptPhase.APPROVE)
     return tuple(attempt.step for attempt in waiting)

@@ -5,9 +5,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from actors.execution.edits import EDIT, EDIT_BYTES_MAX, check_edit, edit_problem, edited_plan, rest_of_plan
+import trio
+
+from actors.execution.edits import (
+    EDIT,
+    EDIT_BYTES_MAX,
+    check_edit,
+    edit_problem,
+    edited_plan,
+    rest_of_plan,
+    waiting_approvals,
+)
 from actors.execution.replan_rules import plan_guard, prove
-from actors.execution.result import demands_of
+from actors.execution.result import demands_of, revision_views
 from actors.execution.state import State
 from actors.plans.plan import Plan
 from actors.plans.plan_yaml import plan_diff
@@ -66,6 +76,18 @@ class OpenPlan:
     state: State
     """The state of the run when it was opened."""
 
+    @property
+    def approvals(self) -> tuple[str, ...]:
+        """The steps that wait for a person's approval, which an edit may give in the same act."""
+        return waiting_approvals(self.state)
+
+    def check_revision(self, revision: int | None) -> None:
+        """Check that a person has opened the plan in this revision. Raises `EditedMeanwhile`."""
+        if revision != self.revision:
+            later = (shown for shown in revision_views(self.state) if revision is None or shown.number > revision)
+            changes = [change for shown in later for change in shown.changes]
+            raise EditedMeanwhile(self.run, f"it is revision {self.revision} now", changes)
+
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> None:
         """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
 
@@ -104,6 +126,11 @@ def _dropped_demands(state: State, plan: Plan) -> tuple[Finding, ...]:
     )
 
 
+def may_edit(state: object) -> bool:
+    """Return whether the plan of a run can be edited now."""
+    return isinstance(state, State) and not edit_problem(state)
+
+
 async def open_plan(poster: "RunPoster", run: str) -> OpenPlan:
     """Return what is left of the plan of an execution. `run` is its full id.
 
@@ -116,6 +143,9 @@ async def open_plan(poster: "RunPoster", run: str) -> OpenPlan:
     if not isinstance(state, State):
         hint = f"write its plan with `{program()} export {run} --format json`, edit that, and execute the file"
         raise UsageProblem("only the plan of an execution is edited in its run", place=run, hint=hint)
+    if state.replan is not None and state.replan.edit is not None:
+        changes = plan_diff(rest_of_plan(state), json.loads(state.replan.edit.plan))
+        raise EditedMeanwhile(run, edit_problem(state), changes)
     if problem := edit_problem(state):
         raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows it")
     return OpenPlan(run, state.revision, await _count_edits(poster, run), rest_of_plan(state), state)
@@ -136,7 +166,7 @@ async def post_edit(
     `approves`: the steps that wait for an approval have it. Raises `EditRejected`, and `EditedMeanwhile` if the
     plan was changed after it was opened.
     """
-    opened.judge(value, dropped)
+    await trio.to_thread.run_sync(opened.judge, value, dropped)
     text = make_storable(json.dumps(dict(value), sort_keys=True))
     if len(text) > EDIT_BYTES_MAX:
         raise UsageProblem(f"the plan has more than {EDIT_BYTES_MAX:,} bytes", place=opened.run, hint="shorten it")

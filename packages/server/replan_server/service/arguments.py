@@ -125,6 +125,19 @@ class Tell(RunArguments):
     """A repeated call with the same key posts nothing more."""
 
 
+class EditPlan(RunArguments):
+    """An edited plan, with the numbers that came with the plan that was opened."""
+
+    plan: Mapping[str, Any]
+    """What is left of the plan, as it is to be: a JSON object with initial_state, goal_state and steps."""
+    revision: Annotated[int, Field(ge=1)]
+    """The `revision` that `rest_of_plan` gave."""
+    edits: Annotated[int, Field(ge=0)]
+    """The `edits` that `rest_of_plan` gave."""
+    dropped: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = Field(default_factory=list)
+    """The ids of the demands that your user agrees to drop, as an error names them."""
+
+
 class ChangeLimits(ChangedLimits):
     """The limits of a run that are to change."""
 

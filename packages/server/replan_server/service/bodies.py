@@ -165,6 +165,19 @@ class MessageBody(SentBody):
     `FIELD=VALUE` corrects one, also after the end."""
 
 
+class EditBody(SentBody):
+    """An edited plan for an execution, with the numbers that came with the plan that was opened."""
+
+    plan: Mapping[str, Any]
+    """What is left of the plan, as it is to be: a JSON object with initial_state, goal_state and steps."""
+    revision: Annotated[int, Field(ge=1)]
+    """The `revision` of the plan that was opened."""
+    edits: Annotated[int, Field(ge=0)]
+    """The `edits` of the plan that was opened. If somebody has edited the plan since, the edit is refused."""
+    dropped: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = Field(default_factory=list)
+    """The ids of the demands that your user agrees to drop, as an error names them."""
+
+
 class Nothing(SentBody):
     """A body without content."""
 
@@ -251,6 +264,15 @@ class Receipt(Got):
     """The receipt for an answer or a message. It is `duplicate` if the same was posted before."""
 
     result: Literal["accepted", "duplicate"]
+
+
+class RestOfPlan(Got):
+    """What is left of the plan of an execution."""
+
+    run_id: str
+    revision: int
+    edits: int
+    plan: dict[str, Any]
 
 
 class Cancelled(Got):

@@ -2,11 +2,15 @@
 
 import hashlib
 import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
 
 from actors.run.inbox import ForPeopleOnly
 from actors.run.questions import Via
 from replan.runs import changes
 from replan.runs.changes import Changes, post_changes
+from replan.runs.editing import EditedMeanwhile, open_plan, post_edit
 from replan.runs.inbox import AnswerReceipt
 from replan.runs.status import goes_on
 from replan_server.service.access import Principal
@@ -57,6 +61,30 @@ async def tell(service: Service, who: Principal, run: str, text: str, kind: str,
     posted = _unless_conflict(await service.engine.tell(run, text, kind, key=key[:KEY_LETTERS]))
     await _go_on_where_reopened(service, who, run)
     return posted
+
+
+async def edit_plan(
+    service: Service,
+    run: str,
+    plan: Mapping[str, Any],
+    *,
+    revision: int,
+    edits: int,
+    via: Via,
+    dropped: Collection[str] = (),
+) -> None:
+    """Post an edited plan to its execution. `revision` and `edits` are those of the plan that was opened.
+
+    Raises `RequestRefused` if the plan was changed since, `EditRejected`, and the errors of `open_plan`.
+    """
+    engine = service.engine
+    try:
+        opened = await open_plan(engine, run)
+        opened.check_revision(revision)
+        await post_edit(engine, replace(opened, edits=edits), plan, via=via, dropped=dropped)
+    except EditedMeanwhile as problem:
+        shown = "".join(f"\n{change}" for change in problem.changes)
+        raise RequestRefused(f"{problem.cause}{shown}", "conflict") from None
 
 
 async def change_limits(service: Service, who: Principal, run: str, changes: Changes, *, key: str = "") -> Posted:

@@ -9,6 +9,7 @@ from typing import Any
 import trio
 
 from replan.api.check import PlanToCheck, Standard, judge_plan
+from replan.runs.editing import open_plan
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.kind_interface import offered_names
@@ -99,6 +100,12 @@ def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[st
     if request.terms.shows_reviews:
         return question
     return {name: value for name, value in question.items() if name != "artifact"}
+
+
+async def rest_of_plan(request: ProgramRequest) -> Mapping[str, Any]:
+    """Return what is left of the plan of an execution."""
+    opened = await open_plan(request.service.engine, request.run)
+    return {"run_id": opened.run, "revision": opened.revision, "edits": opened.edits, "plan": opened.value}
 
 
 async def check_plan(request: ProgramRequest) -> Mapping[str, Any]:

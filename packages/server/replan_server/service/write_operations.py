@@ -73,6 +73,21 @@ async def tell(request: ProgramRequest) -> Mapping[str, Any]:
     return {"run_id": request.run, "result": posted.result}
 
 
+async def edit_plan(request: ProgramRequest) -> Mapping[str, Any]:
+    """Post an edited plan to its execution."""
+    body = request.body
+    await messages.edit_plan(
+        request.service,
+        request.run,
+        body.plan,
+        revision=body.revision,
+        edits=body.edits,
+        via=request.terms.via,
+        dropped=body.dropped,
+    )
+    return {"run_id": request.run, "result": "accepted"}
+
+
 async def change_limits(request: ProgramRequest) -> Mapping[str, Any]:
     """Post changed limits within the ceilings. A run that had ended because of its limits is resumed."""
     changes = Changes(limits_in(request.body), strict=request.body.strict)

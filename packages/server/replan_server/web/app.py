@@ -92,6 +92,8 @@ def pages(site: Site) -> Sequence[BaseRoute]:
         Route("/runs/{run}/limits", post_endpoint(site, run_actions.limits), methods=["POST"]),
         Route("/runs/{run}/resume", post_endpoint(site, run_actions.go_on), methods=["POST"]),
         Route("/runs/{run}/fork", post_endpoint(site, run_actions.fork), methods=["POST"]),
+        Route("/runs/{run}/plan", get_endpoint(site, run_actions.show_plan_form)),
+        Route("/runs/{run}/plan", post_endpoint(site, run_actions.edit_plan), methods=["POST"]),
         Route("/runs/{run}/undo", post_endpoint(site, run_actions.undo), methods=["POST"]),
         Route("/runs/{run}/cancel", post_endpoint(site, run_actions.cancel), methods=["POST"]),
         Route(question, get_endpoint(site, runs_page.show_question)),

@@ -1,5 +1,7 @@
 """What people do with a run: send a message, change limits, resume, fork, undo, cancel, and keep what it has made."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -8,10 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from actors.plans.plan_yaml import plan_as_yaml, read_plan_yaml
 from actors.run.limits import LIMITS, RunLimits, check_limits
 from actors.values.model_settings import words_of
 from replan.runs import changes
 from replan.runs.changes import Changes
+from replan.runs.editing import EditedMeanwhile, EditRejected, OpenPlan, open_plan, post_edit
 from replan.runs.families import read_shown
 from replan.runs.kind_interface import KeptText, KindInterface
 from replan.runs.limit_answers import DEFAULT
@@ -114,6 +118,68 @@ async def undo(site: Site, request: Request, who: Principal, form: FormFields) -
         raise UsageProblem("nothing is undone", hint="tick the box beside the button: the undo tools are called")
     await messages.undo(site, who, run)
     return back_to(f"/runs/{run}", "undoing")
+
+
+async def show_plan_form(site: Site, request: Request, who: Principal) -> Response:
+    """Return the page on which people edit what is left of the plan of an execution."""
+    site.check_execute()
+    opened = await open_plan(site.engine, request.path_params["run"])
+    return _plan_page(site, who, opened.run, opened, plan_as_yaml(opened.value))
+
+
+async def edit_plan(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
+    """Judge an edited plan, and post it to its run. What is rejected is shown again with the findings."""
+    site.check_execute()
+    run, text = request.path_params["run"], form.text("plan")
+    dropped = [name for name in form.text("dropped").split("\n") if name] if form.text("drop") == "yes" else []
+    person = who.client.removeprefix("user:") if who.client.startswith("user:") else ""
+    opened: OpenPlan | None = None
+    try:
+        opened = await open_plan(site.engine, run)
+        opened.check_revision(form.whole("revision"))
+        value = read_plan_yaml(text, "line")
+        edits = form.whole("edits")
+        known = opened if edits is None else replace(opened, edits=edits)
+        approves = form.text("approve") == "yes"
+        await post_edit(site.engine, known, value, via="web", person=person, approves=approves, dropped=dropped)
+    except EditRejected as problem:
+        demands = [finding.where for finding in problem.demands]
+        findings = [f"{finding.code}: {finding.message}" for finding in problem.findings]
+        return _plan_page(site, who, run, opened, text, trouble=findings, demands=demands)
+    except EditedMeanwhile as problem:
+        return _plan_page(site, who, run, opened, text, trouble=[problem.cause], changes=problem.changes)
+    except UsageProblem as problem:
+        return _plan_page(site, who, run, opened, text, trouble=[line_of_error(problem)])
+    return back_to(f"/runs/{opened.run}", "edited")
+
+
+def _plan_page(
+    site: Site,
+    who: Principal,
+    run: str,
+    opened: OpenPlan | None,
+    text: str,
+    *,
+    trouble: Sequence[str] = (),
+    demands: Sequence[str] = (),
+    changes: Sequence[str] = (),
+) -> Response:
+    """Return the page that edits a plan. `trouble` is why an edit was rejected, `changes` what somebody else changed.
+
+    `opened` is the plan now; None if it cannot be edited now.
+    """
+    values: dict[str, Any] = {
+        "run": run,
+        "revision": 0 if opened is None else opened.revision,
+        "edits": 0 if opened is None else opened.edits,
+        "text": text,
+        "trouble": trouble,
+        "demands": "\n".join(demands),
+        "changes": changes,
+        "approvals": () if opened is None else opened.approvals,
+        "here": "runs",
+    }
+    return page(site, who, "edit.html", values, 422 if trouble else 200)
 
 
 async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:

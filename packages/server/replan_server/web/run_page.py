@@ -14,6 +14,7 @@ from actors.run.waits import Started
 from actors.run.words import in_words
 from actors.values.format import format_count, money
 from actors.values.lines import reword_line, reword_tree
+from replan.runs.editing import may_edit
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.kind_interface import installed_interfaces, texts_to_keep
 from replan.runs.status import goes_on, status_of
@@ -123,6 +124,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "takes_messages": not final and shown.moved_to is None,
         "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",
         "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
+        "may_edit": site.allow_execute and shown.moved_to is None and may_edit(shown.with_inbox),
         "may_undo": site.allow_execute and shown.moved_to is None and not loaded.kind.undo_problem(shown.with_inbox),
         "may_cancel": not over and shown.moved_to is None,
         "again": _start_again_address(run, form_of(loaded), executes=site.allow_execute),

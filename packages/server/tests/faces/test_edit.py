@@ -1,0 +1,119 @@
+"""What is left of a plan is edited over HTTP, over MCP and on the page, and the guards judge it there, too."""
+
+import html
+import re
+
+import pytest
+import trio
+
+import replan
+from packages.server.tests.mcp.world import called
+from packages.server.tests.mcp.world import served as served_to_mcp
+from packages.server.tests.web.world import served, use_home
+from tests.execution.stage import plan, step
+from tests.support.python_tools import execution_options
+
+ACTIONS = """
+def make(workspace, name):
+    (workspace / name).write_text("made")
+"""
+TOOLS = """
+tools:
+  make:
+    python: ./actions.py:make
+    parameters: {name: {type: string, pattern: "[a-z]+"}}
+  fine: {command: ["true"], risk: none}
+guards: {syntax: fine}
+generators:
+  first: {tool: make, with: {name: one}}
+  second: {tool: make, with: {name: two}}
+"""
+AVOIDED = {"kind": "must_avoid", "text": "no shredder", "quote": "no shredder", "tools": ["shredder"]}
+PLAN = plan(
+    step("a", "start", "one", generator="first"),
+    step("b", "one", "goal", generator="second", dependencies="a"),
+    requirements=[AVOIDED],
+)
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch):
+    """Keywords that execute the plan in a home of the test's own, up to its first approval."""
+    use_home(tmp_path, monkeypatch)
+    return {**execution_options(tmp_path, TOOLS, ACTIONS), "home": tmp_path / "home", "approve": "risky"}
+
+
+async def revision(web, run, number):
+    """Wait until a run has a revision of its plan."""
+    with trio.fail_after(300):
+        while (await web.engine.result(run)).revision < number:
+            await trio.sleep(0.02)
+
+
+async def made(path):
+    """Wait until a step has made a file."""
+    with trio.fail_after(300):
+        while not path.exists():  # noqa: ASYNC110 -- the step tells nobody
+            await trio.sleep(0.02)
+
+
+def renamed(value, name):
+    [first, *rest] = value["steps"]
+    return {**value, "steps": [{**first, "name": name}, *rest]}
+
+
+async def test_a_program_edits_a_plan_where_it_may_execute(options, tmp_path):
+    run = (await replan.aexecute(PLAN, **options)).run_id
+    async with served(tmp_path, hosts=False, signed_in=False) as web:
+        rest = (await web.client.get(f"/api/runs/{run}/plan", headers=web.token("read"))).json()
+        refused = await web.client.post(f"/api/runs/{run}/plan", json=rest, headers=web.token("control"))
+        assert refused.status_code in (403, 422), refused.text
+    async with served(tmp_path, signed_in=False, allow_execute=True) as web:
+        headers = web.token("control", "other")
+        rest = (await web.client.get(f"/api/runs/{run}/plan", headers=headers)).json()
+        assert [each["step_id"] for each in rest["plan"]["steps"]] == ["a", "b"]
+        sent = {"revision": rest["revision"], "edits": rest["edits"], "plan": renamed(rest["plan"], "Mine")}
+        wrong = {**sent, "plan": {**sent["plan"], "requirements": []}}
+        answer = await web.client.post(f"/api/runs/{run}/plan", json=wrong, headers=headers)
+        assert (answer.status_code, "leaves out what every plan must keep" in answer.text) == (422, True)
+        answer = await web.client.post(f"/api/runs/{run}/plan", json=sent, headers=headers)
+        assert (answer.status_code, answer.json()["result"]) == (200, "accepted"), answer.text
+        await revision(web, run, 2)
+        late = await web.client.post(f"/api/runs/{run}/plan", json=sent, headers=headers)
+        assert late.status_code == 409, late.text
+        assert "+- step_id: a" in late.text or "+  name: Mine" in late.text, (
+            "the second sees what the first has changed"
+        )
+        [_, now] = (await web.client.get(f"/api/runs/{run}", headers=headers)).json()["revisions"]
+        assert now["edited_by"] == "a person over HTTP"
+
+
+async def test_a_client_of_mcp_edits_a_plan(options, tmp_path, monkeypatch):
+    async with served_to_mcp(tmp_path, monkeypatch, allow_execute=True) as home, home.client() as client:
+        run = (await replan.aexecute(PLAN, **options)).run_id
+        rest = await called(client, "rest_of_plan", id=run)
+        fields = {"plan": renamed(rest["plan"], "Mine"), "revision": rest["revision"], "edits": rest["edits"]}
+        assert (await called(client, "edit_plan", id=run, **fields))["result"] == "accepted"
+
+
+async def test_a_person_edits_a_plan_on_its_page_and_approves_in_the_same_act(options, tmp_path):
+    run = (await replan.aexecute(PLAN, **options)).run_id
+    async with served(tmp_path, allow_execute=True) as web:
+        assert 'id="edit-plan"' in (await web.browser.get(f"/runs/{run}")).text
+        page = (await web.browser.get(f"/runs/{run}/plan")).text
+        text = html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)[1])
+        hidden = {name: re.search(rf'name="{name}" value="(\d+)"', page)[1] for name in ("revision", "edits")}
+        assert "Approve, in the same act: a" in page
+        wrong = await web.post(f"/runs/{run}/plan", {**hidden, "plan": text.replace("first", "third")})
+        assert wrong.status_code == 422
+        assert "no tool implements generator &#39;third&#39;" in wrong.text
+        assert "generator: third" in wrong.text, "the text is shown again"
+        edited = {**hidden, "plan": text.replace("name: a", "name: Mine"), "approve": "yes"}
+        done = await web.post(f"/runs/{run}/plan", edited)
+        assert done.status_code == 303, done.text
+        await revision(web, run, 2)
+        await made(options["workspace"] / "one")
+        late = await web.post(f"/runs/{run}/plan", edited)
+        assert late.status_code == 422
+        assert "it is revision 2 now" in late.text
+        assert "+  name: Mine" in late.text
