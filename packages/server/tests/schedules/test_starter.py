@@ -16,10 +16,14 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import config_model
 from replan_server.schedules.starter import Starter, describe_schedules
+from replan_server.schedules.timetable import run_of
 from replan_server.settings import ServerSettings
 from runtime.core.errors import UsageProblem
 from runtime.journal.memory import MemoryStore, open_memory
+from runtime.journal.port import Fact
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
+from tests.long.cli.test_fork_execution import ACTIONS, TOOLS
+from tests.long.cli.test_fork_execution import PLAN as EXECUTED
 from tests.support import poems
 from tests.support.distributions import install
 
@@ -56,12 +60,13 @@ class Home:
         self.problem = folder / "nightly.md"
         self.problem.write_text(PROBLEM, encoding="utf-8")
         self.environment = {"REPLAN_HOME": str(folder)}
+        self.tools = {}
 
     def settings(self, **entry):
         schedule = {"cron": "0 2 * * *", "problem": "nightly.md", "model": "asks", **entry}
         value = {
             "schedules": {"nightly": schedule},
-            "clients": {"models": {"asks": write_script(self.folder, ASKS)}},
+            "clients": {"models": {"asks": write_script(self.folder, ASKS)}, "tools": self.tools},
         }
         return config_model(value).model_validate(value)
 
@@ -236,13 +241,48 @@ async def test_a_schedule_starts_runs_of_other_kinds(home, tmp_path, monkeypatch
         assert "topic" in home.notices[-1].reason
 
 
-async def test_a_schedule_executes_a_plan_with_the_tools_of_clients(home):
+async def test_a_schedule_executes_a_plan_alone_in_its_workspace(home, tmp_path_factory):
+    top = tmp_path_factory.mktemp("shop")
+    (top / "tools.yaml").write_text(TOOLS, encoding="utf-8")
+    (top / "actions.py").write_text(ACTIONS, encoding="utf-8")
+    (top / "work").mkdir()
+    (home.folder / "plan.json").write_text(json.dumps(EXECUTED), encoding="utf-8")
+    home.tools = {"shop": {"file": str(top / "tools.yaml"), "workspace": str(top / "work"), "approve": "none"}}
+    async with home.host(problem=None, plan="plan.json", tools="shop", model="template:bug") as (look, engine):
+        home.clock.time = BEGIN + DAY
+        await look()
+        assert not home.notices, home.notices
+        assert (await engine.resume(FIRST)).outcome == "success"
+        assert (top / "work" / "made").exists()
+        busy = run_of("other", int(BEGIN))
+        first = (await engine.read(FIRST)).records[0].event
+        await engine.journal.create(busy, "other", "execution", facts=[Fact(first.model_copy(update={"run": busy}))])
+        home.clock.time = BEGIN + 2 * DAY
+        await look()
+        assert (await rows(engine))[SECOND] == "not_started"
+        assert "works in this workspace and has not finished" in home.notices[0].reason
+
+
+async def test_a_tool_set_that_clients_do_not_have_is_named(home):
     (home.folder / "plan.json").write_text(json.dumps(PLAN), encoding="utf-8")
     async with home.host(problem=None, plan="plan.json", tools="shop") as (look, engine):
         home.clock.time = BEGIN + DAY
         await look()
         assert (await rows(engine))[FIRST] == "not_started"
         assert "there is no tool set 'shop' here" in home.notices[0].reason
+
+
+async def test_a_schedule_has_limits_of_its_own_within_those_of_clients(home):
+    async with home.host(max_calls=7) as (look, engine):
+        home.clock.time = BEGIN + DAY
+        await look()
+        assert (await engine.read(FIRST)).records[0].event.limits.calls == 7
+    async with home.host(max_calls=7000) as (look, engine):
+        home.clock.time = BEGIN + 3 * DAY
+        await engine.cancel(FIRST)
+        await engine.finish_cancelled(FIRST)
+        await look()
+        assert "the most that clients may ask for is 200" in home.notices[0].reason
 
 
 def test_doctor_shows_the_next_times_and_names_a_file_that_is_gone(home):
