@@ -125,6 +125,16 @@ def test_an_editor_that_fails_changes_nothing(replan, run, monkeypatch):
     assert "EDITOR: vi: Editing failed (set EDITOR" in result.stderr
 
 
+def test_a_program_reads_the_rest_of_a_plan_and_edits_it_as_json(replan, run, editor, tmp_path):
+    turns, _ = editor
+    turns.append(lambda text: text)
+    value = json.loads(replan("edit", run, "--print", "--json").stdout)
+    assert value == rest(replan, run)
+    assert json.loads(replan("edit", run, "--json").stdout) == {"run_id": run, "result": "unchanged"}
+    value["steps"][-1]["name"] = "Make it"
+    assert json.loads(given(replan, tmp_path, run, value, "--json").stdout) == {"run_id": run, "result": "accepted"}
+
+
 def test_without_a_terminal_a_file_is_named(replan, run):
     result = replan("edit", run)
     assert (result.exit_code, "name a file with --file" in result.stderr) == (2, True)

@@ -13,7 +13,7 @@ import click
 
 from replan.cli.completing import require_one_run, run_argument
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples
+from replan.cli.options import Invocation, common, examples, json_option
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
@@ -35,6 +35,7 @@ _EDIT = examples(
 @click.option("--print", "prints", is_flag=True, help="Print what is left of the plan, and change nothing.")
 @click.option("--approve", is_flag=True, help="Approve, in the same act, the steps that wait for your approval.")
 @click.option("--drop-demands", is_flag=True, help="Accept that demands are in no step any more.")
+@json_option
 @common
 @click.pass_obj
 def edit(
@@ -46,6 +47,7 @@ def edit(
     prints: bool,
     approve: bool,
     drop_demands: bool,
+    as_json: bool,
 ) -> int:
     """Edit what is left of the plan of an execution RUN, as YAML in your editor ($VISUAL or $EDITOR).
 
@@ -58,17 +60,23 @@ def edit(
     import trio
 
     from replan.cli.terminal.console import notice
-    from replan.cli.terminal.plain import print_text
+    from replan.cli.terminal.plain import print_json, print_text
 
     opened = trio.run(_open, invocation, run_id)
     if prints:
-        print_text(_text_of(opened))
+        if as_json:
+            print_json(opened.value)
+        else:
+            print_text(_text_of(opened))
         return Exit.OK
     made = _get_edit(opened, file, drops=drop_demands)
     if made is None:
         notice(f"nothing was changed; the plan of run {opened.run} stays as it is")
-        return Exit.OK
-    return trio.run(_post, invocation, opened, made, approve)
+    else:
+        trio.run(_post, invocation, opened, made, approve)
+    if as_json:
+        print_json({"run_id": opened.run, "result": "unchanged" if made is None else "accepted"})
+    return Exit.OK
 
 
 class _Edit(NamedTuple):
@@ -91,7 +99,7 @@ async def _open(invocation: Invocation, name: str | None) -> OpenPlan:
         return await open_plan(engine, await resolve_or_newest(engine, name))
 
 
-async def _post(invocation: Invocation, opened: OpenPlan, made: _Edit, approves: bool) -> int:
+async def _post(invocation: Invocation, opened: OpenPlan, made: _Edit, approves: bool) -> None:
     from actors.values.lines import verbatim
     from replan.cli.hints import say_how_to_resume
     from replan.cli.home import open_engine
@@ -112,7 +120,6 @@ async def _post(invocation: Invocation, opened: OpenPlan, made: _Edit, approves:
     notice(f"run {opened.run} has the edited plan, and takes it up once no step is at work")
     if row.owner is None and not hosted:
         say_how_to_resume(opened.run)
-    return Exit.OK
 
 
 def _get_edit(opened: OpenPlan, file: str | None, *, drops: bool) -> _Edit | None:
