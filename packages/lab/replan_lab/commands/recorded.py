@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from replan.cli.completing import complete_policy
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option
 
@@ -31,6 +32,15 @@ _SHOWN = (
 @click.command(epilog=_RECORDED)
 @click.argument("file", metavar="FILE")
 @click.option("--arm", "names", multiple=True, metavar="NAME", help="An arm to play; may be given several times.")
+@click.option(
+    "-p",
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="NAME|FILE",
+    shell_complete=complete_policy,
+    help="A policy to play besides; may be given several times.",
+)
 @click.option("--out", "results", metavar="FOLDER", help="Where tables and plots go; default: experiments/NAME.")
 @json_option
 @common
@@ -40,6 +50,7 @@ def recorded(
     file: str,
     *,
     names: tuple[str, ...],
+    policies: tuple[str, ...],
     results: str | None,
     as_json: bool,
 ) -> int:
@@ -48,12 +59,15 @@ def recorded(
     A policy sees what a run could see at that moment: hashes, lengths, likeness, rewards and the model. It also sees
     what was learned of the model from other tasks. The differences are paired, to the arm `retry` (or else to `stop`).
     """
+    from actors.config.loader import load_policy
     from actors.files.suggestions import nearest
     from actors.values.lines import line
     from replan.cli.terminal.console import notice, out, print_json, rich_text
+    from replan.setup.installation import data_root
     from replan_lab.commands.experiment import print_rows
     from replan_lab.experiments.report import write_files
     from replan_lab.recorded.playing import arms_for, compare, plots_of, tables_of
+    from replan_lab.recorded.policy_files import decide_by
     from replan_lab.recorded.records import read_records
     from runtime.core.errors import UsageProblem
 
@@ -66,6 +80,8 @@ def recorded(
             raise UsageProblem(f"there is no arm {name!r} for these records", place="--arm", hint=nearest(name, arms))
     first = next(iter(arms))
     chosen = {name: policy for name, policy in arms.items() if not names or name in names or name == first}
+    for name in policies:
+        chosen[Path(name).stem] = decide_by(load_policy(name, data_root()))
     comparison = compare(records, chosen)
     if not comparison.cases:
         cause = "no record answers what the policies may do"

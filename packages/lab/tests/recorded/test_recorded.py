@@ -7,10 +7,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from actors.config.loader import load_policy
 from replan.cli.app import app
+from replan.setup.installation import data_root
 from replan_lab.recorded.families import families_file
 from replan_lab.recorded.playing import KnownModels, arms_for, cases_of, compare, fold_of, play, plots_of, tables_of
 from replan_lab.recorded.policies import ARMS, ModelRecord, RejectedAttempt, Seen
+from replan_lab.recorded.policy_files import decide_by
 from replan_lab.recorded.records import Move, RecordedAttempt, read_records
 from runtime.core.errors import UsageProblem
 
@@ -205,3 +208,19 @@ def test_the_command_writes_tables_and_plots_and_prints_the_arms(tmp_path):
     unknown = CliRunner().invoke(app, ["lab", "recorded", str(path), "--arm", "informd"])
     assert unknown.exit_code == 2
     assert "there is no arm 'informd'" in unknown.stderr
+
+
+@pytest.mark.parametrize("name", ["default", "belief"])
+def test_a_policy_file_retries_first_and_begins_afresh_where_the_reply_came_again(name):
+    choose = decide_by(load_policy(name, data_root()))
+    assert choose(seen(rejected("a", informative=True))) is Move.RETRY
+    assert choose(seen(rejected("a", informative=True), rejected("a", informative=True))) is Move.AFRESH
+    only = frozenset({Move.RETRY, Move.STOP})
+    assert choose(seen(rejected("a"), rejected("a"), moves=only)) is Move.RETRY
+
+
+def test_the_command_plays_a_policy_file_beside_the_arms(tmp_path):
+    path = written(tmp_path, EPISODES)
+    words = ["lab", "recorded", str(path), "--arm", "retry", "-p", "default", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, words)
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["arm", "retry", "default", "Tables"]
