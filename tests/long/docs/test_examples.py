@@ -25,8 +25,8 @@ ASKING = {"talk-to-a-run.md": 2, "fill-a-schema.md": 1}
 """The least number of questions that a page asks, which have the form; so the test sees them."""
 SERVED = {"back-up.md": ("pg_dump", "pg_restore", "psql"), "run-workers.md": (), "use-postgres.md": ()}
 """The pages that need a server of databases, with its programs that they use."""
-EXCERPTS = {"add-a-gate.md", "send-to-slack.md", "write-a-plug-in.md"}
-"""The pages whose code other tests run."""
+EXCERPTS = {"add-a-gate.md", "look-at-traces.md", "send-to-slack.md", "write-a-plug-in.md"}
+"""The pages whose code other tests run, and the one whose commands need servers of others."""
 ELSEWHERE = {*SERVED, "first-agent.md", "send-to-slack.md"}
 """The pages that other tests follow."""
 
