@@ -61,6 +61,7 @@ def find_author(model: str, root: Path) -> Author | None:
         first_accepted=family.first_accepted,
         told_retry_mends=family.told_retry_mends,
         repeats=family.repeats,
+        afresh_mends=family.afresh_mends,
         source=f"{family.n} rejections of {family.pattern} in {family.source}, {family.date}",
     )
 

@@ -92,13 +92,17 @@ REPEATS_WEIGHT = 2.0
 """How many retries of a run weigh as much as what is known of its model's repeats."""
 
 
+CLEARLY_MORE = 1.25
+"""By how much more a fresh attempt must have mended than a retry, to be the first move (docs: what real models do)."""
+
+
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
     """Return the factors for the chance of a move with the rejections in view, and of one made afresh.
 
     `author` is what is known of the model, and `afresh` the share of `BeliefTable`. A retry is right only if it is not
     the rejected text again. The chances hold for the known share of repeats; the repeats of this run lower them. The
-    last entry of `history` is the rejection that is decided about. The second factor is None if no moves afresh are
-    weighed.
+    last entry of `history` is the rejection that is decided about. If it says only that the answer is wrong, a fresh
+    attempt is worth what it mended for this model. The second factor is None if no moves afresh are weighed.
     """
     if author is None or afresh is None:
         return 1.0, None
@@ -108,7 +112,10 @@ def repeat_factors(author: Author | None, afresh: float | None, history: Sequenc
         repeats += past.step in seen and past.repeats
         seen.add(past.step)
     share = (known * REPEATS_WEIGHT + repeats) / (REPEATS_WEIGHT + retries)
-    return min(1.0, (1 - share) / (1 - known)), afresh / (1 - known)
+    told = min(1.0, (1 - share) / (1 - known))
+    if author.afresh_mends is not None and history and not history[-1].fact:
+        return told, author.afresh_mends / (CLEARLY_MORE * author.told_retry_mends)
+    return told, afresh / (1 - known)
 
 
 def signature(verdict: Verdict) -> Signature:

@@ -361,7 +361,7 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         after = model.rejected_after(history, failure.came, rejection) if row else before
     if cause is not None and (named := row_for(cause, situation.policy)) is not None:
         after = model.add_classification(after, resolve_target(named, failure.step, graph, situation.roles))
-    now = Past(failure.step, frozenset(), repeats=failure.again)
+    now = Past(failure.step, frozenset(), fact=failure.verdict.has_fact, repeats=failure.again)
     share = model.table.afresh if situation.weighs_afresh else None
     told, afresh = repeat_factors(model.author, share, (*history, now))
     bounds = Bounds(

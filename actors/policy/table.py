@@ -83,6 +83,8 @@ class Author(Config):
     """How often a retry that shows the finding is accepted."""
     repeats: Chance
     """How often a retry is the rejected text again, word for word."""
+    afresh_mends: Chance | None = Field(default=None, exclude_if=lambda share: share is None)
+    """How often a fresh attempt at a rejected task is accepted; null if that is not known."""
     source: str = Field(default="", exclude_if=lambda source: not source)
     """Where the numbers come from, for people."""
 

@@ -59,7 +59,7 @@ def _with_author(policy: Policy, seen: Seen) -> Policy:
     if policy.belief is None or policy.belief.author is None:
         return policy
     known = {name: min(max(share, _LEAST), 1 - _LEAST) for name, share in seen.known.shares.items()}
-    author = Author.model_validate({name: known[name] for name in ("first_accepted", "told_retry_mends", "repeats")})
+    author = Author.model_validate(known)
     return policy.model_copy(update={"belief": policy.belief.model_copy(update={"author": author})})
 
 
