@@ -141,14 +141,13 @@ def _kept_findings(
     nodes = [state.nodes[name] for name in branch.attempts.get(step, ())[: left_out.attempts]]
     nodes += [node for node in replans if step in node.cleared and node.step not in (*above, step)]
     rejected = [node for node in nodes if node.rejection_text and node.node not in answered_nodes]
-    lines = [
-        _finding_text(finding)
-        for node in rejected[-window:]
-        if node.verdict is not None
-        for finding in node.verdict.errors
-        if finding.has_fact
-    ]
-    return tuple(dict.fromkeys(lines))
+    return tuple(dict.fromkeys(line for node in rejected[-window:] for line in _lines_with_facts(node)))
+
+
+def _lines_with_facts(node: Node) -> list[str]:
+    if is_cut(node):  # The limit of a reply may have changed since, and the text with it.
+        return [node.rejection_text]
+    return [_finding_text(finding) for finding in node.verdict.errors if finding.has_fact] if node.verdict else []
 
 
 def escalation_feedback(

@@ -101,15 +101,17 @@ def test_a_run_becomes_strict_when_it_is_resumed_so(replan, scripted, stack):
 
 
 def test_a_strict_run_tells_each_missing_demand_to_the_author_of_the_facts(replan, scripted, stack):
-    """The policy looks for the cause where the demands were to be collected."""
+    """A plan that stays without them sends the search back to where the demands were to be collected."""
     replies = script(CAREFUL, [CAREFUL[2]])
     lazy = script([])
+    plan = lazy["g_plan"][0]
+    plans = [plan, {**plan, "plan_id": "another"}]
     model = scripted(
         {
             "g_analysis": [ANALYSIS],
             "g_recon": [lazy["g_recon"][0], replies["g_recon"][0]],
             "g_strategy": [STRATEGY, STRATEGY],
-            "g_plan": [lazy["g_plan"][0], replies["g_plan"][0]],
+            "g_plan": [*plans, replies["g_plan"][0]],
         }
     )
     result = replan("run", stack, "-m", model, "--no-input", "--strict")

@@ -20,8 +20,8 @@ from tests.support.questions import question_asked
 from tests.support.worlds import SEEDS as SEEDS_STEPS
 from tests.support.worlds import World, default_policy, passed, pinned, rejected
 
-SEEDS = (122, 52, 123, 46, *range(36))
-"""Seeds of runs; the first four make all moves together."""
+SEEDS = (47, 197, *range(36))
+"""Seeds of runs; the first two make the moves that are rare."""
 
 
 def test_the_simulation_makes_every_move_of_the_table_and_no_other():

@@ -78,7 +78,7 @@ def test_a_prompt_that_has_changed_fails_with_the_difference_and_only_what_is_mi
     added = run_pytest(tmp_path, "--replan-record-missing", "-k", "recorded", **environment)
     assert "1 passed" in added.stdout, added.stdout
     both = (tmp_path / "replies.yaml").read_text(encoding="utf-8")
-    assert (first.count("- request:"), both.count("- request:")) == (8, 16)
+    assert (first.count("- request:"), both.count("- request:")) == (9, 18)
     for tests in (TESTS, CHANGED):
         (tmp_path / "test_plans.py").write_text(tests)
         assert "1 passed" in run_pytest(tmp_path, "-k", "recorded").stdout
