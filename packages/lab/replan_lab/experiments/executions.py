@@ -141,6 +141,7 @@ def prepare_executions(path: Path, installation: Installation) -> PreparedExecut
             workspace=installation.root,
             approval="none",
             snapshots=False,
+            looks=False,  # Simulated tools have no workspace.
             problem=PROBLEM,
             planning=planning,
             policy=load_policy(policy.policy, installation.root, path.parent),
