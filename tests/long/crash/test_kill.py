@@ -34,11 +34,13 @@ from tests.support.openai_server import serve
 
 CLASSIFIED = 8
 """Calls with a classifier: two plans fail alike, a model classifies the failure, and the third plan passes."""
-HAPPY = 7
-"""Calls of the script below: analysis, recon, strategy, a plan that causes a replan, recon, strategy, plan."""
+HAPPY = 9
+"""Calls of the script below: four to a broken plan, a retry that is broken too and causes a replan, and four again."""
+BROKEN = [plan(needs_missing_token="licence_granted") | {"plan_id": name} for name in ("first", "second")]
+"""Two plans with one mistake that differ in their text, so that the second is not a repeat of the first."""
 SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
-    "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
+    "g_plan": [*BROKEN, *[plan()] * 40],
 }
 RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "5"))
 """A soak has more, in two parts (`REPLAN_KILLS_FROM`). It also kills the long run each time a label is reached, and
@@ -168,8 +170,7 @@ def test_a_kill_around_a_classification(label, nth, tmp_path, commands):
     workflow = tmp_path / "classified.yaml"
     shipped = (data_root() / "docs" / "experiments" / "workflows" / "rules.yaml").read_text()
     workflow.write_text(f"{shipped}\nclassifications_max: 2\n")
-    broken = plan(needs_missing_token="licence_granted")
-    answers = {**SCRIPT, "g_plan": [broken, broken, {"cause": "own_mistake"}, *[plan()] * 40]}
+    answers = {**SCRIPT, "g_plan": [*BROKEN, {"cause": "own_mistake"}, *[plan()] * 40]}
     with serve(by_cause(answers)) as server:
         case = Case(tmp_path, commands, server)
         code, _ = case.replan(*case.run_command(CLASSIFIED + 1), "-w", str(workflow), kill={"label": label, "nth": nth})

@@ -67,8 +67,10 @@ PLAN = {
     ],
 }
 RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "1"))
-ACT, MERGE = 3, 6
-"""The places of both calls among the calls of tools: two snapshots come before, the record and the check between."""
+ACT, MERGE = 4, 7
+"""The places of both calls among the calls of tools: a look at the workspace and two snapshots come before, the record
+and the check between.
+"""
 
 
 @dataclass

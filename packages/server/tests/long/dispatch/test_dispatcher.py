@@ -9,7 +9,7 @@ from replan_server.postgres.address import parse_address
 from replan_server.postgres.connecting import connect
 from replan_server.postgres.journal import open_postgres
 from replan_server.workers import tables
-from replan_server.workers.procrastinate import open_dispatcher
+from replan_server.workers.procrastinate import STALLED_SECONDS, open_dispatcher
 from runtime.core.errors import Held
 from runtime.core.machine import Summary
 from runtime.journal.port import nobody
@@ -162,7 +162,6 @@ async def test_a_queue_that_is_out_of_order_fails_no_append(opened, server, url)
 
 
 async def test_what_a_killed_worker_left_is_deleted(opened, server, dispatching, monkeypatch):
-    monkeypatch.setattr("replan_server.workers.procrastinate.STALLED_SECONDS", 0.2)
     async with opened() as journal, dispatching() as living:
         async with dispatching() as killed:
             monkeypatch.setattr(killed, "leave", trio.lowlevel.checkpoint)
@@ -170,7 +169,10 @@ async def test_what_a_killed_worker_left_is_deleted(opened, server, dispatching,
             await killed.fetch()
         await living.beat()
         assert jobs(server) == [("a", "doing")]
-        await trio.sleep(0.3)
+        age = (
+            f"UPDATE replan_jobs.procrastinate_workers SET last_heartbeat = now() - interval '{STALLED_SECONDS + 1} s'"
+        )
+        server.execute("workers", age)
         await living.beat()
         assert jobs(server) == []
 
