@@ -36,7 +36,7 @@ CLASSIFIED = 8
 """Calls with a classifier: two plans fail alike, a model classifies the failure, and the third plan passes."""
 HAPPY = 9
 """Calls of the script below: four to a broken plan, a retry that is broken too and causes a replan, and four again."""
-BROKEN = [plan(needs_missing_token="licence_granted") | {"plan_id": name} for name in ("first", "second")]
+BROKEN = [plan(needs_missing_token="licence_granted", plan_id=name) for name in ("first", "second")]
 """Two plans with one mistake that differ in their text, so that the second is not a repeat of the first."""
 SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
