@@ -45,7 +45,7 @@ class Branched(Calm):
         )
         self.config = self.config.model_copy(update={"workflow": workflow})
         # Near its limit of calls, a fork, which has all of it, would open more branches than the other run.
-        self.limits = limits(self.dice, self.config).model_copy(update={"calls": CALLS})
+        self.limits = limits(self.dice, self.config).model_copy(update={"calls": CALLS, "at_limit": "stop"})
         self.invariants = Unchecked()
 
     def start(self):

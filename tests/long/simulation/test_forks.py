@@ -16,6 +16,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import settle
 from runtime.core.messages import Resumed, Woken
 from tests.long.simulation.driver import CODEC, MACHINE, Run
+from tests.long.simulation.invariants import Invariants
 from tests.long.simulation.replaying import places, replay
 from tests.long.simulation.seeds import repeatable, seeds_of
 
@@ -29,6 +30,9 @@ class Calm(Run):
 
     def __post_init__(self):
         super().__post_init__()
+        # A fork has the whole budget, so it would not ask at the limit at which the other run asks.
+        self.limits = self.limits.model_copy(update={"at_limit": "stop"})
+        self.invariants = Invariants(self.config, self.limits)
         self.power_cuts, self.told = 0.0, []
 
     def send(self, message):
