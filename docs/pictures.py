@@ -49,16 +49,14 @@ OBJECTS_OUT = ROOT / "docs" / "reference" / "pictures"
 WIDTH, COLOURS = 1000, 96
 """The width of a window in points, and the colours of a picture."""
 LOGIN, EXECUTION, APPROVAL, VAGUE = "k7m2x9qa", "f3v8rd2p", "w9c4nh6t", "p5q7bz3j"
-MARKET, FILLED = "t2y6kg8s", "d5j9mx3c"
+MARKET = "t2y6kg8s"
 """The ids of the runs."""
 PICTURES = {
     "inbox": ("/", "body", 820),
     "search": (f"/runs/{LOGIN}?tree=0", "section[aria-labelledby=h-tree]", 700),
-    "execution": (f"/runs/{EXECUTION}", "body", 1000),
-    "acquisition": (f"/runs/{MARKET}", "section[aria-labelledby=h-flow]", 672),
 }
 """The address of each picture, the part of the page, and the most points that it is high."""
-OBJECTS = ("result", "result.plan", "result.tree", "result.demands", "acquired")
+OBJECTS = ("result",)
 """What is typed in the cells of a notebook."""
 OBJECT_HEIGHT = 520
 CELL = """<!doctype html><meta charset="utf-8"><style>
@@ -133,7 +131,7 @@ def save(data: bytes, path: Path) -> None:
 
 
 async def fill(folder: Path) -> dict[str, RunResult]:
-    """Make a home with a search, executions and an acquisition; return the results that a notebook shows."""
+    """Make a home with a search, executions and an acquisition; return the result that a notebook shows."""
     problem = (ROOT / "configs" / "problems" / "login_timeout.md").read_text(encoding="utf-8")
     script = write_script(folder, await replies_of_rules(problem))
     result = await planned(problem, script, LOGIN, minutes=190)
@@ -148,11 +146,7 @@ async def fill(folder: Path) -> dict[str, RunResult]:
         documents = str(ROOT / "docs" / "examples" / "market")
         prepared = prepare_to_acquire(wish, documents, "quoting:", registry=registry(), environment=os.environ)
         await engine.begin(prepared.request, run=MARKET)
-        given = {"core.region": "Portugal", "core.currency": "EUR", "segment.win_rate": "4 %"}
-        wish = AcquisitionInput(goal=goal, profile="market_size", given=given)
-        prepared = prepare_to_acquire(wish, documents, "quoting:", registry=registry(), environment=os.environ)
-        acquired = await engine.begin(prepared.request, run=FILLED)
-    return {"result": result, "acquired": acquired}
+    return {"result": result}
 
 
 async def planned(problem: str, model: str, run: str, *, minutes: float) -> RunResult:

@@ -147,6 +147,7 @@ NUMBERS = {
     "a bound": (INTEGER_MAX, lambda n: with_parameter(type="integer", minimum=0, maximum=n)),
 }
 LEAST = {
+    "CommandTool.disk_mb": (0, -1, lambda n: command(disk_mb=n)),
     "StepTokens.retry_budget": (1, 0, lambda n: declared(retry_budget=n)),
     "a token of a step": (1, 0, lambda n: declared(effects=["x" * n])),
     "CommandTool.timeout_seconds": (0.001, 0, lambda n: command(timeout_seconds=n)),

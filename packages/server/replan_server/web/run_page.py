@@ -84,8 +84,6 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
     # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
-    final = common is not None and common.finished is not None and common.finished.final
-    interrupted = shown.status == "parked"
     over = shown.status == "finished"
     begun = parts.flow is not None
     has_plan = begun and "plan" in views.documents
@@ -121,12 +119,6 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "made": [(kept.word, kept.outline(text)) for kept, text in texts_to_keep(shown.result)],
         "sources": views.sources(shown.result)[:ROWS_MAX] if begun else (),
         "may_be_strict": common is not None and not common.never_strict,
-        "takes_messages": not final and shown.moved_to is None,
-        "limits_reopen": shown.moved_to is None and shown.result.reopened_by == "limits",
-        "can_resume": shown.moved_to is None and site.hosts and (interrupted or (over and goes_on(common))),
-        "may_edit": site.allow_execute and shown.moved_to is None and may_edit(shown.with_inbox),
-        "may_undo": site.allow_execute and shown.moved_to is None and not loaded.kind.undo_problem(shown.with_inbox),
-        "may_cancel": not over and shown.moved_to is None,
         "again": _start_again_address(run, form_of(loaded), executes=site.allow_execute),
         "here": "runs",
         "live": f"/live?run={run}",
@@ -143,7 +135,24 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     }
     paged = _page_rows(request, rows)
     paged["lines"] = replace(paged["lines"], shown=[reword_line(item, in_words) for item in paged["lines"].shown])
-    return page(site, who, "run.html", values | _request_part(shown) | paged)
+    return page(site, who, "run.html", values | _offered(site, shown) | _request_part(shown) | paged)
+
+
+def _offered(site: Site, shown: ShownRun) -> dict[str, bool]:
+    """Return which acts the page offers. It offers none for a run that was moved."""
+    here = shown.moved_to is None
+    common = shown.common
+    over = shown.status == "finished"
+    final = common is not None and common.finished is not None and common.finished.final
+    goes_further = shown.status == "parked" or (over and goes_on(common))
+    return {
+        "takes_messages": here and not final,
+        "limits_reopen": here and shown.result.reopened_by == "limits",
+        "can_resume": here and site.hosts and goes_further,
+        "may_edit": here and site.allow_execute and may_edit(shown.with_inbox),
+        "may_undo": here and site.allow_execute and not shown.loaded.kind.undo_problem(shown.with_inbox),
+        "may_cancel": here and not over,
+    }
 
 
 def _request_part(shown: ShownRun) -> dict[str, Any]:
