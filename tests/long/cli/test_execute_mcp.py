@@ -62,13 +62,26 @@ def test_a_dry_run_shows_the_server_and_its_tool_and_starts_nothing(execute):
 
 @pytest.mark.parametrize(
     ("behaviour", "code"),
-    [("failed", "step.failed: the tool 'ticket' failed"), ("other-schema", "tool.permanent")],
+    [("failed", "step.failed: the tool 'ticket' failed"), ("unknown", "tool.permanent")],
 )
 def test_a_failure_that_a_server_tells_is_one_of_the_step(execute, replan, behaviour, code):
     result = execute(behaviour, "--json")
     assert result.exit_code in (3, 6), result.stderr
     story = replan("show", json.loads(result.stdout)["run_id"]).stdout
     assert code in story, story
+
+
+def test_a_schema_that_refuses_the_arguments_is_told_before_the_first_step(execute, replan):
+    result = execute("other-schema", "--json")
+    assert result.exit_code == 6, result.stderr
+    told = json.loads(result.stdout)
+    assert "schema refuses the arguments: 'name' is a required property" in told["question"]["shown"]
+    called = [
+        record["tool"]
+        for record in map(json.loads, replan("log", told["run_id"], "--json").stdout.splitlines())
+        if record["kind"] == "tool_requested"
+    ]
+    assert called == ["workspace:snapshot", "workspace:look"]
 
 
 @pytest.mark.parametrize("behaviour", ["die", "flood"])

@@ -6,20 +6,29 @@ import shlex
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.cli.command_table import COMMAND_PLUGINS
+from replan.cli.commands import edit
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.cli.test_docs import commands
+from tests.cli.test_execute import plan as executable
 
 REVIEWED = """\
 name: mine
 action_pairs:
   g_plan: {generator: model, guard: {all_of: [plan_medium, human_review]}, role: plan}
 """
+TOUCH = """\
+tools: {touch: {command: [touch, made]}}
+generators: {maker: touch}
+guards: {dynamic_test: touch}
+"""
+"""The tools of an execution whose first step waits for an approval."""
 STANDS_FOR = {
     "-m gpt-5-mini": "-m template:bug",
     "-m qwen3:8b": "-m template:bug",
@@ -95,16 +104,32 @@ def place(tmp_path_factory):
         call(["init", str(work)], home)
         (home / "tools.yaml").write_text((home / "tools.yaml").read_text().replace("  person:", "  g: work\n  person:"))
         shutil.copy(home / "tools.yaml", work / "tools.yaml")
+    open_questions = call(["questions", "--export"], top / "homeq1").stdout
+    (work / "answers.yaml").write_text(re.sub("answer:$", 'answer: "3.11"', open_questions, flags=re.MULTILINE))
+    runs["edit"] = executed(top)
     for name in ("copy", "old"):
         shutil.copy(top / "home" / "journal.sqlite3", work / name / "journal.sqlite3")
     return top, runs
+
+
+def executed(top):
+    """Execute a plan up to the approval of its first step, in a home of its own; return the run."""
+    (top / "touch.yaml").write_text(TOUCH, encoding="utf-8")
+    (top / "touch.json").write_text(json.dumps(executable()), encoding="utf-8")
+    (top / "touched").mkdir()
+    words = ["--tools", str(top / "touch.yaml"), "--workspace", str(top / "touched"), "--no-input", "--json"]
+    made = call(["execute", str(top / "touch.json"), "--level", "medium", *words], top / "homeedit")
+    assert made.exit_code == 6, made.output
+    return json.loads(made.stdout)["run_id"]
 
 
 def home_for(line, place, scratch):
     """Return a copy of the home whose run the example is about, and the run."""
     top, runs = place
     about = next((name for name in ("q1", "q2") if f"/{name}" in line), "")
-    if re.search(r"replan (answer --last|answer .*/q3|tell|resume|cancel|questions)", line):
+    if line.startswith("replan edit"):
+        about = "edit"
+    if re.search(r"replan (answer --(last|file)|answer .*/q3|tell|resume|cancel|questions)", line):
         about = "q1"
     shutil.copytree(top / f"home{about}", scratch / "home")
     if "revoke" in line:
@@ -120,6 +145,8 @@ def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
     shutil.copytree(place[0] / "work", tmp_path / "work")
     shutil.copytree(place[0] / "shop", tmp_path / "shop")
     monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setattr(edit, "has_terminal", lambda: True)
+    monkeypatch.setattr(click, "edit", lambda text, **_: f"{text}# Read.\n")
     text = re.sub("/q[23]", "/q1", line)
     for shown, meant in STANDS_FOR.items():
         text = text.replace(shown, meant)
@@ -154,7 +181,9 @@ def options_read(words):
 
 def ran(words, home, text):
     """Run an example, or only read its options; return what it has written to standard output."""
+    kept = None
     if ">" in words:
+        kept = None if words[words.index(">") + 1].startswith("~") else Path(words[words.index(">") + 1])
         words = words[: words.index(">")]
     if "<" in words:
         text = Path(words[words.index("<") + 1]).read_text(encoding="utf-8")
@@ -164,4 +193,6 @@ def ran(words, home, text):
         return "{}"
     result = call(words, home, text)
     assert result.exit_code in CODES.get(words[0], {0}), (words, result.output)
+    if kept is not None:
+        kept.write_text(result.stdout, encoding="utf-8")
     return result.stdout
