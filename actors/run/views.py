@@ -142,9 +142,9 @@ def _lines(result: RunResult, program: str) -> list[Line]:
     return [*common_lines(result, program), *([line(f"Next: {step}.", "cyan")] if step else [])]
 
 
-def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bool, brief: bool) -> Tree:
+def _tree(title: str, state: Any, written: Sequence[Record[Any]], *, interrupted: bool, brief: bool) -> Tree:
     del interrupted, brief
-    texts = [(record, records.news_text(record.event, None)) for record in written]
+    texts = [(record, records.news_text(record.event, state)) for record in written]
     rows = tuple(LineTree(line(text)) for _, text in texts if text)
 
     def to_json() -> dict[str, Any]:

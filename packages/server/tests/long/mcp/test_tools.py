@@ -43,6 +43,7 @@ async def test_every_tool_is_described_with_schemas_and_hints(tmp_path, monkeypa
             "status",
             "questions",
             "result",
+            "rest_of_plan",
             "check_plan",
         }
         assert {name for name, tool in listed.items() if tool.annotations.destructive_hint} == {
