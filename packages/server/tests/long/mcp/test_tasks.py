@@ -258,7 +258,7 @@ async def test_a_cancelled_task_stays_so_and_a_cancel_of_an_ended_one_does_nothi
 
 async def test_an_end_without_success_is_an_error_of_the_tool_and_a_bug_one_of_the_server(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch) as home, home.client(**with_tasks()) as client:
-        task = (await new_task(client, "plan", problem=PROBLEM, model="plans", max_calls=1)).taskId
+        task = (await new_task(client, "plan", problem=PROBLEM, model="plans", max_calls=1, at_limit="stop")).taskId
         state = await until(client.session, task)
         assert (state["status"], state["result"]["isError"]) == ("completed", True)
         assert state["result"]["structuredContent"]["outcome"] == "budget_exhausted"
@@ -274,7 +274,7 @@ async def test_an_end_without_success_is_an_error_of_the_tool_and_a_bug_one_of_t
 
 async def test_a_run_that_goes_on_after_its_end_is_a_task_that_works_again(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch) as home, home.client(**with_tasks()) as client:
-        task = (await new_task(client, "plan", problem=PROBLEM, model="plans", max_calls=1)).taskId
+        task = (await new_task(client, "plan", problem=PROBLEM, model="plans", max_calls=1, at_limit="stop")).taskId
         assert (await until(client.session, task))["result"]["isError"] is True
         await called(client, "limits", id=task, max_calls=30)
         state = await until(client.session, task)

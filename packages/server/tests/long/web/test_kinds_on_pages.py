@@ -187,7 +187,7 @@ async def test_a_program_starts_executions_by_names_and_each_once(tmp_path):
 async def test_a_client_cannot_have_more_runs_under_way_by_going_on_with_those_that_ended(tmp_path):
     async with served(tmp_path, hosts=False, runs_at_once=1) as web:
         program = Program(web)
-        order = {"problem": "# Login fails\n\nThe login fails.", "model": "plans", "max_calls": 2}
+        order = {"problem": "# Login fails\n\nThe login fails.", "model": "plans", "max_calls": 2, "at_limit": "stop"}
         first = (await program.post("/api/runs", order, key="1")).json()["run_id"]
         await web.engine.resume(first)
         assert (await web.engine.result(first)).outcome == "budget_exhausted"
