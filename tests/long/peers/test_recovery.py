@@ -24,9 +24,11 @@ CHAIN = plan(
 )
 CHAIN_TOOLS = {"reserve": {}, "charge": {}, "notify": {}}
 DONE = ["begin reserve", "end reserve", "begin charge", "end charge", "begin notify", "end notify"]
-AFTER_CHARGE = 6
-"""The number of the tool call of `charge`. Before it come a snapshot of the workspace, and of `reserve` the act, the
-snapshot, the check and the comparison."""
+AFTER_CHARGE = 7
+"""The number of the tool call of `charge`. Before it come a look at the workspace and a snapshot of it.
+
+Of `reserve` come the act, the snapshot, the check and the comparison.
+"""
 PAIR = plan([step("left", ["start"], ["l"]), step("right", ["start"], ["r"])], ["l", "r"])
 
 
@@ -97,7 +99,7 @@ def test_a_call_that_never_ran_beside_one_that_is_recorded_runs_after_a_kill(ope
     case = open_case(no_model)
     tools = {"left": {}, "right": {"pre_check": "slow"}, "slow": {"seconds": 2.5, "repeatable": True}}
     work = ExecutionCase(case, PAIR, tools)
-    code, _ = work.begin(kill={"label": "tool.prepared", "nth": 4})
+    code, _ = work.begin(kill={"label": "tool.prepared", "nth": 5})
     assert (code, [line for line in work.log() if "slow" not in line]) == (-signal.SIGKILL, ["begin left", "end left"])
     code, result = work.resume()
     assert (code, result["outcome"]) == (Exit.OK, "success"), case.error()
