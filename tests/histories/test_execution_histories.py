@@ -12,6 +12,7 @@
     tool NODE OUTCOME [TEXT]                      a call starts and ends; NODE is what stands in the transcript
     started NODE · ended NODE OUTCOME · gone      a call is about to begin; it ends; its process has ended
     base NODE · works NODE DOLLARS TEXT · changed NODE FILES    what an agent begins with, its call, and its diff
+    edit                                          a person edits the plan, to the steps written since, and approves them
     reply TEXT · planned · nothing WHY · asks TEXT    the model; the planning run, with the steps written since
     proved · answer TEXT [QUESTION] · decline [QUESTION] · woken    the guard, a person, the clock
     tell TEXT · note TEXT · cancel · undo · limits N    messages of the user
@@ -20,6 +21,7 @@
 The lines of the transcript are those of `replan log`.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,11 @@ class ExecutionInterpreter(StageInterpreter):
 
     def _planned(self):
         self.stage.planned(self._written(" ".join(sorted(self.stage.state.tokens))))
+
+    def _edit(self):
+        value = json.dumps(self._written(" ".join(sorted(self.stage.state.tokens))))
+        revision = self.stage.state.revision
+        self.stage.post(kind="edit", plan=value, revision=revision, via="cli", person="maria", approves=True)
 
     def _nothing(self, why):
         self.stage.planned({"unsuccessful_run": {"outcome": "all_pruned", "why": why}})

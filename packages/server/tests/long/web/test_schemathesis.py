@@ -21,9 +21,9 @@ PHASES = "examples,coverage,fuzzing,stateful" if EXAMPLES else "coverage"
 SEED = os.environ.get("REPLAN_API_SEED", "1")
 SECONDS_MAX = 7_000
 UNLIMITED = 10**9
-NEVER_DONE = {"read_attempt", "start_execution", "undo"}
-"""Schemathesis asks for no address with a slash in a part, and there are no tools to execute
-and undo with."""
+NEVER_DONE = {"read_attempt", "start_execution", "undo", "rest_of_plan", "edit_plan"}
+"""Schemathesis asks for no address with a slash in a part, and there are no tools to execute with. So no execution can
+be undone, and none has a plan to edit."""
 BODIES = {
     "start_run": {"problem": PROBLEM, "model": "plans"},
     "ag_ui": {
