@@ -48,6 +48,7 @@ async def test_every_tool_is_described_with_schemas_and_hints(tmp_path, monkeypa
         }
         assert {name for name, tool in listed.items() if tool.annotations.destructive_hint} == {
             "cancel",
+            "edit_plan",
             "execute",
             "undo",
         }
