@@ -30,7 +30,7 @@ PLANNED = {
     "slow_compute": lambda sent: {"model": f"slow{sent['seconds']}"},
     "confirm_delete": lambda sent: {"model": "asks_one"},
     "multi_input": lambda sent: {"model": "asks_two"},
-    "failing_job": lambda sent: {"model": "plans", "max_calls": 1},
+    "failing_job": lambda sent: {"model": "plans", "max_calls": 1, "at_limit": "stop"},
     "protocol_error_job": lambda sent: {"model": "asks_one"},
 }
 """The tools that are runs, each with what is special about its run."""
