@@ -21,7 +21,7 @@ from runtime.models.providers import PROVIDERS
 from tests.support.commands import joined, open_commands
 
 # `test` and `check` find the same examples on every machine; `soak` looks for new ones.
-for profile, examples in (("test", 10), ("check", 50)):
+for profile, examples in (("test", 10), ("check", int(os.environ.get("REPLAN_CHECK_EXAMPLES", "50")))):
     settings.register_profile(profile, max_examples=examples, derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
     "soak",
