@@ -57,7 +57,7 @@ class ExecutionConfig(Value):
     snapshots: bool
     """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
     looks: bool = Field(default=False, exclude_if=operator.not_)
-    """Whether a plan is compared with the world before its first step."""
+    """Whether a preflight check is made before the first step of each plan."""
     problem: str
     """The text of the problem that the plan solves; empty if there is none."""
     planning: RunConfig | None

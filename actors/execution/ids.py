@@ -5,7 +5,7 @@
     replan/r2.n1           the first replan after the second revision, and its question
     proof/r2.n1            the proof of the plan that it brought
     workspace/start        the snapshot of the workspace before the first step
-    workspace/look.n1      the first look at the world before a plan runs
+    workspace/look.n1      the first preflight check
     edit/n2                the second replan, if a person's edit makes it
     trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
     undo/n3                the undoing of the third call; undo/n3.ask is the question about it
@@ -106,12 +106,12 @@ def trouble_node(number: int, *, planner_asks: bool = False) -> str:
 
 
 def look_node(number: int) -> str:
-    """Return the node of a look at the world; `number` counts the looks of the run."""
+    """Return the node of a preflight check; `number` counts those of the run."""
     return f"{_LOOK}{number}"
 
 
 def is_look(node: str) -> bool:
-    """Tell whether a node is that of a look at the world."""
+    """Tell whether a node is that of a preflight check."""
     return node.startswith(_LOOK)
 
 

@@ -23,9 +23,9 @@ from actors.run.ids import child_run, node_of
 from actors.run.kind import Kind, Resources
 from actors.run.questions import ClarificationRequested
 from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
+from actors.tools.preflight_rules import WORKSPACE_LOOK
 from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, read_snapshot
 from actors.tools.uses import WORKSPACE_READ
-from actors.tools.world import WORKSPACE_LOOK
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 

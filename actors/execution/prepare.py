@@ -58,7 +58,7 @@ class ExecutionInput:
     snapshots: bool = True
     """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
     looks: bool = True
-    """Whether a plan is compared with the world before its first step."""
+    """Whether a preflight check is made before the first step of each plan."""
     problem: str = ""
     """The text of the problem that the plan solves; empty if there is none."""
     plan_of: str = ""

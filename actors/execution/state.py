@@ -283,9 +283,9 @@ class State:
     replan_nodes: tuple[str, ...] = ()
     """The nodes of the requests for planning runs, the oldest first."""
     looks: int = 0
-    """How many looks at the world have ended."""
+    """How many preflight checks have ended."""
     looked: bool = False
-    """Whether the current plan was compared with the world."""
+    """Whether the preflight check of the current plan has ended."""
     unsure: tuple[Finding, ...] = ()
     """The needs of the current plan of which nobody can tell whether they are met."""
     snapshot: str | None = None

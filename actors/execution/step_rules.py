@@ -8,7 +8,7 @@ from actors.execution.ids import Owner, owner_of
 from actors.execution.requests import file_request
 from actors.execution.state import Attempt, AttemptPhase, State, covers, is_spent, next_step
 from actors.execution.trouble_rules import choose
-from actors.execution.workspace_rules import call_fields, request_first_snapshot, request_look, waits_for_look
+from actors.execution.workspace_rules import call_fields, needs_to_look_up, request_first_snapshot, request_look
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, UNDO
 from actors.policy.table import BacktrackLevel
 from actors.run.ending import Outcome, RunFinished, end_exhausted_run
@@ -183,8 +183,8 @@ def request(state: State) -> StepRequest | RunFinished | None:
     first = request_first_snapshot(state)
     if first is not None or (state.config.snapshots and state.snapshot is None):
         return first
-    if waits_for_look(state):
-        return request_look(state)
+    if (needs := needs_to_look_up(state)) is not None:
+        return request_look(state, needs)
     next_request = None if state.draining or _awaits_handover(state) else _begin_step(state)
     if isinstance(next_request, Limit):
         short = next_request

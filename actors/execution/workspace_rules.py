@@ -20,9 +20,9 @@ from actors.execution.state import Attempt, AttemptPhase, State, Trouble
 from actors.prompting.render import render
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.agent_work import AgentWork
+from actors.tools.preflight_rules import Needs, Observation, PreflightReport, judge_report, needs_of, preflight_use
 from actors.tools.snapshot_texts import WorkspaceSnapshot, read_snapshot, snapshot_use, touched_paths
 from actors.tools.uses import AgentTerms, ToolUse, canonical
-from actors.tools.world import Needs, SeenWorld, Sight, judge_world, look_use, needs_of
 from actors.values.findings import Finding
 from runtime.core.copies import changed
 
@@ -35,41 +35,38 @@ def request_first_snapshot(state: State) -> ToolRequested | None:
     return _request_workspace_tool(WORKSPACE_START, snapshot_use("start"))
 
 
-def request_look(state: State) -> ToolRequested | None:
-    """Look at the world before the first step of a plan. Nothing is looked up for a plan that needs nothing of it."""
+def request_look(state: State, needs: Needs) -> ToolRequested | None:
+    """Request the preflight check of the plan; None while other work must end before it."""
     run = state.run
     if state.draining or state.active or run.tools or run.parked or run.renewing:
         return None
-    needs = _needs_to_look_up(state)
-    return None if needs is None else _request_workspace_tool(look_node(state.looks + 1), look_use(needs))
+    return _request_workspace_tool(look_node(state.looks + 1), preflight_use(needs))
 
 
-def waits_for_look(state: State) -> bool:
-    """Return whether no step may begin before a look at the world has ended."""
-    return _needs_to_look_up(state) is not None
-
-
-def _needs_to_look_up(state: State) -> Needs | None:
+def needs_to_look_up(state: State) -> Needs | None:
+    """Return what must be looked up before a step of the plan may begin; None if nothing must be."""
     if state.looked or not state.config.looks:
         return None
     return needs_of(state.plan.plan, state.config.tools)
 
 
 def apply_look(state: State, event: ToolFinished) -> State:
-    """Return the state after a look at the world. What the plan lacks is a trouble.
+    """Return the state after a preflight check. What the plan lacks is a trouble.
 
-    If the look fails, nobody can tell anything, and the plan goes on.
+    If the check fails, all needs are unknown, and the plan goes on.
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
     plan, tools = state.plan.plan, state.config.tools
     needs = needs_of(plan, tools) or Needs()
     try:
-        seen = SeenWorld.model_validate_json(event.output)
+        seen = PreflightReport.model_validate_json(event.output)
     except ValidationError:
-        unknown = Sight(answer="unknown", why=f"it could not be looked up: {event.reason}")
-        seen = SeenWorld(calls=(unknown,) * len(needs.calls), paths=dict.fromkeys(needs.paths, unknown), clean=unknown)
-    findings = judge_world(plan, tools, needs, seen, begun=state.revision > 1 or bool(state.results))
+        unknown = Observation(answer="unknown", why=f"it could not be looked up: {event.reason}")
+        seen = PreflightReport(
+            calls=(unknown,) * len(needs.calls), paths=dict.fromkeys(needs.paths, unknown), clean=unknown
+        )
+    findings = judge_report(plan, tools, needs, seen, begun=state.revision > 1 or bool(state.results))
     lacking = tuple(finding for finding in findings if finding.severity == "error")
     unsure = tuple(finding for finding in findings if finding.severity == "warning")
     state = changed(state, looks=state.looks + 1, looked=True, unsure=unsure)

@@ -38,8 +38,8 @@ from actors.tools.confined import (
     write_inside,
 )
 from actors.tools.listing import PREFIX, TooManyFiles, changes, find_listing, keep, take_listing
-from actors.tools.look import look_tool
 from actors.tools.mcp_calls import mcp_tool
+from actors.tools.preflight import preflight_tool
 from actors.tools.python_calls import python
 from actors.tools.repository import (
     FILE_BYTES_MAX,
@@ -313,7 +313,7 @@ def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str,
     tools += [
         check_before_calls(name, workspace, partial(_WorkCall, work, workspace)) for name, work in built_in.items()
     ]
-    return [*tools, look_tool(toolset, workspace, environment)]
+    return [*tools, preflight_tool(toolset, workspace, environment)]
 
 
 def _with_checkouts(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:

@@ -100,7 +100,7 @@ class Code(StrEnum):
     EDIT_DONE = "edit.step_done"  # it changes a step that is done
     EDIT_DROPS = "edit.drops_constraint"  # it leaves out or weakens what every plan must keep
     EDIT_DROPS_DEMAND = "edit.drops_demand"  # no step is for it any more; a person may agree to that
-    # the plan beside the world: `where` is a step id
+    # the preflight check of a plan: `where` is a step id
     WORLD_LACKS = "world.lacks"  # what the plan needs is not there
     WORLD_UNKNOWN = "world.unknown"  # warning: nobody can tell whether it is there
     # tools; faults of the model's transport are not findings

@@ -115,7 +115,7 @@ def _comparison(tools: str | None, workspace: str | None) -> tuple[ToolSet, Comp
     """Return the tools of a file, and what compares a plan with the world. Raises `UsageProblem`."""
     import trio
 
-    from actors.tools.look import compare_with_world
+    from actors.tools.preflight import run_preflight
     from actors.tools.workspace import check_workspace
     from replan.runs.executing import tools_of
     from replan.setup.home_folder import locate_home
@@ -124,7 +124,7 @@ def _comparison(tools: str | None, workspace: str | None) -> tuple[ToolSet, Comp
     with name_options():
         folder = check_workspace(workspace or ".", home.folder)
         toolset, _ = tools_of(tools, home, folder, os.environ)
-    return toolset, lambda plan: trio.run(compare_with_world, plan, toolset, folder, os.environ)
+    return toolset, lambda plan: trio.run(run_preflight, plan, toolset, folder, os.environ)
 
 
 def check_assurance(level: str) -> None:

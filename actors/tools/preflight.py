@@ -1,12 +1,12 @@
-"""The built-in tool that looks at the world before a plan runs. It changes nothing and calls none of the user's tools.
+"""The preflight check of a plan: looks up whether what the plan needs is there. It calls none of the user's tools.
 
-Each MCP server is asked once for the schemas of its tools. A program that is a server is started for that.
+Each MCP server is asked once for the schemas of its tools. If the server is a program, the check starts it.
 """
 
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,15 @@ from actors.run.tools import ToolOutcome
 from actors.tools.command_calls import CallRefused, RefusedCall, claim_workspace
 from actors.tools.confined import OutOfBounds, check_inside
 from actors.tools.mcp_calls import open_call
+from actors.tools.preflight_rules import (
+    WORKSPACE_LOOK,
+    NeededCall,
+    Needs,
+    Observation,
+    PreflightReport,
+    judge_report,
+    needs_of,
+)
 from actors.tools.programs import ProgramMissing, find_programs, find_server
 from actors.tools.python_calls import CodeUnusable, check_code, check_module
 from actors.tools.repository import GitFailed, decode_path, open_repository
@@ -39,27 +48,16 @@ from actors.tools.specs import (
 from actors.tools.tools_file import ENVIRONMENT, TOOL_PLUGINS
 from actors.tools.uses import ToolSet
 from actors.tools.workspace import Workspace
-from actors.tools.world import (
-    WORKSPACE_LOOK,
-    NeededCall,
-    Needs,
-    SeenWorld,
-    Sight,
-    judge_world,
-    known_schema,
-    needs_of,
-    unset_variables,
-)
 from actors.values.findings import Code, Finding
 from actors.values.format import printable
 
 SERVER_SECONDS = 20.0
-"""How long an MCP server may take to list its tools, in seconds. After that nobody can tell what it offers."""
+"""The time limit for the list of an MCP server's tools, in seconds. After that, its tools are unknown."""
 _MB = 1_000_000
 
 
-class FolderToLookAt(NamedTuple):
-    """The folder that is looked at, and what a look needs to know of it."""
+class ObservedFolder(NamedTuple):
+    """The folder that a preflight check reads."""
 
     folder: Path
     """The absolute path of the folder, without symbolic links."""
@@ -69,7 +67,7 @@ class FolderToLookAt(NamedTuple):
     """The open file of the workspace's lock, which programs inherit; empty without a lock."""
 
 
-def look_tool(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
+def preflight_tool(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
     """Return the tool `workspace:look` of a run. `environment` is the driver's own environment."""
 
     @asynccontextmanager
@@ -79,36 +77,38 @@ def look_tool(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, 
         except CallRefused as refused:
             yield RefusedCall(refused.result)
             return
-        place = FolderToLookAt(workspace.folder, workspace.handle, workspace.lock.inherited)
-        yield _LookCall(Needs.model_validate(arguments, strict=False), toolset, place, environment)
+        place = ObservedFolder(workspace.folder, workspace.handle, workspace.lock.inherited)
+        yield _PreflightCall(Needs.model_validate(arguments, strict=False), toolset, place, environment)
 
     return Tool(WORKSPACE_LOOK, prepare)
 
 
 @dataclass(frozen=True, slots=True)
-class _LookCall(PreparedCall):
-    """A look at the world."""
+class _PreflightCall(PreparedCall):
+    """A preflight check."""
 
     needs: Needs
     toolset: ToolSet
-    place: FolderToLookAt
+    place: ObservedFolder
     environment: Mapping[str, str]
 
     async def run(self) -> ToolResult:
-        """Look, and return what was found as JSON."""
-        seen = await look(self.needs, self.toolset, self.place, self.environment)
-        return ToolResult(ToolOutcome.SUCCEEDED, seen.model_dump_json(exclude_defaults=True))
+        """Make the check, and return the report as JSON."""
+        report = await observe(self.needs, self.toolset, self.place, self.environment)
+        return ToolResult(ToolOutcome.SUCCEEDED, report.model_dump_json(exclude_defaults=True))
 
 
-async def look(needs: Needs, toolset: ToolSet, place: FolderToLookAt, environment: Mapping[str, str]) -> SeenWorld:
+async def observe(
+    needs: Needs, toolset: ToolSet, place: ObservedFolder, environment: Mapping[str, str]
+) -> PreflightReport:
     """Look up what a plan needs, and return what was found. It raises nothing except cancellation."""
     offers = await _ask_servers(needs, toolset, place, environment)
 
-    def work() -> SeenWorld:
-        dirty, clean = _find_dirty(place) if needs.clean else ((), Sight())
-        return SeenWorld(
-            calls=tuple(_look_at_call(call, toolset, environment, offers) for call in needs.calls),
-            paths={path: _look_at_path(place.handle, path) for path in needs.paths},
+    def work() -> PreflightReport:
+        dirty, clean = _find_dirty(place) if needs.clean else ((), Observation())
+        return PreflightReport(
+            calls=tuple(_check_call(call, toolset, environment, offers) for call in needs.calls),
+            paths={path: _check_path(place.handle, path) for path in needs.paths},
             dirty=dirty,
             clean=clean,
             free_mb=_free_mb(place.folder) if needs.disk_mb else None,
@@ -117,10 +117,10 @@ async def look(needs: Needs, toolset: ToolSet, place: FolderToLookAt, environmen
     return await trio.to_thread.run_sync(work)
 
 
-async def compare_with_world(
+async def run_preflight(
     value: Mapping[str, Any], toolset: ToolSet, folder: Path, environment: Mapping[str, str]
 ) -> tuple[Finding, ...]:
-    """Return what a plan, given as JSON, needs and lacks in a folder; nothing for a plan that cannot be read."""
+    """Make the preflight check of a plan, given as JSON, in a folder. A plan that cannot be read has no findings."""
     plan, _ = read_draft(dict(value))
     if plan is None:
         return ()
@@ -132,32 +132,32 @@ async def compare_with_world(
         return ()
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        seen = await look(needs, toolset, FolderToLookAt(folder, handle), environment)
+        report = await observe(needs, toolset, ObservedFolder(folder, handle), environment)
     finally:
         os.close(handle)
-    return judge_world(plan, toolset, needs, seen, begun=False)
+    return judge_report(plan, toolset, needs, report, begun=False)
 
 
-def _no(why: str) -> Sight:
-    return Sight(answer="no", why=why)
+def _no(why: str) -> Observation:
+    return Observation(answer="no", why=why)
 
 
-def _unknown(why: str) -> Sight:
-    return Sight(answer="unknown", why=why)
+def _unknown(why: str) -> Observation:
+    return Observation(answer="unknown", why=why)
 
 
-Offers = Mapping[str, Mapping[str, Any] | Sight]
+Offers = Mapping[str, Mapping[str, Any] | Observation]
 """What each server offers, by its name in the tools file: the schemas of its tools, or why there are none."""
 
 
-async def _ask_servers(needs: Needs, toolset: ToolSet, place: FolderToLookAt, environment: Mapping[str, str]) -> Offers:
+async def _ask_servers(needs: Needs, toolset: ToolSet, place: ObservedFolder, environment: Mapping[str, str]) -> Offers:
     servers: dict[str, McpSpec] = {}
     for call in needs.calls:
         spec = toolset.tools.get(call.tool)
         spec = spec.mcp if isinstance(spec, AgentSpec) else spec
         if isinstance(spec, McpSpec):
             servers.setdefault(spec.server, spec)
-    offers: dict[str, Mapping[str, Any] | Sight] = {}
+    offers: dict[str, Mapping[str, Any] | Observation] = {}
 
     async def ask(name: str, spec: McpSpec) -> None:
         offers[name] = _unknown(f"the MCP server {name!r} did not answer within {SERVER_SECONDS:g} s")
@@ -171,7 +171,7 @@ async def _ask_servers(needs: Needs, toolset: ToolSet, place: FolderToLookAt, en
     return offers
 
 
-def _offer_of(name: str, result: ToolResult) -> Mapping[str, Any] | Sight:
+def _offer_of(name: str, result: ToolResult) -> Mapping[str, Any] | Observation:
     match result.outcome:
         case ToolOutcome.SUCCEEDED:
             offered: Mapping[str, Any] = orjson.loads(result.output)
@@ -182,21 +182,21 @@ def _offer_of(name: str, result: ToolResult) -> Mapping[str, Any] | Sight:
             return _unknown(f"the MCP server {name!r} cannot be asked: {result.reason}")
 
 
-def _look_at_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, str], offers: Offers) -> Sight:
+def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, str], offers: Offers) -> Observation:
     spec = toolset.tools.get(call.tool)
     if spec is None:
-        return Sight()  # A built-in tool.
+        return Observation()  # A built-in tool.
     try:
-        sight = _look_at_tool(spec, call, environment, offers)
+        observation = _check_tool(spec, call, environment, offers)
     except (ProgramMissing, CodeUnusable) as error:
         return _no(str(error))
-    unset = unset_variables(spec, environment, ENVIRONMENT)
-    if sight.answer != "yes" or not unset:
-        return sight
-    return _unknown(f"the environment variable {unset[0]} is not set, and it is to see it")
+    unset = _unset_variables(spec, environment, ENVIRONMENT)
+    if observation.answer != "yes" or not unset:
+        return observation
+    return _unknown(f"its environment variable {unset[0]} is not set")
 
 
-def _look_at_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Sight:
+def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Observation:
     """Return what was found about the tool of a call. Raises `ProgramMissing` and `CodeUnusable`."""
     match spec:
         case CommandSpec():
@@ -210,23 +210,23 @@ def _look_at_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, st
             if spec.plugin not in TOOL_PLUGINS.names:
                 return _no(f"no sort of tools {spec.plugin!r} is installed")
         case McpSpec():
-            return _look_at_offer(spec, json.loads(call.arguments), call.later, offers)
+            return _check_offer(spec, json.loads(call.arguments), call.later, offers)
         case AgentSpec(mcp=None):
             find_server(spec, environment)
         case AgentSpec():
             assert spec.mcp is not None
-            return _look_at_offer(spec.mcp, {}, ("prompt",), offers)
+            return _check_offer(spec.mcp, {}, ("prompt",), offers)
         case _:
             assert_never(spec)
-    return Sight()
+    return Observation()
 
 
-def _look_at_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str, ...], offers: Offers) -> Sight:
+def _check_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str, ...], offers: Offers) -> Observation:
     """Return whether a server offers a tool that takes the arguments, as far as their values are known."""
     from actors.tools.mcp_talk import schema_problem  # noqa: PLC0415 -- slow to import
 
     offered = offers[spec.server]
-    if isinstance(offered, Sight):
+    if isinstance(offered, Observation):
         return offered
     schema = offered.get(spec.remote)
     if not isinstance(schema, Mapping):
@@ -234,21 +234,21 @@ def _look_at_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str
     template = json.loads(spec.arguments)
     open_names = tuple(key for key, value in template.items() if set(placeholders(value)) & set(later))
     sent = fill_template(template, {**dict.fromkeys(later, ""), **arguments})
-    problem = schema_problem(known_schema(schema, open_names), sent)
-    return _no(f"{problem} (its tool {spec.remote!r})") if problem else Sight()
+    problem = schema_problem(_known_schema(schema, open_names), sent)
+    return _no(f"{problem} (its tool {spec.remote!r})") if problem else Observation()
 
 
-def _look_at_path(handle: int, path: str) -> Sight:
+def _check_path(handle: int, path: str) -> Observation:
     try:
         there = check_inside(handle, path)
-        return Sight() if there else _no(f"there is no {printable(path, 200)!r} in the workspace")
+        return Observation() if there else _no(f"there is no {printable(path, 200)!r} in the workspace")
     except OutOfBounds as error:
         return _no(str(error))
     except OSError as error:
         return _unknown(f"{path!r} cannot be looked up: {(error.strerror or str(error)).lower()}")
 
 
-def _find_dirty(place: FolderToLookAt) -> tuple[tuple[str, ...], Sight]:
+def _find_dirty(place: ObservedFolder) -> tuple[tuple[str, ...], Observation]:
     """Return the tracked files with changes that are not committed, and whether git can tell."""
     with TemporaryDirectory(prefix="replan-look-") as store:
         try:
@@ -268,7 +268,7 @@ def _find_dirty(place: FolderToLookAt) -> tuple[tuple[str, ...], Sight]:
             return (), _unknown(str(error))
     if dirty and os.path.lexists(place.folder / ".gitattributes"):  # Contents are compared without conversion.
         return dirty, _unknown("`.gitattributes` may account for them")
-    return dirty, Sight()
+    return dirty, Observation()
 
 
 def _free_mb(folder: Path) -> int | None:
@@ -276,3 +276,20 @@ def _free_mb(folder: Path) -> int | None:
         return shutil.disk_usage(folder).free // _MB
     except OSError:
         return None
+
+
+def _unset_variables(spec: ToolSpec, environment: Mapping[str, str], usual: Sequence[str]) -> tuple[str, ...]:
+    """Return the variables that a tool is to see and that are not set, without the `usual` ones."""
+    own = spec.mcp.environment if isinstance(spec, AgentSpec) and spec.mcp is not None else ()
+    listed = (*spec.environment, *own) if isinstance(spec, CommandSpec | McpSpec | AgentSpec) else ()
+    return tuple(name for name in listed if "=" not in name and name not in usual and name not in environment)
+
+
+def _known_schema(schema: Mapping[str, Any], later: Sequence[str]) -> Mapping[str, Any]:
+    """Return a schema of arguments that accepts anything for the arguments whose values are known only later."""
+    properties = schema.get("properties")
+    if not later or not isinstance(properties, Mapping):
+        return schema
+    free = {name: True if name in later else value for name, value in properties.items()}
+    kept = {key: schema[key] for key in ("type", "required", "additionalProperties") if key in schema}
+    return {**kept, "properties": free}

@@ -1,27 +1,26 @@
-"""What a plan needs of the world: what an actor looks up before it runs, and the verdict over what was found. Pure.
+"""The preflight check of a plan: the tools, files, servers and disk space that it needs, and the verdict on them. Pure.
 
-The verdict has three answers. A need that is not met is an error. A need of which nobody can tell is a warning, which
-never stops a plan. A need that is met has no finding.
+A need that is not met is an error. If nobody can tell whether a need is met, it is a warning, which never stops a plan.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from actors.plans.graph import bits
 from actors.plans.plan import Plan, Step
 from actors.plans.semantics import Program, compile_plan
 from actors.tools.parameters import PathParameter
-from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, ToolSpec
+from actors.tools.specs import CommandSpec, ToolSpec
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse, Use, built_in_use
 from actors.values.findings import Code, Finding, ReasonTag
 from actors.values.format import printable
 from runtime.core.events import Value
 
 WORKSPACE_LOOK = "workspace:look"
-"""The built-in tool that looks up what a plan needs of the world. It changes nothing."""
+"""The built-in tool that makes the preflight check. It changes nothing."""
 LOOK_SECONDS = 120.0
-"""The time limit of a look, in seconds."""
+"""The time limit of a preflight check, in seconds."""
 PATHS_SHOWN = 5
 """The largest number of paths with changes that a finding names."""
 _COMMITS = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "am", "pull"})
@@ -40,7 +39,7 @@ class NeededCall(Value):
 
 
 class Needs(Value):
-    """What a plan needs of the world: the arguments of `workspace:look`."""
+    """What a plan needs before it runs: the arguments of `workspace:look`."""
 
     calls: tuple[NeededCall, ...] = ()
     """The calls of tools, without repetition."""
@@ -52,7 +51,7 @@ class Needs(Value):
     """The free disk space that the tools declare together, in megabytes (10^6 bytes)."""
 
 
-class Sight(Value):
+class Observation(Value):
     """What was found about one need."""
 
     answer: Literal["yes", "no", "unknown"] = "yes"
@@ -61,19 +60,22 @@ class Sight(Value):
     """Why it is not met, or why nobody can tell, as a clause; empty for `yes`."""
 
 
-class SeenWorld(Value):
-    """What was found in the world: the output of `workspace:look`."""
+class PreflightReport(Value):
+    """What a preflight check has found: the output of `workspace:look`."""
 
-    calls: tuple[Sight, ...] = ()
+    calls: tuple[Observation, ...] = ()
     """What was found about each call, in the order of `Needs.calls`."""
-    paths: Mapping[str, Sight] = {}
+    paths: Mapping[str, Observation] = {}
     """What was found about each path."""
     dirty: tuple[str, ...] = ()
     """The tracked files with changes that are not committed, sorted."""
-    clean: Sight = Sight()
+    clean: Observation = Observation()
     """Whether the repository is clean; `unknown` if git cannot tell."""
     free_mb: int | None = None
     """The free disk space of the workspace in megabytes (10^6 bytes); None if it is not known."""
+
+
+_NOT_LOOKED_UP = Observation(answer="unknown", why="it was not looked up")
 
 
 class _Reading(NamedTuple):
@@ -84,13 +86,13 @@ class _Reading(NamedTuple):
 
 
 def needs_of(plan: Plan, tools: ToolSet) -> Needs | None:
-    """Return what a plan, whose names are all bound, needs of the world; None if nothing that can be looked up."""
+    """Return what a plan needs before it runs; None if it needs nothing. All its names are bound to tools."""
     calls: dict[NeededCall, None] = {}
     names: set[str] = set()
     for step in plan.steps:
         for use in _calls_of(step, tools):
             names.add(use.tool)
-            calls.setdefault(NeededCall(tool=use.tool, arguments=use.arguments, later=tuple(sorted(use.takes))))
+            calls.setdefault(_needed_call(use))
     needs = Needs(
         calls=tuple(calls),
         paths=tuple(sorted({reading.path for reading in _readings(plan, tools)})),
@@ -100,47 +102,52 @@ def needs_of(plan: Plan, tools: ToolSet) -> Needs | None:
     return needs if needs != Needs() else None
 
 
-def look_use(needs: Needs) -> ToolUse:
-    """Return the call of the built-in tool that looks up the needs of a plan."""
+def _needed_call(use: ToolUse) -> NeededCall:
+    return NeededCall(tool=use.tool, arguments=use.arguments, later=tuple(sorted(use.takes)))
+
+
+def preflight_use(needs: Needs) -> ToolUse:
+    """Return the call of `workspace:look` for the needs of a plan."""
     return built_in_use(WORKSPACE_LOOK, needs.model_dump(mode="json"), LOOK_SECONDS)
 
 
-def judge_world(plan: Plan, tools: ToolSet, needs: Needs, seen: SeenWorld, *, begun: bool) -> tuple[Finding, ...]:
-    """Return a finding for each need of a plan that is not met, or of which nobody can tell.
+def judge_report(
+    plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool
+) -> tuple[Finding, ...]:
+    """Return a finding for each need of a plan that is not met, or may not be met.
 
-    `begun`: steps of an earlier plan have run, so changes that are not committed may be theirs.
+    `begun` says whether earlier steps have run. If so, they may have made the changes that are not committed.
     """
-    return tuple(_judge(plan, tools, needs, seen, begun=begun))
+    return tuple(_judge(plan, tools, needs, report, begun=begun))
 
 
-def _judge(plan: Plan, tools: ToolSet, needs: Needs, seen: SeenWorld, *, begun: bool) -> Iterator[Finding]:
-    sights = dict(zip(needs.calls, seen.calls, strict=False))
+def _judge(plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool) -> Iterator[Finding]:
+    observations = dict(zip(needs.calls, report.calls, strict=False))
     told: set[str] = set()
     for step in plan.steps:
         for use in _calls_of(step, tools):
-            call = NeededCall(tool=use.tool, arguments=use.arguments, later=tuple(sorted(use.takes)))
-            sight = sights.get(call, Sight(answer="unknown", why="it was not looked up"))
-            if sight.answer != "yes" and sight.why not in told:
-                told.add(sight.why)
-                yield _finding(sight.answer == "no", f"the tool {use.tool!r}: {sight.why}", step.step_id)
-    yield from _judge_paths(plan, tools, seen)
-    yield from _judge_repository(plan, tools, needs, seen, begun=begun)
-    if needs.disk_mb and seen.free_mb is None:
+            observation = observations.get(_needed_call(use), _NOT_LOOKED_UP)
+            if observation.answer != "yes" and observation.why not in told:
+                told.add(observation.why)
+                yield _finding(observation.answer == "no", f"the tool {use.tool!r}: {observation.why}", step.step_id)
+    yield from _judge_paths(plan, tools, report)
+    yield from _judge_repository(plan, tools, needs, report, begun=begun)
+    if needs.disk_mb and report.free_mb is None:
         yield _finding(False, "the free disk space of the workspace is not known", "")
-    elif needs.disk_mb and seen.free_mb is not None and seen.free_mb < needs.disk_mb:
-        text = f"the tools need {needs.disk_mb:,} MB of disk space, and {seen.free_mb:,} MB are free"
+    elif report.free_mb is not None and report.free_mb < needs.disk_mb:
+        text = f"the tools need {needs.disk_mb:,} MB of disk space, and {report.free_mb:,} MB are free"
         yield _finding(True, text, "")
 
 
-def _judge_paths(plan: Plan, tools: ToolSet, seen: SeenWorld) -> Iterator[Finding]:
-    unmet = {path: sight for path, sight in seen.paths.items() if sight.answer != "yes"}
+def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterator[Finding]:
+    unmet = {path: observation for path, observation in report.paths.items() if observation.answer != "yes"}
     if not unmet:
         return
     program, by_id = compile_plan(plan), {step.step_id: step for step in plan.steps}
     made = {name: _made_by(tools.generator_use(step), tools) for name, step in by_id.items()}
     for step, path in _readings(plan, tools):
-        sight = unmet.pop(path, None)
-        if sight is None:
+        observation = unmet.pop(path, None)
+        if observation is None:
             continue
         others = by_id if program.repeats else _steps_before(program, step.step_id)
         earlier = [name for name in others if name != step.step_id]
@@ -149,27 +156,29 @@ def _judge_paths(plan: Plan, tools: ToolSet, seen: SeenWorld) -> Iterator[Findin
         if any(name in makers for name in earlier):
             continue
         if changing := [*makers, *(name for name in earlier if made[name] is None)]:
-            yield _finding(False, f"{sight.why}, unless {changing[0]} makes it", step.step_id)
+            yield _finding(False, f"{observation.why}, unless {changing[0]} makes it", step.step_id)
         else:
-            yield _finding(sight.answer == "no", sight.why, step.step_id)
+            yield _finding(observation.answer == "no", observation.why, step.step_id)
 
 
-def _judge_repository(plan: Plan, tools: ToolSet, needs: Needs, seen: SeenWorld, *, begun: bool) -> Iterator[Finding]:
-    if not needs.clean or (seen.clean.answer == "yes" and not seen.dirty):
+def _judge_repository(
+    plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool
+) -> Iterator[Finding]:
+    if not needs.clean or (report.clean.answer == "yes" and not report.dirty):
         return
     step = next(
         item.step_id
         for item in plan.steps
         if any(_commits(tools.tools.get(use.tool)) for use in _calls_of(item, tools))
     )
-    if not seen.dirty:
-        yield _finding(False, f"whether the repository is clean is not known: {seen.clean.why}", step)
+    if not report.dirty:
+        yield _finding(False, f"whether the repository is clean is not known: {report.clean.why}", step)
         return
-    more = f" and {len(seen.dirty) - PATHS_SHOWN:,} more" if len(seen.dirty) > PATHS_SHOWN else ""
-    shown = ", ".join(printable(path, 100) for path in seen.dirty[:PATHS_SHOWN])
+    more = f" and {len(report.dirty) - PATHS_SHOWN:,} more" if len(report.dirty) > PATHS_SHOWN else ""
+    shown = ", ".join(printable(path, 100) for path in report.dirty[:PATHS_SHOWN])
     text = f"the step commits, and the workspace has changes that are not committed: {shown}{more}"
-    if seen.clean.answer == "unknown" or begun:
-        yield _finding(False, f"{text}; {seen.clean.why or 'earlier steps may have made them'}", step)
+    if report.clean.answer == "unknown" or begun:
+        yield _finding(False, f"{text}; {report.clean.why or 'earlier steps may have made them'}", step)
     else:
         yield _finding(True, text, step)
 
@@ -197,19 +206,19 @@ def _readings(plan: Plan, tools: ToolSet) -> Iterator[_Reading]:
     """Yield the paths that steps read: path arguments that must exist, and files that a model must be shown."""
     for step in plan.steps:
         for use in _calls_of(step, tools):
-            yield from (_Reading(step, path) for path in _paths_of(use, tools, exists=True))
+            yield from (_Reading(step, path) for path in _existing_paths(use, tools))
         use_of_step = tools.generator_use(step)
         if isinstance(use_of_step, ModelUse) and use_of_step.missing == "failure":
             files = (path for path in use_of_step.context_files if path != use_of_step.file)
             yield from (_Reading(step, path) for path in files)
 
 
-def _paths_of(use: ToolUse, tools: ToolSet, *, exists: bool) -> Iterator[str]:
-    """Yield the path arguments of a call that must exist, or those that need not."""
+def _existing_paths(use: ToolUse, tools: ToolSet) -> Iterator[str]:
+    """Yield the path arguments of a call that must exist."""
     spec = tools.tools.get(use.tool)
     arguments = json.loads(use.arguments)
     for name, parameter in ({} if spec is None else spec.parameters).items():
-        if isinstance(parameter, PathParameter) and parameter.exists == exists and name in arguments:
+        if isinstance(parameter, PathParameter) and parameter.exists and name in arguments:
             yield str(arguments[name])
 
 
@@ -254,20 +263,3 @@ def _commits(spec: ToolSpec | None) -> bool:
     if not isinstance(spec, CommandSpec) or spec.argv[0].rpartition("/")[2] != "git":
         return False
     return any(word in _COMMITS for word in spec.argv[1:])
-
-
-def unset_variables(spec: ToolSpec, environment: Mapping[str, str], usual: Sequence[str]) -> tuple[str, ...]:
-    """Return the variables that a tool is to see and that are not set, without the `usual` ones."""
-    own = spec.mcp.environment if isinstance(spec, AgentSpec) and spec.mcp is not None else ()
-    listed = (*spec.environment, *own) if isinstance(spec, CommandSpec | McpSpec | AgentSpec) else ()
-    return tuple(name for name in listed if "=" not in name and name not in usual and name not in environment)
-
-
-def known_schema(schema: Mapping[str, Any], later: Sequence[str]) -> Mapping[str, Any]:
-    """Return a schema of arguments that accepts anything for the arguments whose values are known only later."""
-    properties = schema.get("properties")
-    if not later or not isinstance(properties, Mapping):
-        return schema
-    free = {name: True if name in later else value for name, value in properties.items()}
-    kept = {key: schema[key] for key in ("type", "required", "additionalProperties") if key in schema}
-    return {**kept, "properties": free}

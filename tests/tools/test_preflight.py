@@ -1,4 +1,4 @@
-"""A plan beside the world: each thing that is missing is named, nothing is invented, and the unknown blocks nothing."""
+"""The preflight check names what is missing, and nothing else. What it cannot tell is a warning."""
 
 import shutil
 import subprocess
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.tools import look
+from actors.tools import preflight
 from actors.tools.loader import load_tools
-from actors.tools.world import needs_of
+from actors.tools.preflight_rules import needs_of
 from tests.execution.stage import plan, step
 from tests.tools.calling import ENVIRONMENT
 
@@ -71,7 +71,7 @@ class Place:
         return load_tools(self.folder / "tools.yaml", workspace=self.workspace, environment=self.environment).toolset
 
     async def compare(self, tools):
-        found = await look.compare_with_world(PLAN, tools, self.workspace, self.environment)
+        found = await preflight.run_preflight(PLAN, tools, self.workspace, self.environment)
         return {(item.severity == "error", item.where): item.message for item in found}
 
 
@@ -137,7 +137,7 @@ async def test_a_path_that_no_earlier_step_can_make_is_missing(place):
     tools = place.load()
     first = plan(step("b", "start", "goal", generator="counter", guard=""))
     (place.workspace / "orders.csv").unlink()
-    [finding] = await look.compare_with_world(first, tools, place.workspace, place.environment)
+    [finding] = await preflight.run_preflight(first, tools, place.workspace, place.environment)
     assert (finding.code, finding.where) == ("world.lacks", "b")
     assert finding.message == "there is no 'orders.csv' in the workspace"
 
@@ -158,7 +158,7 @@ async def test_a_server_is_asked_for_its_tools_and_what_they_take(place, behavio
 
 
 async def test_nobody_can_tell_what_a_server_offers_that_does_not_answer(place, monkeypatch):
-    monkeypatch.setattr(look, "SERVER_SECONDS", 0.5)
+    monkeypatch.setattr(preflight, "SERVER_SECONDS", 0.5)
     found = await place.compare(place.load("silent-list"))
     assert found == {(False, "d"): "the tool 'create': the MCP server 'tracker' did not answer within 0.5 s"}
 
@@ -187,11 +187,11 @@ async def test_the_value_of_a_token_is_not_compared_before_it_is_known(place):
 
     reads = counter.model_copy(update={"values": {"found": ValueSource(after="", pattern=".+")}})
     tools = tools.model_copy(update={"generators": {**tools.generators, "counter": reads}})
-    assert await look.compare_with_world(value, tools, place.workspace, place.environment) == ()
+    assert await preflight.run_preflight(value, tools, place.workspace, place.environment) == ()
 
 
 async def test_a_name_that_no_tool_implements_is_named(place):
     value = plan(step("a", "start", "goal", generator="nobody", guard=""))
-    [finding] = await look.compare_with_world(value, place.load(), place.workspace, place.environment)
+    [finding] = await preflight.run_preflight(value, place.load(), place.workspace, place.environment)
     assert finding.code == "plan.unbound"
     assert "generator 'nobody'" in finding.message

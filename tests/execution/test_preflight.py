@@ -1,11 +1,11 @@
-"""The look at the world in an execution: before the first step, after each new plan, and what follows from it."""
+"""The preflight check in an execution: before the first step, after each new plan, and what follows from it."""
 
 import json
 
 from actors.execution.execution_questions import GO_ON, LOOK_AGAIN, REPLAN
 from actors.run.tools import ToolOutcome
+from actors.tools.preflight_rules import WORKSPACE_LOOK
 from actors.tools.specs import CommandSpec
-from actors.tools.world import WORKSPACE_LOOK
 from tests.execution.stage import Stage, plan, step, tools_for
 
 PLAN = plan(step("a", "start", "middle"), step("b", "middle", "goal"))
@@ -79,5 +79,5 @@ def test_a_person_decides_where_no_new_plan_can_be_made():
     assert made.requests("tool:do_a")
 
 
-def test_a_fork_and_a_run_of_an_older_release_look_at_nothing_unless_they_were_started_so():
-    assert Stage(PLAN, tools_for(PLAN)).requests("tool:") != ["tool:workspace/look.n1"]
+def test_no_preflight_check_is_made_unless_the_configuration_asks_for_it():
+    assert Stage(PLAN, tools_for(PLAN)).requests("tool:do_a")
