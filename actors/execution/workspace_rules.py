@@ -20,7 +20,7 @@ from actors.execution.state import Attempt, AttemptPhase, State, Trouble
 from actors.prompting.render import render
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.tools.agent_work import AgentWork
-from actors.tools.preflight_rules import Needs, Observation, PreflightReport, judge_report, needs_of, preflight_use
+from actors.tools.preflight_rules import Availability, Needs, PreflightReport, judge_report, needs_of, preflight_use
 from actors.tools.snapshot_texts import WorkspaceSnapshot, read_snapshot, snapshot_use, touched_paths
 from actors.tools.uses import AgentTerms, ToolUse, canonical
 from actors.values.findings import Finding
@@ -62,7 +62,7 @@ def apply_look(state: State, event: ToolFinished) -> State:
     try:
         seen = PreflightReport.model_validate_json(event.output)
     except ValidationError:
-        unknown = Observation(answer="unknown", why=f"it could not be looked up: {event.reason}")
+        unknown = Availability(answer="unknown", why=f"it could not be looked up: {event.reason}")
         seen = PreflightReport(
             calls=(unknown,) * len(needs.calls), paths=dict.fromkeys(needs.paths, unknown), clean=unknown
         )

@@ -24,9 +24,9 @@ from actors.tools.confined import OutOfBounds, check_inside
 from actors.tools.mcp_calls import open_call
 from actors.tools.preflight_rules import (
     WORKSPACE_LOOK,
+    Availability,
     NeededCall,
     Needs,
-    Observation,
     PreflightReport,
     judge_report,
     needs_of,
@@ -56,7 +56,7 @@ SERVER_SECONDS = 20.0
 _MB = 1_000_000
 
 
-class ObservedFolder(NamedTuple):
+class PreflightFolder(NamedTuple):
     """The folder that a preflight check reads."""
 
     folder: Path
@@ -77,7 +77,7 @@ def preflight_tool(toolset: ToolSet, workspace: Workspace, environment: Mapping[
         except CallRefused as refused:
             yield RefusedCall(refused.result)
             return
-        place = ObservedFolder(workspace.folder, workspace.handle, workspace.lock.inherited)
+        place = PreflightFolder(workspace.folder, workspace.handle, workspace.lock.inherited)
         yield _PreflightCall(Needs.model_validate(arguments, strict=False), toolset, place, environment)
 
     return Tool(WORKSPACE_LOOK, prepare)
@@ -89,7 +89,7 @@ class _PreflightCall(PreparedCall):
 
     needs: Needs
     toolset: ToolSet
-    place: ObservedFolder
+    place: PreflightFolder
     environment: Mapping[str, str]
 
     async def run(self) -> ToolResult:
@@ -99,13 +99,13 @@ class _PreflightCall(PreparedCall):
 
 
 async def observe(
-    needs: Needs, toolset: ToolSet, place: ObservedFolder, environment: Mapping[str, str]
+    needs: Needs, toolset: ToolSet, place: PreflightFolder, environment: Mapping[str, str]
 ) -> PreflightReport:
     """Look up what a plan needs, and return what was found. It raises nothing except cancellation."""
     offers = await _ask_servers(needs, toolset, place, environment)
 
     def work() -> PreflightReport:
-        dirty, clean = _find_dirty(place) if needs.clean else ((), Observation())
+        dirty, clean = _find_dirty(place) if needs.clean else ((), Availability())
         return PreflightReport(
             calls=tuple(_check_call(call, toolset, environment, offers) for call in needs.calls),
             paths={path: _check_path(place.handle, path) for path in needs.paths},
@@ -132,32 +132,34 @@ async def run_preflight(
         return ()
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        report = await observe(needs, toolset, ObservedFolder(folder, handle), environment)
+        report = await observe(needs, toolset, PreflightFolder(folder, handle), environment)
     finally:
         os.close(handle)
     return judge_report(plan, toolset, needs, report, begun=False)
 
 
-def _no(why: str) -> Observation:
-    return Observation(answer="no", why=why)
+def _no(why: str) -> Availability:
+    return Availability(answer="no", why=why)
 
 
-def _unknown(why: str) -> Observation:
-    return Observation(answer="unknown", why=why)
+def _unknown(why: str) -> Availability:
+    return Availability(answer="unknown", why=why)
 
 
-Offers = Mapping[str, Mapping[str, Any] | Observation]
+Offers = Mapping[str, Mapping[str, Any] | Availability]
 """What each server offers, by its name in the tools file: the schemas of its tools, or why there are none."""
 
 
-async def _ask_servers(needs: Needs, toolset: ToolSet, place: ObservedFolder, environment: Mapping[str, str]) -> Offers:
+async def _ask_servers(
+    needs: Needs, toolset: ToolSet, place: PreflightFolder, environment: Mapping[str, str]
+) -> Offers:
     servers: dict[str, McpSpec] = {}
     for call in needs.calls:
         spec = toolset.tools.get(call.tool)
         spec = spec.mcp if isinstance(spec, AgentSpec) else spec
         if isinstance(spec, McpSpec):
             servers.setdefault(spec.server, spec)
-    offers: dict[str, Mapping[str, Any] | Observation] = {}
+    offers: dict[str, Mapping[str, Any] | Availability] = {}
 
     async def ask(name: str, spec: McpSpec) -> None:
         offers[name] = _unknown(f"the MCP server {name!r} did not answer within {SERVER_SECONDS:g} s")
@@ -171,7 +173,7 @@ async def _ask_servers(needs: Needs, toolset: ToolSet, place: ObservedFolder, en
     return offers
 
 
-def _offer_of(name: str, result: ToolResult) -> Mapping[str, Any] | Observation:
+def _offer_of(name: str, result: ToolResult) -> Mapping[str, Any] | Availability:
     match result.outcome:
         case ToolOutcome.SUCCEEDED:
             offered: Mapping[str, Any] = orjson.loads(result.output)
@@ -182,21 +184,21 @@ def _offer_of(name: str, result: ToolResult) -> Mapping[str, Any] | Observation:
             return _unknown(f"the MCP server {name!r} cannot be asked: {result.reason}")
 
 
-def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, str], offers: Offers) -> Observation:
+def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, str], offers: Offers) -> Availability:
     spec = toolset.tools.get(call.tool)
     if spec is None:
-        return Observation()  # A built-in tool.
+        return Availability()  # A built-in tool.
     try:
-        observation = _check_tool(spec, call, environment, offers)
+        answer = _check_tool(spec, call, environment, offers)
     except (ProgramMissing, CodeUnusable) as error:
         return _no(str(error))
     unset = _unset_variables(spec, environment, ENVIRONMENT)
-    if observation.answer != "yes" or not unset:
-        return observation
+    if answer.answer != "yes" or not unset:
+        return answer
     return _unknown(f"its environment variable {unset[0]} is not set")
 
 
-def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Observation:
+def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Availability:
     """Return what was found about the tool of a call. Raises `ProgramMissing` and `CodeUnusable`."""
     match spec:
         case CommandSpec():
@@ -218,15 +220,15 @@ def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str]
             return _check_offer(spec.mcp, {}, ("prompt",), offers)
         case _:
             assert_never(spec)
-    return Observation()
+    return Availability()
 
 
-def _check_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str, ...], offers: Offers) -> Observation:
+def _check_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str, ...], offers: Offers) -> Availability:
     """Return whether a server offers a tool that takes the arguments, as far as their values are known."""
     from actors.tools.mcp_talk import schema_problem  # noqa: PLC0415 -- slow to import
 
     offered = offers[spec.server]
-    if isinstance(offered, Observation):
+    if isinstance(offered, Availability):
         return offered
     schema = offered.get(spec.remote)
     if not isinstance(schema, Mapping):
@@ -235,20 +237,20 @@ def _check_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str, 
     open_names = tuple(key for key, value in template.items() if set(placeholders(value)) & set(later))
     sent = fill_template(template, {**dict.fromkeys(later, ""), **arguments})
     problem = schema_problem(_known_schema(schema, open_names), sent)
-    return _no(f"{problem} (its tool {spec.remote!r})") if problem else Observation()
+    return _no(f"{problem} (its tool {spec.remote!r})") if problem else Availability()
 
 
-def _check_path(handle: int, path: str) -> Observation:
+def _check_path(handle: int, path: str) -> Availability:
     try:
         there = check_inside(handle, path)
-        return Observation() if there else _no(f"there is no {printable(path, 200)!r} in the workspace")
+        return Availability() if there else _no(f"there is no {printable(path, 200)!r} in the workspace")
     except OutOfBounds as error:
         return _no(str(error))
     except OSError as error:
         return _unknown(f"{path!r} cannot be looked up: {(error.strerror or str(error)).lower()}")
 
 
-def _find_dirty(place: ObservedFolder) -> tuple[tuple[str, ...], Observation]:
+def _find_dirty(place: PreflightFolder) -> tuple[tuple[str, ...], Availability]:
     """Return the tracked files with changes that are not committed, and whether git can tell."""
     with TemporaryDirectory(prefix="replan-look-") as store:
         try:
@@ -268,7 +270,7 @@ def _find_dirty(place: ObservedFolder) -> tuple[tuple[str, ...], Observation]:
             return (), _unknown(str(error))
     if dirty and os.path.lexists(place.folder / ".gitattributes"):  # Contents are compared without conversion.
         return dirty, _unknown("`.gitattributes` may account for them")
-    return dirty, Observation()
+    return dirty, Availability()
 
 
 def _free_mb(folder: Path) -> int | None:

@@ -51,8 +51,8 @@ class Needs(Value):
     """The free disk space that the tools declare together, in megabytes (10^6 bytes)."""
 
 
-class Observation(Value):
-    """What was found about one need."""
+class Availability(Value):
+    """Whether a need is met."""
 
     answer: Literal["yes", "no", "unknown"] = "yes"
     """Whether the need is met; `unknown` if nobody can tell."""
@@ -63,19 +63,19 @@ class Observation(Value):
 class PreflightReport(Value):
     """What a preflight check has found: the output of `workspace:look`."""
 
-    calls: tuple[Observation, ...] = ()
+    calls: tuple[Availability, ...] = ()
     """What was found about each call, in the order of `Needs.calls`."""
-    paths: Mapping[str, Observation] = {}
+    paths: Mapping[str, Availability] = {}
     """What was found about each path."""
     dirty: tuple[str, ...] = ()
     """The tracked files with changes that are not committed, sorted."""
-    clean: Observation = Observation()
+    clean: Availability = Availability()
     """Whether the repository is clean; `unknown` if git cannot tell."""
     free_mb: int | None = None
     """The free disk space of the workspace in megabytes (10^6 bytes); None if it is not known."""
 
 
-_NOT_LOOKED_UP = Observation(answer="unknown", why="it was not looked up")
+_NOT_LOOKED_UP = Availability(answer="unknown", why="it was not looked up")
 
 
 class _Reading(NamedTuple):
@@ -122,14 +122,14 @@ def judge_report(
 
 
 def _judge(plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool) -> Iterator[Finding]:
-    observations = dict(zip(needs.calls, report.calls, strict=False))
+    answers = dict(zip(needs.calls, report.calls, strict=False))
     told: set[str] = set()
     for step in plan.steps:
         for use in _calls_of(step, tools):
-            observation = observations.get(_needed_call(use), _NOT_LOOKED_UP)
-            if observation.answer != "yes" and observation.why not in told:
-                told.add(observation.why)
-                yield _finding(observation.answer == "no", f"the tool {use.tool!r}: {observation.why}", step.step_id)
+            answer = answers.get(_needed_call(use), _NOT_LOOKED_UP)
+            if answer.answer != "yes" and answer.why not in told:
+                told.add(answer.why)
+                yield _finding(answer.answer == "no", f"the tool {use.tool!r}: {answer.why}", step.step_id)
     yield from _judge_paths(plan, tools, report)
     yield from _judge_repository(plan, tools, needs, report, begun=begun)
     if needs.disk_mb and report.free_mb is None:
@@ -140,14 +140,14 @@ def _judge(plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *,
 
 
 def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterator[Finding]:
-    unmet = {path: observation for path, observation in report.paths.items() if observation.answer != "yes"}
+    unmet = {path: answer for path, answer in report.paths.items() if answer.answer != "yes"}
     if not unmet:
         return
     program, by_id = compile_plan(plan), {step.step_id: step for step in plan.steps}
     made = {name: _made_by(tools.generator_use(step), tools) for name, step in by_id.items()}
     for step, path in _readings(plan, tools):
-        observation = unmet.pop(path, None)
-        if observation is None:
+        answer = unmet.pop(path, None)
+        if answer is None:
             continue
         others = by_id if program.repeats else _steps_before(program, step.step_id)
         earlier = [name for name in others if name != step.step_id]
@@ -156,9 +156,9 @@ def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterato
         if any(name in makers for name in earlier):
             continue
         if changing := [*makers, *(name for name in earlier if made[name] is None)]:
-            yield _finding(False, f"{observation.why}, unless {changing[0]} makes it", step.step_id)
+            yield _finding(False, f"{answer.why}, unless {changing[0]} makes it", step.step_id)
         else:
-            yield _finding(observation.answer == "no", observation.why, step.step_id)
+            yield _finding(answer.answer == "no", answer.why, step.step_id)
 
 
 def _judge_repository(
