@@ -189,12 +189,12 @@ def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, st
     if spec is None:
         return Availability()  # A built-in tool.
     try:
-        answer = _check_tool(spec, call, environment, offers)
+        found = _check_tool(spec, call, environment, offers)
     except (ProgramMissing, CodeUnusable) as error:
         return _no(str(error))
     unset = _unset_variables(spec, environment, ENVIRONMENT)
-    if answer.answer != "yes" or not unset:
-        return answer
+    if found.answer != "yes" or not unset:
+        return found
     return _unknown(f"its environment variable {unset[0]} is not set")
 
 

@@ -126,10 +126,10 @@ def _judge(plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *,
     told: set[str] = set()
     for step in plan.steps:
         for use in _calls_of(step, tools):
-            answer = answers.get(_needed_call(use), _NOT_LOOKED_UP)
-            if answer.answer != "yes" and answer.why not in told:
-                told.add(answer.why)
-                yield _finding(answer.answer == "no", f"the tool {use.tool!r}: {answer.why}", step.step_id)
+            found = answers.get(_needed_call(use), _NOT_LOOKED_UP)
+            if found.answer != "yes" and found.why not in told:
+                told.add(found.why)
+                yield _finding(found.answer == "no", f"the tool {use.tool!r}: {found.why}", step.step_id)
     yield from _judge_paths(plan, tools, report)
     yield from _judge_repository(plan, tools, needs, report, begun=begun)
     if needs.disk_mb and report.free_mb is None:
@@ -140,14 +140,14 @@ def _judge(plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *,
 
 
 def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterator[Finding]:
-    unmet = {path: answer for path, answer in report.paths.items() if answer.answer != "yes"}
+    unmet = {path: found for path, found in report.paths.items() if found.answer != "yes"}
     if not unmet:
         return
     program, by_id = compile_plan(plan), {step.step_id: step for step in plan.steps}
     made = {name: _made_by(tools.generator_use(step), tools) for name, step in by_id.items()}
     for step, path in _readings(plan, tools):
-        answer = unmet.pop(path, None)
-        if answer is None:
+        found = unmet.pop(path, None)
+        if found is None:
             continue
         others = by_id if program.repeats else _steps_before(program, step.step_id)
         earlier = [name for name in others if name != step.step_id]
@@ -156,9 +156,9 @@ def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterato
         if any(name in makers for name in earlier):
             continue
         if changing := [*makers, *(name for name in earlier if made[name] is None)]:
-            yield _finding(False, f"{answer.why}, unless {changing[0]} makes it", step.step_id)
+            yield _finding(False, f"{found.why}, unless {changing[0]} makes it", step.step_id)
         else:
-            yield _finding(answer.answer == "no", answer.why, step.step_id)
+            yield _finding(found.answer == "no", found.why, step.step_id)
 
 
 def _judge_repository(
