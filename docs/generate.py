@@ -41,6 +41,7 @@ from actors.config.loader import load_policy, read_workflow, shipped_workflows  
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
+from actors.planning.events import PlanningOutcome  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry  # noqa: E402
 from actors.run.limits import LIMITS, flag  # noqa: E402
@@ -181,6 +182,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **http_api.PARTS,
     **mcp.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel),
+    "outcomes": lambda: code(PlanningOutcome),
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
     "model-settings": lambda: keys(ModelSettings),

@@ -2,7 +2,7 @@
 
 `python docs/size.py` prints a table with a row for each folder, for `HEAD` or for a commit that is named, and the
 functions with the most parameters and the modules with the most imports in the core. `--publish` writes all this into
-`size.json`, from which `docs/generate.py` makes the tables of the page about the architecture. The script counts
+`size.json`, from which `docs/generate.py` makes the table of the page about the code. The script counts
 commits and not files, so the published tables stay true.
 """
 # ruff: noqa: INP001, S603, S607, T201 -- a script, not a package; it calls git

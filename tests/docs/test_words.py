@@ -19,20 +19,21 @@ MAX = {"how-to": 500, "explanation": 900}
 """The most words of a page, by its kind."""
 KINDS = {"tutorial", "how-to", "explanation", "reference"}
 NO_KIND = {"README.md", "common-questions.md", "decisions.md"}
-"""The pages of `docs` that lead to others, and the one with the reasons of decisions, which is an explanation."""
+"""The pages in `docs` itself: two that lead to others, and the reasons of decisions, which count as an explanation."""
 QUESTIONS = 30
 SENTENCE_MAX = 25
-"""The most words of a sentence. What stands in code or between brackets counts as one word."""
+"""The most words of a sentence. Code counts as one word, and what stands between brackets does not count."""
 OUT = read_yaml(DOCS.parent / "tests" / "docs" / "english.yaml")
 """`out` has the constructions that are out, `excused` the sentences that may stay, by a part of each."""
 
 
 def words(path):
-    """Count words as `make size` does."""
+    """Return the number of words of a file; blanks separate them, as in `docs/size.py`."""
     return len(path.read_text(encoding="utf-8").split())
 
 
 def sized(kind):
+    """Return the pages of a kind whose words are limited."""
     return sorted((DOCS / kind).glob("*.md")) + ([DOCS / "decisions.md"] if kind == "explanation" else [])
 
 

@@ -47,7 +47,7 @@ _CHECK = examples(
     "guards",
     multiple=True,
     metavar="NAME",
-    help="A guard name that steps may use beside the 17 default ones.",
+    help="A guard name that steps may use beside the default ones.",
 )
 @click.option("--world", is_flag=True, help="Compare it with what is there: tools, files, servers, git, disk.")
 @tools_file_option
