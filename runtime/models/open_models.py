@@ -1,7 +1,8 @@
 """Opens models of OpenAI-compatible servers and of Anthropic; their clients are loaded when a model is opened."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from runtime.core.extras import install_command
 from runtime.models.providers import (
     ANTHROPIC_URL,
     OPENAI_URL,
+    PROVIDERS,
     PromptCache,
     check_base_url,
     check_key,
@@ -106,8 +108,24 @@ async def open_anthropic(
         yield model
 
 
+def load_clients(environment: Mapping[str, str]) -> None:
+    """Import the installed clients of the providers that an environment configures.
+
+    This takes a second, and several on a busy machine. Otherwise the first run that opens a model waits for it.
+    """
+    interfaces = {provider.interface for provider in PROVIDERS.values() if provider.is_configured(environment)}
+    if interfaces - {"messages"}:
+        import_module("runtime.models.openai_client")
+    if "messages" in interfaces and _has_extra():
+        import_module("runtime.models.anthropic_client")
+
+
+def _has_extra() -> bool:
+    return find_spec("anthropic") is not None
+
+
 def check_extra() -> None:
     """Raise `UsageProblem` if the extra that the client needs is missing."""
-    if find_spec("anthropic") is None:
+    if not _has_extra():
         hint = f"install it: {install_command('anthropic')}"
         raise UsageProblem("models of Anthropic need the extra anthropic", hint=hint)

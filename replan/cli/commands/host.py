@@ -59,6 +59,7 @@ async def drive(
     from runtime.core.extras import how_to_install
     from runtime.drive.options import Stop
     from runtime.host.notices import Stopped
+    from runtime.models.open_models import load_clients
 
     if health_port is not None and SERVICES.find("health") is None:
         hint = how_to_install("services", "health")
@@ -68,6 +69,8 @@ async def drive(
         runs_max = concurrency or engine.config.host.runs_max
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
+            if dispatcher is not None:  # The runs that it takes over from a dead worker should not wait for imports.
+                await trio.to_thread.run_sync(load_clients, engine.environment)
             await host(
                 engine, runs_max=runs_max, stop=stop, report=report, dispatcher=dispatcher, health_port=health_port
             )
