@@ -94,7 +94,7 @@ async def _start_orders(process: Process) -> AsyncIterator[None]:
     if not settings_of(process.engine.config, ServerSettings).schedules:
         yield
         return
-    from replan_server.schedules.starter import run_schedules
+    from replan_server.schedules.scheduler import run_schedules
 
     async with run_schedules(process):
         yield
@@ -102,7 +102,7 @@ async def _start_orders(process: Process) -> AsyncIterator[None]:
 
 def _describe_schedules(environment: Mapping[str, str]) -> str:
     """Return the schedules, each with its next time. Raises `UsageProblem` for a file that is gone."""
-    from replan_server.schedules.starter import describe_schedules
+    from replan_server.schedules.scheduler import describe_schedules
 
     return describe_schedules(environment, SystemClock().now())
 

@@ -93,7 +93,7 @@ def zone_of(name: str) -> ZoneInfo:
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """The times of a schedule. Its methods raise `ValueError` for a line of cron that cannot be read."""
+    """The times of a schedule. Its methods raise `ValueError` for an invalid cron expression."""
 
     cron: str
     zone: str

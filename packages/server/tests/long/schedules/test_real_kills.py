@@ -1,16 +1,16 @@
-"""Hosts in processes of their own are killed around the start of an order: each time is started once."""
+"""Hosts in processes of their own are killed by a signal around the start of an order: each time is started once."""
 
 import os
 import signal
 import sqlite3
 import subprocess
-import time
 from contextlib import closing
 
 import pytest
 
 from replan.cli.exits import Exit
 from tests.cli.samples import PROBLEM
+from tests.support.server_process import wait_until
 
 YEAR = 366 * 86_400
 CONFIG = "schedules:\n  nightly: {cron: '0 0 1 1 *', problem: nightly.md, model: template:bug}\n"
@@ -48,10 +48,7 @@ class Hosts:
             return {}  # Its tables are being made.
 
     def wait_for(self, condition):
-        end = time.monotonic() + 60
-        while not condition(self.rows()):
-            assert time.monotonic() < end, self.rows()
-            time.sleep(0.05)
+        wait_until(lambda: condition(self.rows()), "the runs of the schedule do not get there")
 
 
 def stop(host):

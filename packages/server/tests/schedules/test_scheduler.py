@@ -15,7 +15,7 @@ from replan.runs.services import Process, run_services
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import config_model
-from replan_server.schedules.starter import Starter, describe_schedules
+from replan_server.schedules.scheduler import Scheduler, describe_schedules
 from replan_server.schedules.timetable import run_of
 from replan_server.settings import ServerSettings
 from runtime.core.errors import UsageProblem
@@ -84,11 +84,11 @@ class Home:
                 environment=self.environment,
                 config=self.settings(**entry),
             )
-            starter = Starter(Process(engine, self.notices.append, report=self.notices.append))
+            scheduler = Scheduler(Process(engine, self.notices.append, report=self.notices.append))
 
             async def look():
-                for schedule in starter._schedules:
-                    await starter.look(schedule)
+                for schedule in scheduler._schedules:
+                    await scheduler.look(schedule)
 
             await look()
             yield look, engine

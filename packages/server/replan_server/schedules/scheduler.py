@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import trio
@@ -20,10 +19,12 @@ from pydantic import ValidationError
 
 from actors.files.validation_errors import ParsedFile, usage_problem
 from actors.handlers.agents import agent_kind
+from actors.planning.prepare import PROBLEM_BYTES_MAX
 from actors.run.agent import AgentEvent, AgentSettings, AgentStarted, AgentState, End, Prompt, Wish
 from actors.run.ending import Outcome
 from actors.run.kind import PreparedRun
 from actors.values.format import stamp as shown_time
+from replan.cli.inputs import read_file
 from replan.runs.engine import Engine
 from replan.runs.executing import EXECUTION, admit_alone, read_plan_file
 from replan.runs.kind_interface import OrderContext, installed_interfaces
@@ -124,7 +125,7 @@ class Schedule:
         return f"schedule {self.name}: {' '.join(self.entry.cron.split())} {self.entry.zone}"
 
 
-class Starter:
+class Scheduler:
     """Starts the orders of the schedules of a home."""
 
     def __init__(self, process: Process) -> None:
@@ -241,7 +242,8 @@ def prepare_order(entry: ScheduleEntry, offer: ServerOffer, engine: Engine, name
     """Return the order of a schedule, ready to begin. Raises `UsageProblem`, whose place is the key or the file."""
     limits = limits_in(entry)
     if entry.problem is not None:
-        text = _read_problem(offer.folder / entry.problem)
+        path, hint = offer.folder / entry.problem, "the schedule's problem is the path of a text file"
+        text = read_file(path, PROBLEM_BYTES_MAX, str(path), hint=hint, smaller="leave out logs and listings")
         order = Order(problem=text, workflow=entry.workflow, strict=entry.strict, model=entry.model, limits=limits)
         return offer.prepare(order, engine.registry, engine.environment).request
     if entry.plan is not None:
@@ -259,23 +261,11 @@ def prepare_order(entry: ScheduleEntry, offer: ServerOffer, engine: Engine, name
     return interface.prepare(ordered, OrderContext(offer, engine.registry, engine.environment, may_take_long=True))
 
 
-def _read_problem(path: Path) -> str:
-    hint = "the schedule's problem is the path of a text file"
-    try:
-        data = path.read_bytes()
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageProblem(f"not UTF-8 (byte {error.start})", place=str(path), hint=hint) from None
-    except (OSError, ValueError) as error:
-        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
-        raise UsageProblem(cause, place=str(path), hint=hint) from None
-
-
 @asynccontextmanager
 async def run_schedules(process: Process) -> AsyncIterator[None]:
     """Start the orders of the home's schedules for the length of a block."""
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Starter(process).run)
+        nursery.start_soon(Scheduler(process).run)
         yield
         nursery.cancel_scope.cancel()
 

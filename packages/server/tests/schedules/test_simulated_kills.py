@@ -1,4 +1,4 @@
-"""Several hosts look at one schedule, and are killed at any of their steps in the journal."""
+"""Several hosts in one process look at one schedule. A simulated kill ends a host at any call of the journal."""
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -10,10 +10,10 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packages.server.tests.schedules.test_starter import BEGIN, Home
+from packages.server.tests.schedules.test_scheduler import BEGIN, Home
 from replan.runs.run_ids import ALL
 from replan.runs.services import Process
-from replan_server.schedules.starter import Starter
+from replan_server.schedules.scheduler import Scheduler
 from replan_server.schedules.timetable import Timetable, due_of
 
 HOSTS = 3
@@ -21,11 +21,11 @@ CRON = "0 */3 * * *"
 
 
 class Killed(BaseException):
-    """The host's process is dead from here on."""
+    """The host is killed here."""
 
 
 class Mortal:
-    """A journal whose user is killed before or after one of its calls."""
+    """A journal. It raises `Killed` before or after one of the calls to it."""
 
     def __init__(self, journal, calls, *, before):
         self._journal, self._left, self._before = journal, calls, before
@@ -53,7 +53,8 @@ LOOKS = st.lists(
     min_size=1,
     max_size=15,
 )
-"""Looks: of which host, after how many seconds, killed at which call (0 for none), and whether before it."""
+"""Looks at a schedule: the host, the seconds since the last look, the call that kills it (0 for none), and whether the
+kill comes before that call."""
 
 
 async def play(folder, looks, overlap):
@@ -61,20 +62,19 @@ async def play(folder, looks, overlap):
     home = Home(folder)
     async with AsyncExitStack() as stack:
         engines = [(await stack.enter_async_context(home.host(cron=CRON, overlap=overlap)))[1] for _ in range(HOSTS)]
-        starters = {}
+        schedulers = {}
         for number, seconds, calls, before in [*looks, (0, 0, 0, True), (0, 0, 0, True)]:
             home.clock.time += seconds
-            engine, last = engines[number], number
-            starter = starters.get(number)
-            if starter is None or calls:
+            engine, scheduler = engines[number], schedulers.get(number)
+            if scheduler is None or calls:
                 journal = Mortal(engine.journal, calls, before=before) if calls else engine.journal
-                starter = Starter(Process(replace(engine, journal=journal), home.notices.append))
+                scheduler = Scheduler(Process(replace(engine, journal=journal), home.notices.append))
             try:
-                for schedule in starter._schedules:
-                    await starter.look(schedule)
+                for schedule in scheduler._schedules:
+                    await scheduler.look(schedule)
             except Killed:
-                starter = None
-            starters[last] = None if calls else starter
+                scheduler = None
+            schedulers[number] = None if calls else scheduler
         rows = await engines[0].journal.runs(ALL)
         done = await engines[0].journal.inbox("nightly-v1")
     return home.clock.time, {row.run: row for row in rows}, [int(item.key.removeprefix("due ")) for item in done]
