@@ -7,7 +7,7 @@ from size import published, rows
 from page_parts.markdown import table
 
 SHOWN = {"core", "product", "tests", "docs (words, pages)"}
-"""The rows of the table that the page shows."""
+"""The names of the rows that the page has."""
 
 
 def size() -> str:

@@ -34,7 +34,7 @@ class ServicePlugin:
     """What a distribution registers as a service."""
 
     run: Callable[[Process], AbstractAsyncContextManager[None]]
-    """Returns a context. The service runs while the context is open, and has ended when it is left."""
+    """Returns a context manager. Entering it starts the service; leaving it stops the service and waits for its end."""
     in_hosts: bool
     """Whether it runs only in hosts; False for a service that runs in each process that drives runs."""
     describe: Callable[[Mapping[str, str]], str] | None = None

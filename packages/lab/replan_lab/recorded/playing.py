@@ -39,7 +39,7 @@ class Played:
 
 
 LATE = 5
-"""How many further attempts are not late."""
+"""How many attempts after the first do not count as late."""
 
 
 def fold_of(task: str) -> int:
