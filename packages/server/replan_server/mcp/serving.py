@@ -23,7 +23,7 @@ from replan.runs.engine import Engine
 from replan.setup.home_folder import Home
 from replan_server.mcp.calls import Desk
 from replan_server.mcp.server import make_server
-from replan_server.service.cached import CachedReader
+from replan_server.service.cached_reader import CachedReader
 from replan_server.service.live import Hub
 from replan_server.service.orders import ServerOffer
 from replan_server.service.service import WAITING_MAX, drive_runs

@@ -15,7 +15,7 @@ from replan.runs.engine import Engine
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.hosting import host
 from replan_server.service.access import Principal, of_token
-from replan_server.service.cached import CachedReader
+from replan_server.service.cached_reader import CachedReader
 from replan_server.service.limits import FAILURES_MAX, KEEP_CONNECTION, WRITES_MAX, Recent, RequestRefused
 from replan_server.service.live import Hub
 from replan_server.service.orders import ServerOffer

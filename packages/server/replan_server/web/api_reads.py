@@ -14,7 +14,7 @@ from replan.views.errors import error_fields
 from replan.views.records import record_to_json
 from replan.views.rows import row_to_json
 from replan_server.service.access import Principal
-from replan_server.service.cached import MARK
+from replan_server.service.cached_reader import MARK
 from replan_server.service.limits import RequestRefused
 from replan_server.service.read_operations import PAGE_MAX, run_page
 from replan_server.service.requests import HTTP, encode_json, in_terms

@@ -21,7 +21,7 @@ from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.records import record_line
 from replan_server.service.access import Principal
-from replan_server.service.cached import MARK
+from replan_server.service.cached_reader import MARK
 from replan_server.web.replies import annotate, last_replies, replies, side_by_side, tool_outputs
 from replan_server.web.requests import page
 from replan_server.web.site import Site

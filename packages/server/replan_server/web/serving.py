@@ -12,7 +12,7 @@ from replan.runs.engine import Engine
 from replan.setup.home_folder import Home
 from replan.setup.settings import settings_of
 from replan_server.service.access import with_sign_in
-from replan_server.service.cached import CachedReader
+from replan_server.service.cached_reader import CachedReader
 from replan_server.service.live import Hub
 from replan_server.service.orders import ServerOffer
 from replan_server.service.service import WAITING_MAX, drive_runs

@@ -20,7 +20,7 @@ from replan.runs.families import ShownRun
 from replan.setup.installation import program
 from replan_server.notifications import Answering
 from replan_server.service.access import SESSION_SECONDS, Principal, Sessions
-from replan_server.service.cached import AT_ONCE_MAX
+from replan_server.service.cached_reader import AT_ONCE_MAX
 from replan_server.service.limits import KEEP_CONNECTION, Streams
 from replan_server.service.service import Service
 from replan_server.service.store import WebState

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from actors.values.lines import LineTree, line
 from packages.server.tests.web.world import PLANS, served
 from replan.runs.families import read_shown
-from replan_server.service.cached import CachedReader
+from replan_server.service.cached_reader import CachedReader
 from replan_server.service.run_data import row_page, tree_page
 from replan_server.web.site import PartsMaker
 from runtime.core.machine import fold
@@ -96,7 +96,7 @@ async def test_the_inbox_has_pages_with_the_oldest_questions_first(tmp_path, mon
 
 
 async def test_a_prompt_is_rebuilt_from_the_nearest_kept_state_as_from_the_beginning(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan_server.service.cached.MARK", 3)
+    monkeypatch.setattr("replan_server.service.cached_reader.MARK", 3)
     script = {**PLANS, "g_plan": [LOST, "no JSON", PLAN], "g_strategy": PLANS["g_strategy"]}
     async with served(tmp_path, scripts={"long": script}) as web:
         run = await web.start("long")
@@ -154,9 +154,9 @@ async def test_a_long_run_is_folded_and_drawn_in_threads_and_comes_out_the_same(
         async def look():
             found.append(await reader.read_marked(run))
 
-        for name in ("replan_server.service.cached.AT_ONCE_MAX", "replan_server.web.site.AT_ONCE_MAX"):
+        for name in ("replan_server.service.cached_reader.AT_ONCE_MAX", "replan_server.web.site.AT_ONCE_MAX"):
             monkeypatch.setattr(name, 3)
-        monkeypatch.setattr("replan_server.service.cached.MARK", 5)
+        monkeypatch.setattr("replan_server.service.cached_reader.MARK", 5)
         monkeypatch.setattr(trio.to_thread, "run_sync", counted)
         async with trio.open_nursery() as nursery:  # Two who look at the same time do not disturb each other.
             nursery.start_soon(look)
@@ -173,7 +173,7 @@ async def test_a_long_run_is_folded_and_drawn_in_threads_and_comes_out_the_same(
 
 
 async def test_the_result_of_a_run_is_made_once_for_all_who_look_until_it_changes(tmp_path, monkeypatch):
-    monkeypatch.setattr("replan_server.service.cached.VIEWS_MAX", 1)
+    monkeypatch.setattr("replan_server.service.cached_reader.VIEWS_MAX", 1)
     async with served(tmp_path, hosts=False) as web:
         runs = [await web.start("asks"), await web.start("plans")]
         reader = CachedReader(web.engine.journal, web.engine.kinds)

@@ -5,7 +5,7 @@ import trio
 
 from packages.server.tests.long.web.browsing import check_accessible, check_quiet, signed_in
 from packages.server.tests.web.world import served
-from replan_server.service.cached import CachedReader
+from replan_server.service.cached_reader import CachedReader
 from runtime.core.errors import JournalDamaged
 
 READ = "Reading the "
@@ -14,7 +14,7 @@ READ = "Reading the "
 @pytest.fixture
 def gate(monkeypatch):
     """Count every run as long, and read one once the gate is open."""
-    monkeypatch.setattr("replan_server.service.cached.AT_ONCE_MAX", 0)
+    monkeypatch.setattr("replan_server.service.cached_reader.AT_ONCE_MAX", 0)
     event, read = trio.Event(), CachedReader._read
 
     async def later(self, run):
@@ -85,7 +85,7 @@ async def test_a_person_sees_the_beginning_and_then_the_page_without_it(tmp_path
 
 
 async def test_the_second_browser_hides_the_beginning_without_scripts_too(tmp_path, monkeypatch, second_browser):
-    monkeypatch.setattr("replan_server.service.cached.AT_ONCE_MAX", 0)
+    monkeypatch.setattr("replan_server.service.cached_reader.AT_ONCE_MAX", 0)
     async with served(tmp_path, hosts=False, signed_in=False) as web:
         run = await web.start("plans")
         await second_browser.go(f"{web.address}/sign-in#{web.sign_in_token}")

@@ -37,7 +37,7 @@ RUNS_KEPT = 40
 START_SECONDS = 0.2
 """How often a run is started."""
 SERVE = """
-from replan_server.service.cached import CachedReader
+from replan_server.service.cached_reader import CachedReader
 CachedReader.__init__.__kwdefaults__["records_max"] = 500
 from replan.cli import main
 main()
