@@ -1,6 +1,7 @@
 """Each claim about the program and each function of the program leads to tests that exist."""
 
 import ast
+import re
 from functools import cache
 
 import click
@@ -32,6 +33,15 @@ def test_each_claim_has_tests_that_exist(section):
         for name in entry["tests"]:
             file, _, test = name.partition("::")
             assert test in functions(file), entry["claim"]
+
+
+def test_each_guarantee_on_the_page_is_a_claim():
+    """The page begins with the guarantees; the words in bold type begin a claim, so each guarantee has its tests."""
+    page = (ROOT / "docs" / "explanation" / "promises.md").read_text(encoding="utf-8")
+    guarantees = re.findall(r"^- \*\*(.+?)\.?\*\*", page.partition("\n## ")[0], re.MULTILINE)
+    claims = [entry["claim"] for entry in CLAIMS["Promises"]]
+    assert len(guarantees) >= 8
+    assert [text for text in guarantees if not any(claim.startswith(text) for claim in claims)] == []
 
 
 TABLE = read_yaml(ROOT / "docs" / "reference" / "functions.yaml")
