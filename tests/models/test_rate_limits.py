@@ -376,6 +376,7 @@ class NotingClock(FastBackOffClock):
     """Notes for how long somebody waits."""
 
     def __init__(self):
+        super().__init__()
         self.waits = []
 
     async def sleep_until(self, when):
