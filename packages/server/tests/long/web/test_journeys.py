@@ -1,7 +1,7 @@
 """What a person does on the pages, each in both browsers (issue 29): the table below says what each journey shows.
 
 Journeys by keyboard alone are in `test_tabs_and_keys`, those without scripts in `test_browser` and `test_live_replies`,
-and every page is looked at on a narrow screen in `test_browser`.
+and `test_browser` shows every page to axe-core and on a narrow screen.
 """
 
 import json
@@ -11,11 +11,9 @@ import pytest
 
 import replan
 from packages.server.tests.long.web import chromium
-from packages.server.tests.long.web.browsing import AXE, RULES, signed_in
-from packages.server.tests.long.web.test_browser import of_other_kinds
+from packages.server.tests.long.web.browsing import signed_in
 from packages.server.tests.web.world import served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
-from replan.runs.kind_interface import installed_interfaces
 from replan.runs.reader import ORDERS
 from replan.runs.shipped_examples import example_named
 from replan.setup.settings import PriceEntry
@@ -363,23 +361,6 @@ async def test_the_output_of_the_tools_of_an_execution_is_folded(person, tmp_pat
     await person.click(f"#{name} summary")
     assert await person.evaluate(seen)
     assert await person.count("details[id^=output-][open]") == 1
-
-
-async def test_axe_finds_nothing_on_the_pages(person, tmp_path):
-    run, asking = await finished(person), await person.web.start("asks")
-    await person.web.settled(asking, "waiting")
-    code = AXE.read_text(encoding="utf-8")
-    paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records"]
-    paths += [f"/runs/{run}/attempts/g_plan/v1.a1", f"/questions/{asking}/q1"]
-    paths += [f"/new/{interface.kind}" for interface in installed_interfaces()]
-    paths += [f"/runs/{name}" for name in await of_other_kinds(person.web, tmp_path / "project")]
-    for path in paths:
-        await person.go(path)
-        await person.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-        found = await person.evaluate(
-            f"(() => {{ {code}; return axe.run(document, {json.dumps(RULES)}).then(found => found.violations) }})()"
-        )
-        assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == [], path
 
 
 async def test_a_run_asks_at_its_limit_and_goes_on_with_the_amount_and_the_model_that_a_person_chooses(person):
