@@ -16,10 +16,12 @@ _LAUGHS = (
 )
 
 
-def hostile_documents(seed, count, canary, port):
-    """Yield names and bytes; `canary` is a file that none may read, `port` one of this machine that none may reach."""
-    for number in range(count):
-        maker = MAKERS[number % len(MAKERS)]
+def hostile_documents(maker, seed, count, canary, port):
+    """Yield names and bytes of one kind, of `count` documents of all kinds.
+
+    `canary` is a file that none may read, `port` one of this machine that none may reach.
+    """
+    for number in range(MAKERS.index(maker), count, len(MAKERS)):
         chance = random.Random(f"{seed}/{number}")
         suffix, content = globals()[maker](chance, canary, port)
         yield f"{number:04}_{maker.removeprefix('_make_')}{suffix}", content
@@ -215,7 +217,7 @@ def _make_xlsx_huge(chance, canary, port):
 def _make_xlsx_many_cells(chance, canary, port):
     rows = b"".join(
         f'<row r="{n}">'.encode() + b"".join(b"<c><v>1</v></c>" for _ in range(100)) + b"</row>"
-        for n in range(10, 6_000)
+        for n in range(10, 2_500)
     )
     name = "xl/worksheets/sheet1.xml"
     return ".xlsx", _rebuilt(as_xlsx(BLOCKS), {name: lambda old: old.replace(b"</sheetData>", rows + b"</sheetData>")})
