@@ -30,14 +30,16 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv with the locked dependencies; again only when they change
 
-# Installs the packages of a lock. With pip, it prints the files with their sizes on standard error.
+# Installs the packages of a lock. With pip, it prints the files with their sizes on standard error, and then compiles
+# on all cores. A package may have files that this Python cannot compile, such as templates.
 define install
 @if command -v uv >/dev/null; then \
   VIRTUAL_ENV="$(CURDIR)/.venv" uv pip install --compile-bytecode --require-hashes -r $(1) >&2; \
 else \
-  { $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r $(1); echo $$? >.venv/.status; } | \
+  { $(BIN)/python -m pip install --disable-pip-version-check --no-compile --require-hashes -r $(1); echo $$? >.venv/.status; } | \
     grep --line-buffered -E '^ *(Downloading|Using cached|Installing)' >&2; \
-  exit "$$(cat .venv/.status)"; \
+  [ "$$(cat .venv/.status)" = 0 ] || exit 1; \
+  $(BIN)/python -m compileall -qq -j 0 "$(CURDIR)/.venv/lib" || true; \
 fi
 endef
 
