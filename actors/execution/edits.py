@@ -1,4 +1,4 @@
-"""A plan in a person's hands: what is left of a plan to edit, and what may be made of it. Pure.
+"""Edits of a plan by a person: the part that may be edited, the reasons to refuse an edit, and the new plan. Pure.
 
 An edit replaces what is left of the plan, as a replan does. Tokens and prohibitions are kept, and a step that is done
 is not done again.
@@ -50,10 +50,16 @@ def rest_of_plan(state: State) -> dict[str, Any]:
 
 
 def edited_plan(state: State, text: str) -> str:
-    """Return an edited plan, as JSON, as it begins now: without the steps that are done, and with what must be kept."""
-    value = dict(with_constraints(json.loads(text), state.constraints))
-    left = {**without_steps(value, _done_steps(state)), "initial_state": sorted(state.tokens)}
-    return json.dumps(state.config.tools.with_undo(left), sort_keys=True)
+    """Return the plan that an edit makes now, as JSON. `text` is the edited plan as JSON.
+
+    Steps that are done are left out, and the constraints on every plan are added.
+    """
+    return json.dumps(state.config.tools.with_undo(_edited_rest(state, json.loads(text))), sort_keys=True)
+
+
+def _edited_rest(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+    kept = dict(with_constraints(value, state.constraints))
+    return {**without_steps(kept, _done_steps(state)), "initial_state": sorted(state.tokens)}
 
 
 def _done_steps(state: State) -> frozenset[str]:
@@ -75,9 +81,9 @@ def _done_steps(state: State) -> frozenset[str]:
 
 
 def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
-    """Return a plan, given as JSON, without some steps.
+    """Return a plan, given as JSON, without the steps in `done`.
 
-    A step that would go back to one of them hands its failure over instead.
+    A step whose `on_failure` names one of them loses that key.
     """
     steps = []
     for step in value["steps"]:
@@ -92,14 +98,14 @@ def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, 
 
 
 def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return why an edited plan, given as JSON, may not replace what is left of the current one, without the proof."""
+    """Return why an edited plan, given as JSON, is refused before it is proved; empty if it is not."""
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")
     found = (*_changed_done_steps(state, value), *_dropped_constraints(state, value))
     if found:
         return found
-    begins = read_plan(json.loads(edited_plan(state, json.dumps(dict(value)))))[0] or plan
+    begins = read_plan(_edited_rest(state, value))[0] or plan
     hint = f"name what {state.config.tools.source or 'a tools file'} binds"
     return tuple(
         Finding(code=Code.UNBOUND, message=f"no tool implements {name}; {hint}")
@@ -149,7 +155,7 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanE
     if not cause and body.get("revision") != state.revision:
         cause = f"the plan was changed meanwhile: it is revision {state.revision} now"
     if not cause:
-        value = object_in(text)
+        value = _plan_in(text)
         found = (Finding(code=Code.NOT_OBJECT, message="it is no plan"),) if value is None else check_edit(state, value)
         cause = found[0].message if found else ""
     if cause:
@@ -161,8 +167,8 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanE
     return PlanEdited(at=message.at, mono=message.mono, plan=plan, via=via, person=person, approves=approves)
 
 
-def object_in(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a text; None if it has none."""
+def _plan_in(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a text if it has a list of steps; else None."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -5,6 +5,7 @@ Codes and tags steer the policy; messages quote tools and are for people and mod
 
 from collections.abc import Iterable
 
+from actors.execution.events import PlanEdited
 from actors.execution.goals import Goal
 from actors.execution.state import Attempt, AttemptPhase
 from actors.run.tools import ToolFinished
@@ -152,10 +153,12 @@ def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
     ]
 
 
-def changed_requirements(texts: Iterable[str]) -> Finding:
-    """Return the finding that the user has changed the requirements."""
-    message = "; ".join(printable(text, 300) for text in texts)
-    return Finding(code=Code.CHANGED, message=f"the user requires: {message}"[:MESSAGE_MAX], where="requirements")
+def changed_requirements(texts: Iterable[str], edit: PlanEdited | None) -> Finding:
+    """Return the finding that the user has changed the requirements. `edit` is the edit of the plan that is dropped."""
+    message = f"the user requires: {'; '.join(printable(text, 300) for text in texts)}"
+    if edit is not None:
+        message = f"the plan edited by {edit.who} is dropped, because {message}"
+    return Finding(code=Code.CHANGED, message=message[:MESSAGE_MAX], where="requirements")
 
 
 def failed_replan(why: str) -> Finding:

@@ -98,7 +98,7 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
     requirements = state.run.texts_of("requirement")
     new_requirements = requirements[state.requirements_used :]
     if new_requirements:  # Whatever is decided or asked, the user has said something else since.
-        finding = faults.changed_requirements(new_requirements)
+        finding = faults.changed_requirements(new_requirements, None if state.replan is None else state.replan.edit)
         constraints = read_constraints(new_requirements, state.config.tools.names)
         event = _apply_policy(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
         return event.model_copy(update={"constraints": requirements_json(constraints)}) if constraints else event

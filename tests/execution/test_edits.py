@@ -44,14 +44,14 @@ def refused(stage, value, **fields):
 
 
 def with_step(value, step_id, **fields):
-    return {**value, "steps": [{**each, **fields} if each["step_id"] == step_id else each for each in value["steps"]]}
+    return {**value, "steps": [{**item, **fields} if item["step_id"] == step_id else item for item in value["steps"]]}
 
 
 def test_what_is_left_has_no_step_that_is_done_and_begins_with_what_holds():
     stage = Stage(PLAN)
     stage.run_step("a")
     value = rest_of_plan(stage.state)
-    assert [(each["step_id"], each["dependencies"]) for each in value["steps"]] == [("b", []), ("c", ["b"])]
+    assert [(item["step_id"], item["dependencies"]) for item in value["steps"]] == [("b", []), ("c", ["b"])]
     assert value["initial_state"] == ["one", "start"]
     assert value["total_retry_budget"] == 19
 
@@ -66,7 +66,7 @@ def test_a_proved_edit_becomes_the_plan_with_the_name_of_who_made_it():
     stage.tool(stage.only("tool:check_"))
     stage.proved()
     assert stage.state.revision == 2
-    assert [each.step_id for each in stage.state.plan.plan.steps] == ["c"], "b was done meanwhile"
+    assert [item.step_id for item in stage.state.plan.plan.steps] == ["c"], "b was done meanwhile"
     assert stage.state.tokens == {"start", "one", "two"}
     assert stage.state.replans_left == 2, "an edit is no replan of the budget"
     shown = revision_views(stage.state)[-1]
@@ -154,7 +154,7 @@ def test_work_that_is_done_cannot_be_changed():
     assert "the step 'a' is done already" in refused(stage, with_step(PLAN, "a", effects=["other"]))
     post(stage, PLAN)
     stage.proved()
-    assert [each.step_id for each in stage.state.plan.plan.steps] == ["b", "c"]
+    assert [item.step_id for item in stage.state.plan.plan.steps] == ["b", "c"]
 
 
 def test_the_second_of_two_edits_is_refused():
@@ -166,6 +166,16 @@ def test_the_second_of_two_edits_is_refused():
     stage.tool(stage.only("tool:check_"))
     stage.proved()
     assert refused(stage, value, revision=1) == "the plan was changed meanwhile: it is revision 2 now"
+
+
+def test_a_requirement_drops_an_edit_that_waits_and_says_so():
+    stage = Stage(PLAN, tools_for(PLAN, **ONCE))
+    post(stage, with_step(rest_of_plan(stage.state), "c", retry_budget=2))
+    stage.post(kind="requirement", text="Keep the API as it is.")
+    assert stage.state.replan is None or stage.state.replan.edit is None
+    decided = next(event for event in stage.events if event.kind == "trouble_decided")
+    dropped = "the plan edited by maria on the command line is dropped, because the user requires: Keep the API"
+    assert decided.findings[0].message.startswith(dropped)
 
 
 def test_a_run_that_has_finished_takes_no_edit():
@@ -187,7 +197,7 @@ class EditedWorld(World):
             self.stage.post(kind="edit", plan=json.dumps(value), revision=state.revision, via="cli", person="p")
 
     def _change(self, value):
-        steps = [dict(each) for each in value["steps"]]
+        steps = [dict(item) for item in value["steps"]]
         chosen = self.chance.choice(steps)
         match self.chance.randrange(6):
             case 0:
