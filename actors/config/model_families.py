@@ -1,4 +1,4 @@
-"""The table of model families (`configs/model_families.yaml`): what records say of a model before its first run."""
+"""Reads `configs/model_families.yaml`: how often models of each family succeed and repeat themselves."""
 
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -39,9 +39,10 @@ class Family(FamilyRecord):
 
 
 class FamilyTable(Config):
-    """The families, and the middle of all models in the records."""
+    """The content of the file."""
 
     middle: FamilyRecord
+    """The middle of all models in the records, which `configs/policies/belief.yaml` repeats under `author`."""
     families: tuple[Family, ...]
 
 

@@ -29,6 +29,7 @@ from actors.prompting.book import PromptBook, PromptEntry
 from actors.search.graph import Dag
 from actors.values.model_settings import KEY, ModelSettings
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import AtLimit
 
 STEPS_MAX = 64
 """The largest number of steps in one workflow; the largest of the seeds has 12."""
@@ -99,7 +100,7 @@ class Workflow(Config):
     )
     """The least chance of success per call with which a belief policy makes a move; if missing, 0.025. With 0, the run
     continues even if its model repeats a rejected artifact."""
-    at_limit: Literal["ask", "stop"] | None = Field(default=None, exclude_if=lambda value: value is None)
+    at_limit: AtLimit | None = Field(default=None, exclude_if=lambda value: value is None)
     """What a run does at a limit: it asks a person how to go on, or it stops. If missing, it asks if somebody can
     answer.
     """

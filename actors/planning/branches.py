@@ -171,7 +171,7 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
 
 
 def begin_afresh(branch: Branch, steps: Collection[str]) -> Branch:
-    """Return the branch after a decision that the prompts of these steps leave out all rejections so far."""
+    """Return the branch after a decision to do steps again without the rejections so far in their prompts."""
     now = {step: LeftOut(len(branch.attempts.get(step, ())), len(branch.replans)) for step in steps}
     return changed(branch, left_out={**branch.left_out, **now})
 

@@ -82,7 +82,7 @@ class Decided(Event):
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
     """The numbers from which a belief policy made the decision; None for any other policy."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
-    """Whether the prompts of the redone steps leave out all earlier rejections."""
+    """Whether the steps are done again without earlier rejections in their prompts."""
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":

@@ -52,7 +52,7 @@ class TreeAttempt:
     rule: str
     """The row of the policy, or `belief`, that decided this; empty without a decision."""
     afresh: bool = False
-    """Whether the prompts of the redone steps leave out all rejections so far."""
+    """Whether the steps are done again without earlier rejections in their prompts."""
 
     @property
     def value(self) -> Any:

@@ -73,7 +73,7 @@ class Past(NamedTuple):
     came: Came = NOTHING
     """With a belief policy that compares artifacts, the result of the comparison before this failure."""
     mended: str = ""
-    """The row that led to a retry, empty for another move. With a belief policy: only a retry without the belief."""
+    """The row that led to a retry; empty for any other move, and if the belief chose the retry."""
     fact: bool = True
     """Whether the rejection says what to add or change."""
     repeats: bool = False
@@ -90,10 +90,8 @@ class Past(NamedTuple):
 
 REPEATS_WEIGHT = 2.0
 """How many retries of a run weigh as much as what is known of its model's repeats."""
-
-
 CLEARLY_MORE = 1.25
-"""By how much more a fresh attempt must have mended than a retry, to be the first move (docs: what real models do)."""
+"""A fresh attempt comes before a retry if it mended this many times as much in the records (real-models.md)."""
 
 
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:

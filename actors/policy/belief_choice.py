@@ -43,7 +43,7 @@ class Option(Value):
     value: float
     """The chance per call, by which the policy compares moves, to five decimals."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
-    """Whether the prompts of the redone steps leave out all earlier rejections."""
+    """Whether the steps are done again without earlier rejections in their prompts."""
 
     @property
     def named(self) -> str:

@@ -197,7 +197,7 @@ class Decision(Value):
     delay_seconds: float = 0.0
     """The back-off before a retry in seconds; 0 for any other decision."""
     afresh: bool = False
-    """Whether the prompts of the redone steps leave out all earlier rejections."""
+    """Whether the steps are done again without earlier rejections in their prompts."""
     classified: Cause | None = None
     """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None

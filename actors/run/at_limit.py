@@ -34,16 +34,16 @@ from actors.values.question_form import make_form
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger, Limit, Limits, Price
 
 STEP_SECONDS = 600
-"""The seconds that count for a move whose time limit is not known."""
+"""The assumed duration of a move whose time limit is not known, in seconds."""
 _NO_LIMIT = 10**9
 _DOUBLINGS_MAX = 10
 DECISIONS_MAX = 8
-"""How many decisions are looked at to find the next request of a run."""
+"""The largest number of decisions that are simulated to find the next request of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextMove:
-    """What a run would do next if no limit forbade it, at its dearest."""
+    """What a run would do next without its limits, and the most that it can cost."""
 
     does: str = "what it has begun"
     """What it would do, to follow "go on with"."""
@@ -164,12 +164,12 @@ def _ask(
     run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced: bool, expires: float | None
 ) -> ClarificationRequested:
     most = _rounded(limit, least * max(2, move.moves))
-    rest = "the steps that are left, at their dearest" if move.known else "as much again as the run has used so far"
+    rest = "the steps that are left, in the worst case" if move.known else "as much again as the run has used so far"
     more = {_more_text(limit, least): least, _more_text(limit, most): most}
     first, second = more
     same = "" if limit is Limit.COST else f" and {first}"
     choices = {
-        first: "The run goes on; this is enough for the next move, at its dearest.",
+        first: "The run goes on; this is enough for the next move, in the worst case.",
         second: f"The run goes on; this is enough for {rest}.",
         MODEL_CHOICE: f"The run goes on with the model that you name{same}.",
         STOP: "The run ends here; it can go on later, with a higher limit.",

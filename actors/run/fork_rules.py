@@ -11,10 +11,10 @@ from typing import Any
 from actors.run.calls import C, Calls, OpenCall, Tries
 from actors.run.fork_event import Fork, Forked, MadeCall
 from actors.run.questions import Questions
-from actors.run.state import RunState, open_ledger
+from actors.run.state import RunState
 from actors.run.tools import OpenTool, ToolRequested, Tools, ToolStarted
 from runtime.core.copies import changed
-from runtime.core.ledger import Amount
+from runtime.core.ledger import Amount, Ledger
 
 OF_ORIGIN = -1
 """The epoch of work that the other run requested; the fork's first driver requests it again."""
@@ -33,7 +33,7 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
         handover=False,
         parked_reasons=(),
         parked_cause="",
-        ledger=open_ledger(event),
+        ledger=Ledger(event.limits),
         calls=_reopen_calls(run.calls),
         tools={name: _reopen_tool(tool, event.made) for name, tool in run.tools.items()},
         waits={},

@@ -299,7 +299,7 @@ class RunMachine(ABC, Generic[S, E]):
         return end
 
     def calls_ahead(self, state: S) -> int | None:
-        """Return the most calls until the end if nothing more is rejected twice; None if the kind does not know."""
+        """Return the most calls until the end if no step is visited again; None if the kind does not know."""
         del state
         return None
 
@@ -392,7 +392,7 @@ class RunMachine(ABC, Generic[S, E]):
         return decision
 
     def _go_on(self, state: S) -> Any:
-        """Return the next decision of a run that has not ended. Where a rule ends it at a limit, a person is asked."""
+        """Return the next decision of a run that has not ended. If a rule ends it at a limit, a person may be asked."""
         following = at_limit.follow_answer(state.run)
         if following is not None:
             return following
@@ -411,7 +411,7 @@ class RunMachine(ABC, Generic[S, E]):
         )
 
     def _stop(self, state: S, limit: Limit) -> RunFinished:
-        """Return the end of a run that a person has stopped at a limit, with what its rules end it with."""
+        """Return the end of a run that a person has stopped at a limit. Its rules may add a result."""
         ledger, end = state.run.ledger, end_exhausted_run(limit)
         spent = ledger.limits.model_copy(update={"calls": max(1, ledger.committed.calls)})
         event = self._decide_under(state, spent)

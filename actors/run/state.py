@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
-from actors.run.fork_event import Fork, Forked
+from actors.run.fork_event import Fork
 from actors.run.inbox import MessageKind, Messages
 from actors.run.questions import ClarificationRequested, Questions, open_requests, questions_for_prompts
 from actors.run.reminder_events import ReminderRule
@@ -80,7 +80,7 @@ class RunState(Generic[C]):
     def begin(cls, event: Started) -> "RunState[C]":
         """Return the common part of a run after its first event."""
         times = (event.at, event.at, event.mono)
-        return cls(event.run, event.child, *times, ledger=open_ledger(event), reminders=event.reminders)
+        return cls(event.run, event.child, *times, ledger=Ledger(event.limits), reminders=event.reminders)
 
     def undoes_end(self, *, at_once: bool) -> bool:
         """Tell whether a takeover undoes the run's end. `at_once` says that a person resumed it."""
@@ -156,8 +156,3 @@ class NotStarted:
 
     run: RunState[Any] = field(default_factory=RunState)
     """The empty common part, for code that handles any run."""
-
-
-def open_ledger(event: Started | Forked) -> Ledger:
-    """Return the ledger of a run or fork at its beginning."""
-    return Ledger(event.limits)

@@ -5,6 +5,7 @@ import pytest
 from actors.config.model_families import find_author
 from actors.policy.belief import BeliefModel, Past, repeat_factors
 from actors.policy.table import Author
+from actors.run.settings import SettingsChanged
 from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 from tests.policy.situations import SEEDS
@@ -75,4 +76,5 @@ def test_the_repeats_of_a_run_make_a_fresh_attempt_worth_more_than_a_retry():
 def test_a_run_pins_what_is_known_and_forgets_it_with_its_model():
     config = pinned({"plan": {"role": "plan"}}, policy="belief").changed(author=STRONG)
     assert type(config).model_validate_json(config.model_dump_json()).belief.author == STRONG
-    assert "author" not in config.changed(author=None).model_dump(exclude={"policy"})
+    after = config.with_settings(SettingsChanged(at=0.0, model="other"))
+    assert "author" not in after.model_dump(exclude={"policy"})

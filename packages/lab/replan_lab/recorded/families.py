@@ -37,7 +37,7 @@ PATTERNS: Mapping[str, str] = {
 """The pattern of the names of each recorded model. In the table, the longest pattern that matches counts."""
 _HEAD = (
     "# What is known of a model before a run, as shares. `repeats`: a retry is the rejected answer, word for word.",
-    "# Names are compared in lower case; the longest pattern that matches counts, and `middle` for all others.",
+    "# Names are compared in lower case. The longest matching pattern counts. Other models have the policy's `author`.",
 )
 
 
