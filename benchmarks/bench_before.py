@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9, help="rounds (9)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="measure only these parts")
     options = parser.parse_args()
-    facts = provenance_of(peers=False)
+    facts = provenance_of()
     trees = {"before": checkout(options.commit), "now": checkout("HEAD")}
     rows = {}
     with ExitStack() as stack:

@@ -20,7 +20,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common import commit, interleave, machine, ratios, spread, spread_text, table, today, verdict, versions, write
+from common import interleave, provenance_of, ratios, spread, spread_text, table, verdict, write
 
 from actors.planning.kind import CODEC
 from actors.planning.prepare import PlanningInput, RunOptions
@@ -51,13 +51,10 @@ def main():
             "analysis": lambda: seconds(server, alone, "depth_first", 1),
             "analysis and recon": lambda: seconds(server, both, "depth_first", 2),
         }
-        machine_facts = machine()
+        facts = provenance_of("trio", "openai", "anyio")
         times = interleave(cases, options.rounds)
     results = {
-        "commit": commit(),
-        "date": today(),
-        "machine": machine_facts,
-        "versions": versions(sys.executable, "trio", "openai", "anyio"),
+        **facts,
         "rounds": options.rounds,
         "latency_seconds": options.latency,
         "seconds": {name: spread(values) for name, values in times.items()},

@@ -34,7 +34,7 @@ def main():
     planning = Contestant(sys.executable, "worker_replan.py")
     execution = Contestant(sys.executable, "worker_execution.py")
     results = {
-        **provenance_of(peers=False),
+        **provenance_of(),
         "beside_planning": beside_planning(planning, execution, options.rounds),
         "long": long_plans(execution, options.rounds_long),
     }

@@ -131,7 +131,7 @@ def best(action, budget_seconds=1.0):
 def main():
     """Measure, print, write."""
     tune()  # As in every process that drives runs.
-    facts = provenance_of(peers=False)
+    facts = provenance_of()
     rows = [row for make, count in CASES for row in measured(make, count)]
     results = json.loads(json.dumps({**facts, "rows": rows}))
     print(tables(results, every=True))

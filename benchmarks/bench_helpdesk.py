@@ -78,7 +78,7 @@ def main():
     extra = ["--tasks", str(options.tasks)]
     with ThreadPoolExecutor(3) as pool:
         ended = list(pool.map(partial(separate, extra=extra), range(options.rounds + 1)))
-    results = {**provenance_of(peers=False), "ticket_only": summary(ended[:1]), "user_answers": summary(ended[1:])}
+    results = {**provenance_of(), "ticket_only": summary(ended[:1]), "user_answers": summary(ended[1:])}
     print(tables(results))
     write("helpdesk", results)
 
@@ -87,7 +87,7 @@ def measure_made(options):
     """Make a plan, execute it on all tickets, print, write."""
     made = making(options.model, compact=options.compact)
     plan = made.pop("plan")
-    results = {**provenance_of(peers=False), "made": made}
+    results = {**provenance_of(), "made": made}
     if plan is not None:
         path = SCRATCH / "helpdesk_plan.json"
         path.write_text(json.dumps(plan))

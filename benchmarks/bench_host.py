@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import trio
-from common import HERE, SCRATCH, commit, machine, spread, spread_text, table, today, verdict, versions, write
+from common import HERE, SCRATCH, provenance_of, spread, spread_text, table, verdict, write
 
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--wakes", type=int, default=50, help="runs to wake (50)")
     options = parser.parse_args()
     SCRATCH.mkdir(exist_ok=True)
-    machine_facts = machine()
+    facts = provenance_of("trio", "apsw", "openai")
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder, provider() as arrivals:
         empty, full = Path(folder) / "empty", Path(folder) / "full"
         trio.run(fill, full, options.runs)
@@ -73,10 +73,7 @@ def main():
             wakes = trio.run(wake, full, range(options.wakes), arrivals)
     first, *others = wakes
     results = {
-        "commit": commit(),
-        "date": today(),
-        "machine": machine_facts,
-        "versions": versions(sys.executable, "trio", "apsw", "openai"),
+        **facts,
         "runs": options.runs,
         "idle_seconds": options.seconds,
         "memory_mib": {"empty": idle, "full": memory, "over": round(memory - idle, 1)},

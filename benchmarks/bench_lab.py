@@ -15,7 +15,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common import HERE, commit, machine, table, today, versions, write
+from common import HERE, provenance_of, table, write
 
 from actors.planning import rules as decisions
 from actors.planning.prepare import PlanningInput, RunOptions
@@ -137,8 +137,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=100, help="trials for each search (100), thrice for experiments")
     options = parser.parse_args()
-    packages = versions(sys.executable, "pydantic", "pydantic-core", "orjson")
-    results = {"commit": commit(), "date": today(), "machine": machine(), "versions": packages}
+    results = provenance_of("pydantic", "pydantic-core", "orjson")
     tune()
     results["searches"] = {search: of_search(search, options.trials) for search in SEARCHES}
     results["belief"] = of_decisions(options.trials)

@@ -24,7 +24,7 @@ from unittest.mock import patch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench_lab import FIRST_SEED, PROBLEM, SEARCHES, make_setup
-from common import commit, machine, table, today, versions, write
+from common import provenance_of, table, write
 
 from actors.prompting import render
 from actors.run.calls import CallReissued, CallRequested
@@ -227,8 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=50, help="runs of the laboratory for each search (50)")
     options = parser.parse_args()
-    packages = versions(sys.executable, "pydantic", "pydantic-core", "orjson")
-    results = {"commit": commit(), "date": today(), "machine": machine(), "versions": packages}
+    results = provenance_of("pydantic", "pydantic-core", "orjson")
     results["shares"] = {
         "searches": of_searches(options.trials).shares(),
         "shipped": of_histories(shipped=True).shares(),

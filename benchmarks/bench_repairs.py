@@ -301,7 +301,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=15, help="about how long the model is asked (15)")
     parser.add_argument("--model-problems", type=int, default=40, help="the most problems for the model (40)")
     options = parser.parse_args()
-    results = {**provenance_of(peers=False), "calls": CALLS, "error": ERROR, "simulated": [], "model": None}
+    results = {**provenance_of(), "calls": CALLS, "error": ERROR, "simulated": [], "model": None}
     found = tasks(options.problems, 1, longest=12, domains=("delivery", "blocks"))
     for skill in SKILLS:
         plain = [simulated(task, seed, skill, None) for seed, task in enumerate(found)]

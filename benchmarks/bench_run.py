@@ -10,26 +10,12 @@ Prints a table, writes results/run.json.
 """
 
 import argparse
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
 from bench_startup import PROBLEM, REPLAN, started
-from common import (
-    SCRATCH,
-    commit,
-    interleave,
-    machine,
-    ratios,
-    spread,
-    spread_text,
-    table,
-    today,
-    verdict,
-    versions,
-    write,
-)
+from common import SCRATCH, interleave, provenance_of, ratios, spread, spread_text, table, verdict, write
 
 GOAL = 1.85
 """The largest ratio: 1.2 s to the 0.65 s that `import openai` takes where nothing else runs."""
@@ -52,7 +38,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15, help="rounds (15)")
     options = parser.parse_args()
     SCRATCH.mkdir(exist_ok=True)
-    facts = {"commit": commit(), "date": today(), "machine": machine()}
+    facts = provenance_of("openai", "click", "trio", "pydantic")
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
         home = Path(folder)
         (home / "problem.md").write_text("Rename the column owner to tenant in src/models.py.\n", encoding="utf-8")
@@ -66,7 +52,6 @@ def main():
         times = interleave(cases, options.rounds, warm_up=2)
     results = {
         **facts,
-        "versions": versions(sys.executable, "openai", "click", "trio", "pydantic"),
         "rounds": options.rounds,
         "ms": {name: spread(values) for name, values in times.items()},
         "ratio": {name: ratios(values, times[OPENAI]) for name, values in times.items() if name != OPENAI},

@@ -19,20 +19,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from common import (
-    HERE,
-    SCRATCH,
-    commit,
-    interleave,
-    machine,
-    spread,
-    spread_text,
-    table,
-    today,
-    verdict,
-    versions,
-    write,
-)
+from common import HERE, SCRATCH, interleave, provenance_of, spread, spread_text, table, verdict, write
 
 ROOT = HERE.parent
 PROBLEM = ROOT / "configs" / "problems" / "login_timeout.md"
@@ -65,15 +52,12 @@ def main():
             "replan run, warm": lambda: started(home, *RUN),
             "replan run, cold": lambda: cold(home),
         }
-        machine_facts = machine()
+        facts = provenance_of("click", "trio", "pydantic", "rich")
         started(home, *RUN)  # What the reading commands read.
         times = interleave(cases, options.rounds, warm_up=2)
     bare = times["python -c pass"]
     results = {
-        "commit": commit(),
-        "date": today(),
-        "machine": machine_facts,
-        "versions": versions(sys.executable, "click", "trio", "pydantic", "rich"),
+        **facts,
         "rounds": options.rounds,
         "ms": {name: spread(times[name]) for name in cases},
         "ms_over_bare": {

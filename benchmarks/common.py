@@ -84,14 +84,15 @@ def start_contestants(*, peers):
     return contestants
 
 
-def provenance_of(*, peers):
-    """Return the provenance of a result: commit, date, machine, versions."""
+def provenance_of(*packages, peers=False):
+    """Return the provenance of a result: commit, date, machine, and the versions of packages and of the peers."""
+    packages = packages or ("trio", "apsw", "pydantic")
     theirs = versions(PEERS, "langgraph", "langgraph-checkpoint-sqlite", "dbos") if peers else {}
     return {
         "commit": commit(),
         "date": today(),
         "machine": machine(),
-        "versions": versions(sys.executable, "trio", "apsw", "pydantic") | theirs,
+        "versions": versions(sys.executable, *packages) | theirs,
     }
 
 
