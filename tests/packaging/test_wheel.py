@@ -6,7 +6,6 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -99,13 +98,6 @@ def test_the_other_wheels_hold_their_package_and_its_data(others):
         assert {f"{package}/{path}" for path in _files(source / package) if path.endswith(".py")} <= names
         data = {f"{name}/{path}" for name in DATA if (source / name).is_dir() for path in _files(source / name)}
         assert {name.partition("/_data/")[2] for name in names if "/_data/" in name} == data
-
-
-@pytest.mark.parametrize("name", sorted(path.name for path in ROOT.glob("packages/*")))
-def test_each_other_distribution_needs_the_core_in_its_own_version(name):
-    version = metadata.version("replan")
-    assert metadata.version(f"replan-{name}") == version
-    assert f"replan=={version}" in metadata.requires(f"replan-{name}")
 
 
 def test_data_is_found_in_the_checkout():
