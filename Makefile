@@ -86,7 +86,7 @@ check: $(READY) ## run all tests, with more examples, and lint (15 min on 2 core
 	@$(MAKE) --no-print-directory lint
 
 distributions: $(READY) ## run the quick tests of each distribution where only it and the core are installed
-	@$(BIN)/python -m tests.each_distribution $(SIDE_BY_SIDE)
+	@$(BIN)/python -m tests.packaging.run_isolated $(SIDE_BY_SIDE)
 
 lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff check

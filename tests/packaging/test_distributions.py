@@ -1,11 +1,11 @@
-"""The distributions beside the core: what they need, and environments that have only one of them."""
+"""The distributions beside the core need the core in their version, and each can be installed without the others."""
 
 import subprocess
 from importlib import metadata
 
 import pytest
 
-from tests.each_distribution import CORE, TESTS, make_environment
+from tests.packaging.run_isolated import CORE, TESTS, make_environment
 from tests.tidy.source import PLUGGED_IN, ROOT
 
 

@@ -1,10 +1,10 @@
-"""Runs the tests of each distribution where only it and the core are installed: `make distributions`.
+"""Runs the tests of each distribution in an environment with only it and the core: `make distributions`.
 
-    python -m tests.each_distribution [--only NAME] [ARGUMENT_OF_PYTEST...]
+    python -m tests.packaging.run_isolated [--only NAME] [ARGUMENT_OF_PYTEST...]
 
-Each virtual environment, in `build/distributions`, has links to all that is installed in this one, but not to the other
-distributions of this repository. The libraries that only these need stay. In the first environment the core runs its
-example. Exits 1 if a test fails.
+Each distribution gets a virtual environment in `build/distributions`. It has links to everything that is installed in
+this one, except the other distributions of this repository. It keeps the libraries that only these need. In the
+environment of the core, the example `repair` runs too. Exits 1 if a test fails.
 """
 
 import argparse
@@ -27,7 +27,7 @@ TESTS = {
 
 
 def make_environment(folder, package):
-    """Make a virtual environment with the core and one package, which may be the core, and return its programs."""
+    """Make a virtual environment with the core and one package, which may be the core. Return its folder of programs."""
     venv.create(folder, clear=True, symlinks=True)
     (libraries,) = folder.glob("lib/python*/site-packages")
     others = tuple(name for name in PLUGGED_IN if name != package)
@@ -49,7 +49,7 @@ def make_environment(folder, package):
 
 
 def run_all(packages, arguments):
-    """Run the tests of the packages; return those whose tests fail."""
+    """Run the tests of the packages, and return the packages whose tests fail."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     failed = []
     for package in packages:
