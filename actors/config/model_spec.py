@@ -99,6 +99,8 @@ NAME_MAX = 200
 
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
+TEMPLATES = tuple(f"template:{name}" for name in TEMPLATE_NAMES)
+"""The shipped plan templates in the form of `--model`."""
 
 OURS = tuple(prefix for groups in EXTRAS.values() for prefix in groups.get("models", ()))
 """The prefixes of the models in the other distributions of Replan.

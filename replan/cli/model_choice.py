@@ -7,16 +7,15 @@ from collections.abc import Sequence
 import click
 import orjson
 
+from actors.config.model_spec import TEMPLATE_NAMES, TEMPLATES
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice
 from replan.cli.terminal.prompt import may_ask
 from replan.setup.home_folder import locate_home, prepare_home
 from replan.setup.installation import program
-from replan.setup.model_discovery import TEMPLATES, FoundModel, find_models
+from replan.setup.model_discovery import FoundModel, find_models
 from replan.setup.settings import NoModel, choose_model, read_user_config
 from runtime.core.errors import UsageProblem
-
-_TEMPLATE_NAMES = tuple(name.partition(":")[2] for name in TEMPLATES)
 
 
 def model_to_use(
@@ -63,7 +62,7 @@ def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
     if not templates:
         return None
     notice("a template is filled with the title, the named files and the demands; it is not a plan for your problem")
-    answer = _answer("which template?", (*_TEMPLATE_NAMES, "none"))
+    answer = _answer("which template?", (*TEMPLATE_NAMES, "none"))
     return None if answer == "none" else f"template:{answer}"
 
 

@@ -9,13 +9,10 @@ from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, LimitReached, Questi
 from actors.run.state import RunState
 from replan.runs.models import check_model
 from replan.runs.prepare import call_seconds_of, price_for
-from replan.setup.model_discovery import TEMPLATES
 from replan.setup.settings import ClientsEntry, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO
 
-DEFAULT = "default"
-"""The name of the home's own model, for clients."""
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
 """The ways of answers within the ceilings of the settings; the command line and Python may go beyond them."""
 
@@ -44,7 +41,7 @@ def change_of_answer(
     name = answer.removeprefix(OTHER_MODEL).strip()
     if answer == MODEL_CHOICE:
         raise UsageProblem("no model is named", hint=f"write its name after {OTHER_MODEL!r}")
-    offered = client_models(config.clients)
+    offered = config.clients.offered_models
     if of_client and name not in offered:
         raise UsageProblem(f"clients may not use the model {name!r}", hint=f"they may use {', '.join(offered)}")
     return model_change(offered[name] if of_client else name, environment, config, now)
@@ -62,19 +59,6 @@ def model_change(model: str | None, environment: Mapping[str, str], config: User
     return {"model": choice.text, "price": plain, "call_seconds": call_seconds_of(choice, environment)}
 
 
-def client_models(clients: ClientsEntry) -> Mapping[str, str | None]:
-    """Return the model behind each name that clients may use; None for the home's own."""
-    return {DEFAULT: None, **{name: name for name in TEMPLATES}, **clients.models}
-
-
-def check_ceilings(clients: ClientsEntry, limits: Mapping[str, Any]) -> None:
-    """Raise `UsageProblem`, whose place is the limit, if a client wants more than the settings allow."""
-    for name, most in clients.ceilings.items():
-        if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
-            hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
-            raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
-
-
 def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, clients: ClientsEntry, now: float) -> None:
     """Raise `UsageProblem` if an answer raises a limit beyond its ceiling."""
     added = addition_of(reached, answer)
@@ -86,4 +70,4 @@ def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, client
         for name, spec in LIMITS.items()
         if spec.ceiling and getattr(raised, spec.key) != getattr(run.ledger.limits, spec.key)
     }
-    check_ceilings(clients, values)
+    clients.check_ceilings(values)

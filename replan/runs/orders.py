@@ -16,8 +16,7 @@ from actors.files.suggestions import nearest
 from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.values.model_settings import EXTRAS
 from replan.runs.changes import Changes
-from replan.runs.limit_answers import DEFAULT, check_ceilings, client_models
-from replan.setup.settings import ModelChoice, UserConfig, choose_model
+from replan.setup.settings import DEFAULT, ModelChoice, UserConfig, choose_model
 from runtime.core.errors import UsageProblem
 
 _Choice = TypeVar("_Choice")
@@ -52,7 +51,7 @@ class Offer:
     @property
     def models(self) -> Mapping[str, str | None]:
         """The model behind each name that clients use; None for the home's own."""
-        return client_models(self.config.clients)
+        return self.config.clients.offered_models
 
     def model_of(self, order: ModelAndLimits) -> str | None:
         """Return the model of an order in the form of `--model`; None for the home's own. Raises `UsageProblem`."""
@@ -81,7 +80,7 @@ class Offer:
         Raises `UsageProblem`; its place is the name of the limit.
         """
         limits: Mapping[str, Any] = check_limits(order_limits)
-        check_ceilings(self.config.clients, limits)
+        self.config.clients.check_ceilings(limits)
         for extra in limits.get("model_settings", {}).keys() & EXTRAS:
             hint = "model_settings in the server's config.yaml may have it"
             raise UsageProblem(f"clients may not set {extra}", place="model_settings", hint=hint)

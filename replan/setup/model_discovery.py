@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from actors.config.model_spec import TEMPLATE_NAMES, Named, parse_model_spec
+from actors.config.model_spec import Named, parse_model_spec
 from replan.setup.settings import NoModel
 from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider
@@ -22,8 +22,6 @@ LIST_BYTES_MAX = 1_000_000
 """The largest number of bytes that are read of a list of models."""
 SHOWN_MAX = 3
 """The largest number of models of one server that are shown."""
-TEMPLATES = tuple(f"template:{name}" for name in TEMPLATE_NAMES)
-"""The templates in the form of `--model`."""
 PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}
 """The ports of this machine that are asked for models, by the name of the provider."""
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, assert_neve
 from pydantic import Field, ValidationError, create_model, model_validator
 
 from actors.config.model_spec import (
+    TEMPLATES,
     ModelSpec,
     Named,
     PluginSpec,
@@ -39,6 +40,8 @@ from runtime.journal.validation import check_placement
 from runtime.models.prices import find_price
 from runtime.models.providers import PROVIDERS
 
+DEFAULT = "default"
+"""The name of the home's own model, for clients."""
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that the server bounds for clients: ceilings, and the floor `stop_below`."""
 
@@ -138,9 +141,21 @@ class ClientsEntry(Config):
     """The largest number of runs that one client starts in 24 hours."""
 
     @property
+    def offered_models(self) -> Mapping[str, str | None]:
+        """The model behind each name that clients use; None for the home's own."""
+        return {DEFAULT: None, **{name: name for name in TEMPLATES}, **self.models}
+
+    @property
     def ceilings(self) -> dict[str, Any]:
         """The ceilings and the floor of a run by the limit's name; None for one that is not set."""
         return {name: getattr(self, name) for name in CEILINGS}
+
+    def check_ceilings(self, limits: Mapping[str, Any]) -> None:
+        """Raise `UsageProblem`, whose place is the limit, if a client wants more than the settings allow."""
+        for name, most in self.ceilings.items():
+            if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
+                hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
+                raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
 
 
 class UserConfig(Config):

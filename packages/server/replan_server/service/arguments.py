@@ -10,8 +10,8 @@ from actors.run.inbox import MESSAGE_MAX
 from actors.run.open_question import OpenQuestion
 from actors.values.answers import ANSWER_MAX
 from actors.values.given import ATTACHMENT_BYTES_MAX
-from replan.runs.limit_answers import DEFAULT
 from replan.setup.limit_fields import with_limits
+from replan.setup.settings import DEFAULT
 from replan_server.service.bodies import ChangedLimits, Got, Name, SentBody, StartFork
 from replan_server.service.orders import UPLOADS_MAX
 

@@ -23,8 +23,8 @@ from actors.run.inbox import MESSAGE_MAX
 from actors.run.open_question import OpenQuestion
 from actors.run.result import ResultJson
 from actors.values.answers import ANSWER_MAX
-from replan.runs.limit_answers import DEFAULT
 from replan.setup.limit_fields import with_limits
+from replan.setup.settings import DEFAULT
 from replan_server.service.orders import UPLOADS_MAX
 
 Name = Annotated[str, Field(max_length=100)]

@@ -22,9 +22,9 @@ from replan.runs.attaching import check_sizes, read_upload
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.forks import ForkRequest
-from replan.runs.limit_answers import DEFAULT
 from replan.runs.orders import ModelAndLimits, Offer, choose
 from replan.runs.prepare import Prepared, RunOrder, prepare
+from replan.setup.settings import DEFAULT
 from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor, secrets_in
 

@@ -16,8 +16,8 @@ from actors.run.views import calls_of
 from actors.run.words import in_words
 from replan.runs.executing import EXECUTION
 from replan.runs.families import read_shown
-from replan.runs.limit_answers import DEFAULT
 from replan.setup.installation import program
+from replan.setup.settings import DEFAULT
 from replan.views.errors import line_of_error
 from replan.views.records import record_line
 from replan_server.service.access import Principal

@@ -18,7 +18,7 @@ from replan.runs.changes import Changes
 from replan.runs.editing import EditedMeanwhile, EditRejected, OpenPlan, open_plan, post_edit
 from replan.runs.families import read_shown
 from replan.runs.kind_interface import KeptText, KindInterface
-from replan.runs.limit_answers import DEFAULT
+from replan.setup.settings import DEFAULT
 from replan.views.errors import line_of_error
 from replan_server.service import messages
 from replan_server.service.access import Principal

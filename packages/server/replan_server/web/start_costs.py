@@ -15,10 +15,10 @@ from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import format_count, money
 from replan.runs.kind_interface import installed_interfaces
-from replan.runs.limit_answers import DEFAULT
 from replan.runs.orders import ModelAndLimits
 from replan.runs.prepare import price_for
 from replan.runs.worst_case import cost_of_run, cost_texts
+from replan.setup.settings import DEFAULT
 from replan.views.errors import line_of_error
 from replan_server.service.access import Principal
 from replan_server.service.orders import Order

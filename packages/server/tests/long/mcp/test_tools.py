@@ -8,6 +8,7 @@ import trio
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult
 
+from actors.config.model_spec import TEMPLATES
 from packages.server.tests.mcp.world import (
     ANSWER,
     ERAS,
@@ -21,7 +22,6 @@ from packages.server.tests.mcp.world import (
 )
 from packages.server.tests.web.test_hostile_texts import REVIEWED
 from packages.server.tests.web.world import PLANS
-from replan.setup.model_discovery import TEMPLATES
 from replan_server.mcp import asking
 from replan_server.mcp.server import offered_tools
 from replan_server.mcp.serving import NAME, security
