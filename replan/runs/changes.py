@@ -13,7 +13,7 @@ from actors.run.ending import Outcome
 from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.run.result import RunResult
 from replan.runs.engine import Engine
-from replan.runs.limit_answers import model_change
+from replan.runs.prepare import model_change
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import program
 from replan.setup.settings import read_user_config

@@ -1,4 +1,4 @@
-"""Answers to the question at a limit: the settings of a model that they name, and the ceilings of clients."""
+"""Checks answers to the question at a limit, and holds those of clients to the models and ceilings of the settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,13 @@ from actors.run.at_limit import addition_of, raise_limit
 from actors.run.limits import LIMITS
 from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, LimitReached, Question, Via
 from actors.run.state import RunState
-from replan.runs.models import check_model
-from replan.runs.prepare import call_seconds_of, price_for
-from replan.setup.settings import ClientsEntry, UserConfig, choose_model
+from replan.runs.prepare import model_change
+from replan.setup.settings import ClientsEntry, UserConfig
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO
 
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
-"""The ways of answers within the ceilings of the settings; the command line and Python may go beyond them."""
+"""The ways by which the answers of clients come. The command line and Python may go beyond the ceilings."""
 
 
 def change_of_answer(
@@ -29,7 +28,8 @@ def change_of_answer(
 ) -> Mapping[str, Any]:
     """Return the settings of the model that an answer at a limit names; empty for any other answer.
 
-    Raises `UsageProblem` for a model that cannot be used, and for more than the settings allow to clients.
+    Raises `UsageProblem` for a model that cannot be used. Also raises it if a client asks for more than the settings
+    allow.
     """
     reached, of_client = question.request.reached, via in OF_CLIENTS
     if reached is None:
@@ -47,16 +47,6 @@ def change_of_answer(
     return model_change(offered[name] if of_client else name, environment, config, now)
 
 
-def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
-    """Return the part of a change of settings that names another model. Raises `UsageProblem`.
-
-    `model` is in the form of `--model`; None is the home's own.
-    """
-    choice = choose_model(model, environment, config)
-    check_model(choice.spec, environment)
-    price = price_for(choice, config, environment, now)
-    plain = None if price is None else price.model_dump(mode="json")
-    return {"model": choice.text, "price": plain, "call_seconds": call_seconds_of(choice, environment)}
 
 
 def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, clients: ClientsEntry, now: float) -> None:

@@ -132,3 +132,15 @@ def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str,
     if isinstance(choice.spec, PluginSpec):
         return own.get(choice.spec.text) or make_plugin_model(choice.spec, environment).price
     return price_of(choice.spec, base_url=_url_of(choice, environment), own=own, at=now)
+
+
+def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
+    """Return the part of a change of settings that names another model. Raises `UsageProblem`.
+
+    `model` is in the form of `--model`; None is the home's own.
+    """
+    choice = choose_model(model, environment, config)
+    check_model(choice.spec, environment)
+    price = price_for(choice, config, environment, now)
+    plain = None if price is None else price.model_dump(mode="json")
+    return {"model": choice.text, "price": plain, "call_seconds": call_seconds_of(choice, environment)}
