@@ -1,4 +1,4 @@
-"""The file of many answers: what `questions --export` writes, and what `answer --file` reads and posts."""
+"""Files of answers: `questions --export` writes one, and `answer --file` posts its answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AnswerEntry(Config):
 
 
 class AnswersFile(Config):
-    """The answers in a file."""
+    """The content of a file of answers."""
 
     answers: tuple[AnswerEntry, ...]
     """The answers, in any order."""
@@ -62,7 +62,7 @@ answers:
 
 
 def export_questions(questions: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of a file in which a person answers open questions. Equal ones share an answer."""
+    """Return the text of a file in which a person answers open questions. Equal questions share an answer."""
     if not questions:
         return "# No question is open.\nanswers: []\n"
     parts = [_HEAD.format(program=program())]
@@ -74,7 +74,7 @@ def export_questions(questions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
-    """Return a file of answers; `-` is standard input. Raises `UsageProblem` with file and line."""
+    """Return a file of answers, and what it says; `-` is standard input. Raises `UsageProblem` with file and line."""
     if name == "-":
         document = parse_document(read_stdin(FILE_BYTES_MAX), "standard input")
     else:
@@ -86,7 +86,7 @@ def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
 
 
 def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
-    """Yield the path of each question to answer, its id as written, and its answer; None declines it."""
+    """Yield the path in the file, the id and the answer of each question to answer. The answer None declines it."""
     for number, entry in enumerate(file.answers):
         if entry.decline or entry.answer is not None:
             for place, question in enumerate(entry.questions):
@@ -94,7 +94,7 @@ def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
 
 
 async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
-    """Return the checked answers of a file by question, none of them posted.
+    """Check the answers of a file, and return them by question. Nothing is posted.
 
     Raises `UsageProblem` with file, line and key for the first answer that cannot be given.
     """

@@ -384,7 +384,7 @@ def _describe_limits(environment: Mapping[str, str]) -> str:
         ]
         parts += [f"all calls refused for {limits.held_until - now:.0f} s"] if now < limits.held_until else []
         rows += [f"{key.partition(' ')[0]}: {', '.join(parts)}"] if parts else []
-    return "; ".join(rows) or "no limit is known that counts now"
+    return "; ".join(rows) or "no known rate limit applies now"
 
 
 def _describe_anthropic() -> str:

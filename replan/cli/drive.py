@@ -175,7 +175,7 @@ async def drive_to_rest(
                 result = await session.begin(new, signals.stop, admit)
             else:
                 result = await session.drive(signals.stop, compare=compare)
-            if may_ask() and not invocation.no_input:
+            if may_ask(invocation):
                 result = await _converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
     return result, signals

@@ -36,7 +36,7 @@ def model_to_use(
     else:
         return None
     shown = TEMPLATES if templates else ()
-    if may_ask() and not invocation.no_input:
+    if may_ask(invocation):
         chosen = _offer(found, templates=templates)
         if chosen is not None:
             return chosen

@@ -1,4 +1,4 @@
-"""Opens what is left of an execution's plan for a person, judges the edited plan, and posts it to the run."""
+"""Edits of an execution's plan by a person: reads what is left of the plan, judges the edited plan, and posts it."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from replan.runs.inbox import RunPoster
 
 KEY = f"{EDIT}:"
-"""The beginning of the keys of edits in the inbox. A number follows, so of two edits of the same plan one is first."""
+"""The beginning of the keys of edits in the inbox. The number of the edit follows, so that only one can be the next."""
 
 
 class EditRejected(UsageProblem):
@@ -47,7 +47,7 @@ class EditRejected(UsageProblem):
 
     @property
     def demands(self) -> tuple[Finding, ...]:
-        """The demands that it drops, if nothing else is wrong with it. A person may agree to that."""
+        """The demands that the edit drops, if nothing else is wrong with it. A person may agree to drop them."""
         dropped = tuple(item for item in self.findings if item.code == Code.EDIT_DROPS_DEMAND)
         return dropped if len(dropped) == len(self.findings) else ()
 
@@ -64,13 +64,13 @@ class EditedMeanwhile(UsageProblem):
 
 @dataclass(frozen=True)
 class OpenPlan:
-    """What is left of the plan of a run, as a person gets it."""
+    """What is left of the plan of a run when a person opens it."""
 
     run: str
     revision: int
     """The number of the plan's revision."""
     edits: int
-    """How many edits the run had got before."""
+    """How many edits were posted before."""
     value: Mapping[str, Any]
     """The plan as JSON."""
     state: State
@@ -105,7 +105,7 @@ class OpenPlan:
 
 
 def _dropped_demands(state: State, plan: Plan) -> tuple[Finding, ...]:
-    """Return a finding for each demand that is in a step of what is left, and in none of an edited plan."""
+    """Return a finding for each demand that a step had before the edit and no step has after it."""
     before = read_plan(rest_of_plan(state))[0]
     told = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     old = None if before is None else demands_of(state.config, before, told)
@@ -118,7 +118,7 @@ def _dropped_demands(state: State, plan: Plan) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             code=Code.EDIT_DROPS_DEMAND,
-            message=f"no step is for it any more: {printable(row.quote, 200)}",
+            message=f"no step meets this demand any more: {printable(row.quote, 200)}",
             where=row.id,
         )
         for row in old.rows
@@ -134,7 +134,7 @@ def may_edit(state: object) -> bool:
 async def open_plan(poster: "RunPoster", run: str) -> OpenPlan:
     """Return what is left of the plan of an execution. `run` is its full id.
 
-    Raises `UsageProblem` if it is no execution or its plan cannot be edited now; other errors are those of
+    Raises `UsageProblem` if the run is no execution or its plan cannot be edited now, and the errors of
     `RunReader.read`.
     """
     await check_own(poster, run, "edit RUN")
@@ -161,10 +161,10 @@ async def post_edit(
     approves: bool = False,
     dropped: Collection[str] = (),
 ) -> None:
-    """Judge an edited plan, given as JSON, and post it to its run, which takes it up once no step is at work.
+    """Judge an edited plan, given as JSON, and post it to its run. The run adopts it once no step is at work.
 
-    `approves`: the steps that wait for an approval have it. Raises `EditRejected`, and `EditedMeanwhile` if the
-    plan was changed after it was opened.
+    With `approves`, the steps that wait for an approval are approved. Raises `EditRejected`, and `EditedMeanwhile` if
+    the plan was changed after it was opened.
     """
     await trio.to_thread.run_sync(opened.judge, value, dropped)
     text = make_storable(json.dumps(dict(value), sort_keys=True))

@@ -60,13 +60,9 @@ ChangeOf = Callable[[RunState[Any], Question, str], Mapping[str, Any]]
 """Returns the settings of the model that an answer at a limit names. Raises `UsageProblem` if it is not allowed."""
 
 
-def _no_change(_: RunState[Any], __: Question, ___: str) -> Mapping[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """An answer to a question, or a decline, that was checked and is not posted yet."""
+    """A checked answer or decline, which is not posted yet."""
 
     run: str
     body: Mapping[str, Any]
@@ -74,11 +70,11 @@ class CheckedAnswer:
     common: Common
     """The state of the run that it was checked against."""
     way: Mapping[str, Any]
-    """The way that it came, the name of the person and the change that follows, if these are known."""
+    """The keys `via`, `person` and `change` of the message. An empty value is not posted."""
 
     @property
     def earlier(self) -> str:
-        """Another answer that was given before, in words; empty if there is none."""
+        """The sentence about a different answer that was given before; empty if there is none."""
         question = None if self.common is None else self.common.questions.get(self.body["question"])
         if question is None or question.status not in CLOSED_BY_PEOPLE:
             return ""
@@ -94,9 +90,9 @@ def check_answer(
     *,
     via: Via = "",
     person: str = "",
-    change_of: ChangeOf = _no_change,
+    change_of: ChangeOf = lambda *_: {},
 ) -> CheckedAnswer:
-    """Check an answer to the question `name`, or a decline for None. It came by the way `via`.
+    """Check an answer to the question `name`; the text None declines it. It came by the way `via`.
 
     `person` is the name of who used a link or an account, else empty. Raises `UsageProblem` for an answer that cannot
     be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
@@ -104,7 +100,7 @@ def check_answer(
     change: Mapping[str, Any] = {}
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
-    # Of a closed question, the inbox says whether the answer is the same.
+    # The answer to a closed question is not refused here: the inbox may have the same one.
     closed = question is not None and question.status in CLOSED_BY_PEOPLE
     body = {"kind": "decline" if text is None else "answer", "question": name}
     try:
@@ -339,9 +335,9 @@ class RunPoster(RunReader):
         return await self.post_answer(await self.check_answer(question, None, via=via, person=person))
 
     async def check_answer(self, question: str, text: str | None, *, via: Via = "", person: str = "") -> CheckedAnswer:
-        """Check an answer to the question `RUN/ID`, or a decline for None, and post nothing.
+        """Check an answer to the question `RUN/ID`; the text None declines it. Nothing is posted.
 
-        Several answers can so be checked before the first is posted. Raises the errors of `answer`.
+        So several answers can be checked before the first one is posted. Raises the errors of `answer`.
         """
         from replan.runs.limit_answers import change_of_answer  # noqa: PLC0415 -- reading questions opens no model
 

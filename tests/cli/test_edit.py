@@ -2,13 +2,14 @@
 
 import json
 import re
+import tempfile
 from pathlib import Path
 
 import click
 import pytest
 import yaml
 
-from replan.cli.commands import edit as command
+from replan.cli.terminal import prompt
 from tests.execution.stage import plan, step
 
 TOOLS = """
@@ -47,8 +48,8 @@ def run(replan, tmp_path):
 
 
 @pytest.fixture
-def editor(monkeypatch):
-    """An editor that makes of a text what the next function in the list makes of it; the texts that it got."""
+def editor(monkeypatch, tmp_path):
+    """Replace the editor. Return the list of functions that edit the next texts, and the list of texts so far."""
     turns, seen = [], []
 
     def edit(text, extension):
@@ -58,7 +59,8 @@ def editor(monkeypatch):
         return None if edited == text else edited
 
     monkeypatch.setattr(click, "edit", edit)
-    monkeypatch.setattr(command, "has_terminal", lambda: True)
+    monkeypatch.setattr(prompt, "may_ask", lambda _: True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return turns, seen
 
 
@@ -119,7 +121,7 @@ def test_an_editor_that_fails_changes_nothing(replan, run, monkeypatch):
         raise click.ClickException("vi: Editing failed")
 
     monkeypatch.setattr(click, "edit", fail)
-    monkeypatch.setattr(command, "has_terminal", lambda: True)
+    monkeypatch.setattr(prompt, "may_ask", lambda _: True)
     result = replan("edit", run)
     assert result.exit_code == 2
     assert "EDITOR: vi: Editing failed (set EDITOR" in result.stderr
@@ -163,7 +165,7 @@ def test_a_dropped_demand_is_named_and_needs_a_yes(replan, run, tmp_path):
     value["steps"][1]["satisfies"] = []
     refused = given(replan, tmp_path, run, value)
     assert refused.exit_code == 2
-    assert "edit.drops_demand: no step is for it any more: a second file" in refused.stderr
+    assert "edit.drops_demand: no step meets this demand any more: a second file" in refused.stderr
     assert given(replan, tmp_path, run, value, "--drop-demands").exit_code == 0
 
 

@@ -114,12 +114,12 @@ def answer(
 ) -> int:
     """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
 
-    Works whether or not a process drives the run, and is durable when it returns. The first answer counts. Of a
-    file, all answers are checked before the first is recorded.
+    Works whether or not a process drives the run, and is durable when it returns. The first answer counts. With
+    --file, all answers are checked before the first one is recorded.
     """
     if file is not None:
         if question is not None or text is not None or last or decline:
-            raise UsageProblem("the file has the answers", place="--file", hint="leave out what else is named")
+            raise UsageProblem("the answers are in the file", place="--file", hint="leave out all other arguments")
         import trio
 
         return trio.run(_answer_file, invocation, file, as_json)
@@ -186,7 +186,7 @@ async def _answer_file(invocation: Invocation, file: str, as_json: bool) -> int:
         conflicts += receipt.result == "conflict"
         done = "answered" if checked[question].body["kind"] == "answer" else "declined"
         posted = {"accepted": f"is {done}", "duplicate": f"was {done} so before"}
-        notice(f"{question} {posted.get(receipt.result, 'was answered otherwise in the meantime, and that counts')}")
+        notice(f"{question} {posted.get(receipt.result, 'has another answer, which came first and counts')}")
     if len(undriven) == 1:
         say_how_to_resume(undriven[0])
     elif undriven:

@@ -49,7 +49,7 @@ _CHECK = examples(
     metavar="NAME",
     help="A guard name that steps may use beside the default ones.",
 )
-@click.option("--world", is_flag=True, help="Compare it with what is there: tools, files, servers, git, disk.")
+@click.option("--world", is_flag=True, help="Compare it with what exists: tools, files, servers, git, disk.")
 @tools_file_option
 @workspace_option
 @report_format_option
@@ -74,8 +74,8 @@ def check(
 ) -> int:
     """Check plans without a model and without a run.
 
-    With --world, your MCP servers are asked for their tools. What is not there rejects a plan; what nobody can tell is
-    a warning.
+    With --world, your MCP servers are asked for their tools. A plan is rejected if something that it needs is missing.
+    There is a warning about everything that cannot be checked.
 
     A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line.
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
@@ -92,7 +92,7 @@ def check(
 
     toolset, compare = _comparison(tools, workspace) if world else (None, None)
     if not world and (tools or workspace):
-        raise UsageProblem("is for --world", place="--tools" if tools else "--workspace", hint="add --world")
+        raise UsageProblem("needs --world", place="--tools" if tools else "--workspace", hint="add --world")
     guards += tuple(toolset.guards) if toolset is not None else ()
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = named[0] if named else "text"
@@ -112,7 +112,7 @@ def check(
 
 
 def _comparison(tools: str | None, workspace: str | None) -> tuple[ToolSet, Comparison]:
-    """Return the tools of a file, and what compares a plan with the world. Raises `UsageProblem`."""
+    """Return the tools of a file, and the function that compares a plan with the world. Raises `UsageProblem`."""
     import trio
 
     from actors.tools.preflight import run_preflight

@@ -1,12 +1,11 @@
-"""`edit`: opens what is left of an execution's plan in an editor, and gives the run what a person makes of it."""
+"""`edit`: opens what is left of an execution's plan in an editor, and posts the edited plan to the run."""
 
 from __future__ import annotations
 
 import getpass
 import os
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -33,8 +32,8 @@ _EDIT = examples(
     "--file", metavar="FILE", help="Take the edited plan from FILE (- for standard input) and open no editor."
 )
 @click.option("--print", "prints", is_flag=True, help="Print what is left of the plan, and change nothing.")
-@click.option("--approve", is_flag=True, help="Approve, in the same act, the steps that wait for your approval.")
-@click.option("--drop-demands", is_flag=True, help="Accept that demands are in no step any more.")
+@click.option("--approve", is_flag=True, help="Also approve the steps that wait for your approval.")
+@click.option("--drop-demands", is_flag=True, help="Accept that no step meets some demands any more.")
 @json_option
 @common
 @click.pass_obj
@@ -51,12 +50,12 @@ def edit(
 ) -> int:
     """Edit what is left of the plan of an execution RUN, as YAML in your editor ($VISUAL or $EDITOR).
 
-    The guards judge the edit. What is rejected opens again with the findings as comments. What passes becomes the plan
-    of the run once no step is at work. What is done, the tokens that hold and the prohibitions are kept.
+    The guards judge the edit. A rejected edit opens again with the findings as comments. An accepted edit becomes the
+    plan of the run once no step is at work. Steps that are done, tokens that hold and prohibitions are kept.
     """
     require_one_run("edit", run_id, last=last)
     if prints and file is not None:
-        raise UsageProblem("nothing is taken from a file to print", place="--print", hint="leave one out")
+        raise UsageProblem("--print reads no file", place="--file", hint="leave one out")
     import trio
 
     from replan.cli.terminal.console import notice
@@ -69,7 +68,7 @@ def edit(
         else:
             print_text(_text_of(opened))
         return Exit.OK
-    made = _get_edit(opened, file, drops=drop_demands)
+    made = _get_edit(invocation, opened, file, drops=drop_demands)
     if made is None:
         notice(f"nothing was changed; the plan of run {opened.run} stays as it is")
     else:
@@ -80,10 +79,10 @@ def edit(
 
 
 class _Edit(NamedTuple):
-    """What a person has made of a plan, after the guards have accepted it."""
+    """An edited plan that the guards accept."""
 
     text: str
-    """The text, as the person wrote it."""
+    """The plan as the person wrote it."""
     value: dict[str, Any]
     """The plan as JSON."""
     dropped: tuple[str, ...]
@@ -122,10 +121,10 @@ async def _post(invocation: Invocation, opened: OpenPlan, made: _Edit, approves:
         say_how_to_resume(opened.run)
 
 
-def _get_edit(opened: OpenPlan, file: str | None, *, drops: bool) -> _Edit | None:
-    """Return what a person makes of a plan, in a file or an editor; None if the person stops. No journal is open.
+def _get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drops: bool) -> _Edit | None:
+    """Return the plan that a person has edited in a file or an editor; None if the person leaves it as it is.
 
-    Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
+    The journal is not open meanwhile. Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
     """
     from actors.plans.plan_yaml import read_plan_yaml
     from replan.runs.editing import EditRejected
@@ -133,33 +132,37 @@ def _get_edit(opened: OpenPlan, file: str | None, *, drops: bool) -> _Edit | Non
     if file is not None:
         written = _read(file)
         value = read_plan_yaml(written, file)
-        try:
-            opened.judge(value)
-        except EditRejected as problem:
-            if not (drops and problem.demands):
-                raise
-            return _Edit(written, value, tuple(finding.where for finding in problem.demands))
-        return _Edit(written, value, ())
+        return _Edit(written, value, _judge(opened, value, lambda _: drops))
     text, kept = _text_of(opened), ""
     while True:
-        edited = _open_editor(text)
+        edited = _open_editor(invocation, text)
         if edited is None:
             _keep(kept)
             return None
         kept = edited
         try:
             value = read_plan_yaml(edited, "the edited plan")
+            return _Edit(edited, value, _judge(opened, value, lambda problem: drops or _agrees(problem)))
+        except EditRejected as problem:
+            text = _with_findings(edited, [f"{item.code}: {item.message}" for item in problem.findings])
         except UsageProblem as problem:
             text = _with_findings(edited, [f"{problem.place}: {problem.cause}"])
-            continue
-        try:
-            opened.judge(value)
-        except EditRejected as problem:
-            if problem.demands and (drops or _agrees(problem)):
-                return _Edit(edited, value, tuple(finding.where for finding in problem.demands))
-            text = _with_findings(edited, [f"{item.code}: {item.message}" for item in problem.findings])
-        else:
-            return _Edit(edited, value, ())
+
+
+def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:
+    """Judge an edited plan, and return the ids of the demands that the person agrees to drop.
+
+    `agrees` is called if nothing else is wrong with it. Raises `EditRejected`.
+    """
+    from replan.runs.editing import EditRejected
+
+    try:
+        opened.judge(value)
+    except EditRejected as problem:
+        if not (problem.demands and agrees(problem)):
+            raise
+        return tuple(finding.where for finding in problem.demands)
+    return ()
 
 
 def _user() -> str:
@@ -176,7 +179,7 @@ def _agrees(problem: EditRejected) -> bool:
 
     for finding in problem.demands:
         notice(finding.message)
-    return click.confirm("Drop what is named above?", default=False, err=True)
+    return click.confirm("Drop these demands?", default=False, err=True)
 
 
 def _read(file: str) -> str:
@@ -191,15 +194,12 @@ def _read(file: str) -> str:
     return read_file(Path(file), BYTES_MAX, file, hint=hint, smaller=smaller)
 
 
-def has_terminal() -> bool:
-    """Tell whether a person can use an editor here."""
-    return sys.stdin.isatty()
+def _open_editor(invocation: Invocation, text: str) -> str | None:
+    """Return the text that a person has edited in an editor; None if it is unchanged. Raises `UsageProblem`."""
+    from replan.cli.terminal import prompt
 
-
-def _open_editor(text: str) -> str | None:
-    """Return what a person makes of a text in an editor; None if the file stays as it was. Raises `UsageProblem`."""
     hint = "set EDITOR, or write the plan to a file and name it with --file"
-    if not has_terminal():
+    if not prompt.may_ask(invocation):
         raise UsageProblem("there is no terminal for an editor", place="edit", hint="name a file with --file")
     try:
         edited = click.edit(text, extension=".yaml")
@@ -209,7 +209,7 @@ def _open_editor(text: str) -> str | None:
 
 
 def _keep(text: str) -> None:
-    """Write an edit that was not taken up to a file, and say where."""
+    """Write an edited text that does not become the plan to a file, and print the path."""
     from replan.cli.terminal.console import notice
 
     if text:
@@ -243,5 +243,5 @@ def _with_findings(text: str, findings: list[str]) -> str:
     """Return an edited text with the findings above it, in place of Replan's earlier comments."""
     rows = [row for row in text.splitlines(keepends=True) if not row.startswith(_HEAD)]
     head = ["Rejected, and opened again:", *(f"- {' '.join(item.split())}" for item in findings)]
-    again = f"Mend it, or leave the file as it is to stop. `{program()} check` explains the codes."
+    again = f"Correct the plan, or close the file unchanged to stop. `{program()} explain CODE` explains a code."
     return "".join([*(f"{_HEAD}{row}\n" for row in (*head, again)), *rows])

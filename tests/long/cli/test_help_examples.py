@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.cli.command_table import COMMAND_PLUGINS
-from replan.cli.commands import edit
+from replan.cli.terminal import prompt
 from tests.cli.conftest import ROOT, SCRIPT
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
 from tests.cli.test_docs import commands
@@ -145,7 +145,7 @@ def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
     shutil.copytree(place[0] / "work", tmp_path / "work")
     shutil.copytree(place[0] / "shop", tmp_path / "shop")
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr(edit, "has_terminal", lambda: True)
+    monkeypatch.setattr(prompt, "may_ask", lambda _: True)
     monkeypatch.setattr(click, "edit", lambda text, **_: f"{text}# Read.\n")
     text = re.sub("/q[23]", "/q1", line)
     for shown, meant in STANDS_FOR.items():
