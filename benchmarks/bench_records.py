@@ -1,4 +1,4 @@
-"""Plays policies over the records of real models, and fits the simulated author to them. Half of a minute.
+"""Plays policies over the records of real models, and fits the simulated author to them, in half a minute.
 
 The records are not part of this repository: REPLAN_EXTERNAL names their folder. The tables go to docs/experiments,
 and the table of model families to configs/model_families.yaml.
