@@ -47,8 +47,6 @@ def change_of_answer(
     return model_change(offered[name] if of_client else name, environment, config, now)
 
 
-
-
 def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, clients: ClientsEntry, now: float) -> None:
     """Raise `UsageProblem` if an answer raises a limit beyond its ceiling."""
     added = addition_of(reached, answer)

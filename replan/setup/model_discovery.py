@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from actors.config.model_spec import Named, parse_model_spec
+from actors.config.model_spec import TEMPLATE_NAMES, Named, parse_model_spec
 from replan.setup.settings import NoModel
 from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider

@@ -27,7 +27,7 @@ TESTS = {
 
 
 def make_environment(folder, package):
-    """Make a virtual environment with the core and one package, which may be the core. Return its folder of programs."""
+    """Make a virtual environment with the core and one package (or only the core). Return its folder of programs."""
     venv.create(folder, clear=True, symlinks=True)
     (libraries,) = folder.glob("lib/python*/site-packages")
     others = tuple(name for name in PLUGGED_IN if name != package)
