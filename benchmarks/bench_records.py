@@ -14,14 +14,14 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from replan_lab.experiments.report import write_files  # noqa: E402
-from replan_lab.recorded.families import families_file  # noqa: E402
-from replan_lab.recorded.fitting import authors_of, judge, profile_files  # noqa: E402
-from replan_lab.recorded.playing import arms_for, compare, tables_of  # noqa: E402
-from replan_lab.recorded.queues import queue_table  # noqa: E402
-from replan_lab.recorded.records import read_records  # noqa: E402
+from replan_lab.recorded_dialogues.author_fitting import authors_of, judge, profile_files  # noqa: E402
+from replan_lab.recorded_dialogues.model_families import families_file  # noqa: E402
+from replan_lab.recorded_dialogues.policy_evaluation import arms_for, compare, tables_of  # noqa: E402
+from replan_lab.recorded_dialogues.records import read_records  # noqa: E402
+from replan_lab.recorded_dialogues.scheduling import queue_table  # noqa: E402
 from tests.support.external import FOLDER  # noqa: E402
 
-PROFILES = ROOT / "packages" / "lab" / "configs" / "profiles"
+PROFILES = ROOT / "docs" / "experiments" / "full" / "profiles"
 RECORDS = ("mint", "intercode_sql", "ldb", "planbench_single")
 SOURCE, DATE = "MINT-bench 3f7f12c", "2026-11-29"
 

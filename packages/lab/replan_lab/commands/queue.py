@@ -33,8 +33,8 @@ def queue(
     from replan.cli.terminal.console import out, print_json, rich_text
     from replan_lab.commands.experiment import print_rows
     from replan_lab.experiments.report import write_files
-    from replan_lab.recorded.queues import queue_plot, queue_table
-    from replan_lab.recorded.records import read_records
+    from replan_lab.recorded_dialogues.records import read_records
+    from replan_lab.recorded_dialogues.scheduling import queue_plot, queue_table
 
     table = queue_table(read_records(Path(file)))
     folder = Path(results or "experiments/queue")

@@ -66,9 +66,9 @@ def recorded(
     from replan.setup.installation import data_root
     from replan_lab.commands.experiment import print_rows
     from replan_lab.experiments.report import write_files
-    from replan_lab.recorded.playing import arms_for, compare, plots_of, tables_of
-    from replan_lab.recorded.policy_files import decide_by
-    from replan_lab.recorded.records import read_records
+    from replan_lab.recorded_dialogues.policy_evaluation import arms_for, compare, plots_of, tables_of
+    from replan_lab.recorded_dialogues.records import read_records
+    from replan_lab.recorded_dialogues.table_policies import decide_by
     from runtime.core.errors import UsageProblem
 
     records = read_records(Path(file))

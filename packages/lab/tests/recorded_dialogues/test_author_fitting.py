@@ -8,7 +8,8 @@ import yaml
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan_lab.recorded.fitting import (
+from replan.setup.installation import data_root
+from replan_lab.recorded_dialogues.author_fitting import (
     MEASURES,
     AuthorLines,
     FittedAuthor,
@@ -18,9 +19,11 @@ from replan_lab.recorded.fitting import (
     judge,
     profile_files,
 )
-from replan_lab.recorded.queues import queue_table
-from replan_lab.recorded.records import read_records
+from replan_lab.recorded_dialogues.records import read_records
+from replan_lab.recorded_dialogues.scheduling import queue_table
 from replan_lab.simulated.profile import load_profile
+
+LABORATORY = data_root() / "docs" / "experiments" / "full" / "profiles"
 
 
 def measured(author):
@@ -71,18 +74,18 @@ def test_each_model_is_judged_by_an_author_that_was_not_fitted_to_it(tmp_path):
 
 
 def test_the_profiles_of_the_authors_can_be_loaded(tmp_path):
-    """Also the shipped ones are what the fit to the records of MINT-bench wrote."""
+    """The committed profiles have the same names, keys and causes; their numbers come from MINT-bench."""
     authors = authors_of(read_records(recorded(tmp_path)))
     files = dict(profile_files(authors, "a test"))
-    assert len(files) == 9
+    assert files.keys() == {path.stem for path in LABORATORY.glob("recorded_*.yaml")}
     for name, text in files.items():
-        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
-        assert load_profile(name, own=tmp_path).sticky_afresh == pytest.approx(
-            authors[name.split("_")[1]].fresh_sticky, abs=0.001
-        )
-        shipped = load_profile(name)
-        assert shipped.causes == load_profile(name, own=tmp_path).causes
-        assert yaml.safe_load(text).keys() == yaml.safe_load(files["recorded_weak_plan"]).keys()
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text, encoding="utf-8")
+        profile = load_profile(name, own=tmp_path)
+        assert profile.sticky_afresh == pytest.approx(authors[name.split("_")[1]].fresh_sticky, abs=0.001)
+        committed = LABORATORY / path.name
+        assert yaml.safe_load(text).keys() == yaml.safe_load(committed.read_text(encoding="utf-8")).keys()
+        assert profile.causes == load_profile(name, own=LABORATORY).causes
 
 
 def test_the_command_compares_the_orders_at_each_budget(tmp_path):

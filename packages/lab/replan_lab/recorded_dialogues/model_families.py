@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
-from replan_lab.recorded.playing import KnownModels, cases_of
-from replan_lab.recorded.policies import ModelRecord
-from replan_lab.recorded.records import Records
+from replan_lab.recorded_dialogues.policies import ModelRecord
+from replan_lab.recorded_dialogues.policy_evaluation import KnownModels, cases_of
+from replan_lab.recorded_dialogues.records import Records
 
 PATTERNS: Mapping[str, str] = {
     "CodeLlama-13b-Instruct-hf": "*codellama*13b*instruct*",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from replan_lab.experiments.plots import Point, curves
 from replan_lab.experiments.tables import Row, Table, round_value
-from replan_lab.recorded.playing import SEED
-from replan_lab.recorded.records import Records
+from replan_lab.recorded_dialogues.policy_evaluation import SEED
+from replan_lab.recorded_dialogues.records import Records
 
 BUDGETS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 """The common budgets, in attempts for each task."""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from replan_lab.experiments.plots import Point, curves, groups, points
 from replan_lab.experiments.tables import Row, Table, round_value
-from replan_lab.recorded.policies import ARMS, BASELINE, ModelRecord, Policy, RejectedAttempt, Seen
-from replan_lab.recorded.records import Move, RecordedAttempt, RecordedDialogue, Records
+from replan_lab.recorded_dialogues.policies import ARMS, BASELINE, ModelRecord, Policy, RejectedAttempt, Seen
+from replan_lab.recorded_dialogues.records import Move, RecordedAttempt, RecordedDialogue, Records
 
 FOLDS = 20
 """Into how many parts the tasks are divided. What is known of a model comes from the other parts."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replan_lab.experiments.tables import Row, Table, round_value
-from replan_lab.recorded.records import RecordedDialogue, Records
+from replan_lab.recorded_dialogues.records import RecordedDialogue, Records
 
 LEVELS = 64
 """The number of equally likely difficulties over which chances are averaged."""
@@ -215,7 +215,7 @@ def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[
         for place, causes in CAUSES.items():
             name = f"recorded_{strength}_{place}"
             lines = (
-                "# yaml-language-server: $schema=../schemas/profile.schema.json",
+                "# yaml-language-server: $schema=../../../../packages/lab/configs/schemas/profile.schema.json",
                 f"# The numbers of the author are fitted to {source} by benchmarks/bench_records.py.",
                 f"name: {name}",
                 "based_on: base",

@@ -6,9 +6,9 @@ from actors.policy.table import Author, BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.progress import BranchProgress, Phase, Search, Slot
 from actors.values.findings import Code, Finding, Verdict
-from replan_lab.recorded.policies import Policy as RecordedPolicy
-from replan_lab.recorded.policies import Seen
-from replan_lab.recorded.records import Move, RecordedAttempt
+from replan_lab.recorded_dialogues.policies import Policy as RecordedPolicy
+from replan_lab.recorded_dialogues.policies import Seen
+from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 STEP = "plan"
 ATTEMPTS = 20

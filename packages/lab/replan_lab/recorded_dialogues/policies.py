@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
-from replan_lab.recorded.records import Move, RecordedAttempt
+from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,20 @@ from click.testing import CliRunner
 from actors.config.loader import load_policy
 from replan.cli.app import app
 from replan.setup.installation import data_root
-from replan_lab.recorded.families import families_file
-from replan_lab.recorded.playing import KnownModels, arms_for, cases_of, compare, fold_of, play, plots_of, tables_of
-from replan_lab.recorded.policies import ARMS, ModelRecord, RejectedAttempt, Seen
-from replan_lab.recorded.policy_files import decide_by
-from replan_lab.recorded.records import Move, RecordedAttempt, read_records
+from replan_lab.recorded_dialogues.model_families import families_file
+from replan_lab.recorded_dialogues.policies import ARMS, ModelRecord, RejectedAttempt, Seen
+from replan_lab.recorded_dialogues.policy_evaluation import (
+    KnownModels,
+    arms_for,
+    cases_of,
+    compare,
+    fold_of,
+    play,
+    plots_of,
+    tables_of,
+)
+from replan_lab.recorded_dialogues.records import Move, RecordedAttempt, read_records
+from replan_lab.recorded_dialogues.table_policies import decide_by
 from runtime.core.errors import UsageProblem
 
 MIDDLING = ModelRecord(0.5, 0.2, 0.2, 0.3, 10)

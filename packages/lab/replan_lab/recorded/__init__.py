@@ -1,1 +1,0 @@
-"""Policies played over records of what models did after a verdict."""

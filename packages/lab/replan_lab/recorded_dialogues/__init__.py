@@ -1,0 +1,1 @@
+"""Recorded dialogues of real models: policies that choose the next move, schedules, and the simulated author."""
