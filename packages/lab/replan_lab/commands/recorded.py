@@ -1,4 +1,4 @@
-"""`lab recorded`: plays policies over records of what models did after a verdict."""
+"""`lab recorded`: plays policies over recorded dialogues of models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SHOWN = (
     multiple=True,
     metavar="NAME|FILE",
     shell_complete=complete_policy,
-    help="A policy to play besides; may be given several times.",
+    help="A policy to play beside the arms; may be given several times.",
 )
 @click.option("--out", "results", metavar="FOLDER", help="Where tables and plots go; default: experiments/NAME.")
 @json_option
@@ -57,7 +57,8 @@ def recorded(
     """Play policies over the records in a FILE, and write tables and plots.
 
     A policy sees what a run could see at that moment: hashes, lengths, likeness, rewards and the model. It also sees
-    what was learned of the model from other tasks. The differences are paired, to the arm `retry` (or else to `stop`).
+    the shares that were counted on the other tasks of the model. All arms are compared with the arm `retry`, or with
+    `stop` where the records have no retries. The differences are paired.
     """
     from actors.config.loader import load_policy
     from actors.files.suggestions import nearest
@@ -66,7 +67,7 @@ def recorded(
     from replan.setup.installation import data_root
     from replan_lab.commands.experiment import print_rows
     from replan_lab.experiments.report import write_files
-    from replan_lab.recorded_dialogues.policy_evaluation import arms_for, compare, plots_of, tables_of
+    from replan_lab.recorded_dialogues.policy_evaluation import arms_for, baseline_of, compare, plots_of, tables_of
     from replan_lab.recorded_dialogues.records import read_records
     from replan_lab.recorded_dialogues.table_policies import decide_by
     from runtime.core.errors import UsageProblem
@@ -78,16 +79,14 @@ def recorded(
     for name in names:
         if name not in arms:
             raise UsageProblem(f"there is no arm {name!r} for these records", place="--arm", hint=nearest(name, arms))
-    first = next(iter(arms))
-    chosen = {name: policy for name, policy in arms.items() if not names or name in names or name == first}
+    kept = {*names, baseline_of(arms)} if names else {*arms}
+    chosen = {name: policy for name, policy in arms.items() if name in kept}
     for name in policies:
         chosen[Path(name).stem] = decide_by(load_policy(name, data_root()))
     comparison = compare(records, chosen)
     if not comparison.cases:
-        cause = "no record answers what the policies may do"
-        raise UsageProblem(
-            cause, place=file, hint="a rejection needs another attempt at the same task by the same model"
-        )
+        hint = "a rejection needs another attempt at the same task by the same model"
+        raise UsageProblem("the records have no rejection with a next attempt", place=file, hint=hint)
     tables = tables_of(comparison)
     folder = Path(results) if results else Path("experiments") / Path(file).name.partition(".")[0]
     write_files(folder, tables, dict(plots_of(comparison, tables)), {})

@@ -1,4 +1,4 @@
-"""Policies over records: what they see, what counts, how cases are paired, and what a user does wrong."""
+"""Policies over recorded dialogues: what they see, what counts, how cases are paired, and wrong files."""
 
 import gzip
 import json
@@ -66,6 +66,13 @@ EPISODES = [
     episode("m", "2", 2, False, "a", "a"),  # The reply comes again.
     episode("m", "2", 3, True, "c"),  # A fresh attempt is right.
     episode("m", "2", 3, False, "x", feedback="words"),  # It has no other episode under the same conditions.
+]
+
+
+PROMPTS = [
+    {"run": f"results/d/m/{prompt}.json", "task": task, "ok": prompt == "b", "plan": prompt, "steps": 3}
+    for task in (1, 2)
+    for prompt in "ab"
 ]
 
 
@@ -144,6 +151,7 @@ def test_the_tables_and_plots_have_every_arm(tmp_path):
     assert afresh["delta"] == 0.0
     assert afresh["together_low"] <= afresh["delta_low"] <= afresh["delta_high"] <= afresh["together_high"]
     assert [row["cases"] for row in tables["models"]] == [3]
+    assert "repeats" not in tables, "no dialogue is long enough for one"
     assert dict(plots_of(comparison, tables)).keys() == {"delta", "budgets", "models"}
 
 
@@ -162,14 +170,16 @@ def test_repairs_and_prompts_are_played_with_the_moves_that_they_record(tmp_path
     records = read_records(written(tmp_path, repairs))
     assert list(arms_for(records)) == ["retry", "stop", "informed"]
     assert [play(records, case, ARMS["informed"], MIDDLING).calls for case in cases_of(records)] == [2, 2]
-    prompts = [
-        {"run": f"results/d/m/{prompt}.json", "task": task, "ok": prompt == "b", "plan": prompt, "steps": 3}
-        for task in (1, 2)
-        for prompt in "ab"
-    ]
-    records = read_records(written(tmp_path, prompts))
+    records = read_records(written(tmp_path, PROMPTS))
     assert list(arms_for(records)) == ["rephrase", "stop", "informed"]
     assert compare(records, {"rephrase": ARMS["rephrase"]}).success("rephrase").tolist() == [1.0, 1.0]
+
+
+def test_an_arm_is_compared_with_the_baseline_of_the_form_also_where_only_that_arm_is_named(tmp_path):
+    """Records of prompts have no retries, so the baseline is `stop`."""
+    words = ["lab", "recorded", str(written(tmp_path, PROMPTS)), "--arm", "rephrase", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["arm", "rephrase", "stop", "Tables"]
 
 
 def test_the_table_of_families_has_the_middle_for_models_without_a_pattern(tmp_path):
