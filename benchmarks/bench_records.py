@@ -1,7 +1,8 @@
-"""Plays policies over the records of real models, and fits the simulated author to them, in half a minute.
+"""Plays policies over recorded dialogues of real models, and fits the simulated author to them, in half a minute.
 
-The records are not part of this repository: REPLAN_EXTERNAL names their folder. The tables go to docs/experiments,
-and the table of model families to configs/model_families.yaml.
+The records are not part of this repository: REPLAN_EXTERNAL names the folder of the external cases. The tables go to
+docs/experiments, the profiles of the fitted authors to docs/experiments/full/profiles, and the table of model families
+to configs/model_families.yaml. `replan lab recorded` and `replan lab queue` write all tables of a file of records.
 """
 
 import json
@@ -22,34 +23,49 @@ from replan_lab.recorded_dialogues.scheduling import queue_table  # noqa: E402
 from tests.support.external import FOLDER  # noqa: E402
 
 PROFILES = ROOT / "docs" / "experiments" / "full" / "profiles"
-RECORDS = ("mint", "intercode_sql", "ldb", "planbench_single")
+TABLES = {
+    "mint": ("arms", "models", "author", "queue"),
+    "intercode_sql": ("models", "repeats"),
+    "ldb": ("arms",),
+    "planbench_single": ("arms",),
+}
+"""The published tables, by the file of the records."""
 SOURCE, DATE = "MINT-bench 3f7f12c", "2026-11-29"
 
 
 def main():
     """Compute all tables."""
-    for name in RECORDS:
+    if not (FOLDER / "replies").is_dir():
+        print(
+            f"not measured: there is no {FOLDER / 'replies'}; set REPLAN_EXTERNAL to the folder of the external cases"
+        )
+        return
+    for name, published in TABLES.items():
         records = read_records(FOLDER / "replies" / f"{name}.jsonl.gz")
         tables = tables_of(compare(records, arms_for(records)))
         if name == "mint":
-            tables["author"] = judge(records)
-            text = families_file(records, SOURCE, DATE, "benchmarks/bench_records.py")
-            (ROOT / "configs" / "model_families.yaml").write_text(text, encoding="utf-8")
-            for profile, content in profile_files(authors_of(records), SOURCE):
-                (PROFILES / f"{profile}.yaml").write_text(content, encoding="utf-8")
-        write_files(ROOT / "docs" / "experiments" / f"recorded_{name}", tables, {}, {})
+            tables |= {"author": judge(records), "queue": queue_table(records)}
+            write_fitted(records)
+        shown = {table: tables[table] for table in published}
+        write_files(ROOT / "docs" / "experiments" / f"recorded_{name}", shown, {}, {})
         print(name)
-    _write_results()
+    write_verdicts()
 
 
-def _write_results():
-    """Judge the plans that models wrote, beside VAL, and compare the orders of work over tasks."""
+def write_fitted(records):
+    """Write what is counted from the records or fitted to them: the table of model families, and the profiles."""
+    text = families_file(records, SOURCE, DATE, "benchmarks/bench_records.py")
+    (ROOT / "configs" / "model_families.yaml").write_text(text, encoding="utf-8")
+    for profile, content in profile_files(authors_of(records), SOURCE):
+        (PROFILES / f"{profile}.yaml").write_text(content, encoding="utf-8")
+
+
+def write_verdicts():
+    """Judge the plans that models wrote, and write how many verdicts differ from those of VAL."""
     from packages.lab.tests.long.conformance.test_external_models_plans import differences
 
     found, seconds = differences(1)
     result = {"plans": len(seconds), "other_verdict": len(found), "median_ms": 1000 * statistics.median(seconds)}
-    records = read_records(FOLDER / "replies" / "mint.jsonl.gz")
-    write_files(ROOT / "docs" / "experiments" / "recorded_mint", {"queue": queue_table(records)}, {}, {})
     (HERE / "results" / "records.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
