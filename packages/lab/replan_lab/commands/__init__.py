@@ -8,8 +8,8 @@ from replan.cli.options import common, examples, under
 _ROWS = (
     ("experiment", "Compare ways to plan, with their uncertainty."),
     ("race", "Race workflows, policies and budgets on your problems."),
-    ("recorded", "Play policies over records of what models did."),
-    ("queue", "Compare the orders in which a budget is spent on many tasks."),
+    ("recorded", "Play policies over recorded dialogues of models."),
+    ("queue", "Compare two orders of work on many tasks with one budget."),
     ("profile", "Measure a model, and find the settings that suit it."),
     ("whatif", "Fold recorded runs under edited rules."),
     ("pddl", "Plan problems in PDDL, and check plans for them."),

@@ -64,9 +64,9 @@ def profile(
 
     Each of up to 60 short problems is planned once with the workflow `search`. The command prints the form errors and
     the success of each step, at once and after a finding. It prints the calls and the money of a plan. It writes the
-    settings that do best in a simulation with the model's odds, as a workflow file. Results are
-    kept in the folder beside FILE, so that the same command goes on after an interruption. Exit 5: the limit was
-    reached before all tasks were planned; the settings are then written from the tasks that were planned.
+    settings that do best in a simulation with the model's odds, as a workflow file. Results are kept in the folder
+    beside FILE, so that the same command goes on after an interruption. Exit 5: the limit was reached before all tasks
+    were planned; the settings are then written from the tasks that were planned.
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")

@@ -1,4 +1,4 @@
-"""`lab queue`: compares the orders in which a common budget is spent on many tasks, over records."""
+"""`lab queue`: compares two orders of work on many tasks with a common budget, over recorded dialogues."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def queue(
     results: str | None,
     as_json: bool,
 ) -> int:
-    """Compare one run after the other with an attempt for each in turn, over the records in a FILE.
+    """Compare two orders of work over the records in a FILE: task after task, and one attempt at each task in turn.
 
-    Both orders spend the same budget on the same tasks. Solved tasks leave the queue.
+    Both orders spend the same budget of attempts on the same tasks. A task is left when it is solved.
     """
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text

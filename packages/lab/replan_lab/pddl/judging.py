@@ -267,7 +267,7 @@ def make_plan(context: Context) -> str:
     """Return the plan for the accepted actions as JSON text: the generator `PddlPlanGenerator`.
 
     Without accepted actions, or if they make no plan, the text is an empty object, which the guard of the plan rejects.
-    Each action is checked again, because the guard of the actions need not be `pddl_actions`.
+    It checks each action again, because a workflow may accept actions with another guard than `pddl_actions`.
     """
     return json.dumps(_plan_for(context))
 

@@ -1,17 +1,18 @@
 """Fits the simulated author to records of proposals, and judges it on models that it was not fitted to.
 
-A task has a probability p that an attempt is right, with a beta distribution over tasks. Three more numbers describe a
-model: how often a fresh attempt reuses the random numbers of the one before, how often a retry does, and the factor by
-which a rejection in view multiplies the odds. A retry that reuses its number is right only if the odds have risen past
-it, as in `replan_lab.simulated.world`.
+The probability that an attempt at a task is right has a beta distribution over tasks. Three more numbers describe a
+model: how often a fresh attempt reuses the random numbers of the attempt before it, how often a retry does, and the
+factor by which a rejection in view multiplies the odds. A retry that reuses a random number is right only if the raised
+probability exceeds this number, as in `replan_lab.simulated.world`.
 
-Of a model that is judged only one number is known: how often its first attempts are accepted, from one half of its
-tasks. The other numbers come from lines over the logarithm of the odds of that number, fitted to the other models. The
-predictions are compared with the other half of the tasks.
+The author of a judged model is predicted from one number: the share of accepted first attempts, in one half of the
+model's tasks. The other numbers are linear in the log odds of this share; the lines are fitted to the other models. The
+predictions are compared with what the model did on the other half of its tasks.
 """
 
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,8 +28,9 @@ from replan_lab.recorded_dialogues.records import RecordedDialogue, Records
 LEVELS = 64
 """The number of equally likely difficulties over which chances are averaged."""
 TURNS = ("2", "3", "4", "5")
-"""The runs that count: those with room for a second proposal."""
+"""The limits of turns of the runs that count. They allow a second proposal."""
 LEAST = 1e-3
+"""The smallest mean of an author; the largest is 1 less this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,11 @@ class Measured:
     told: float
     """The share of runs in which the first or the second proposal is accepted."""
     two: float
-    """The share of pairs of runs of a task of which a first proposal is accepted."""
+    """The share of pairs of runs of one task in which a first proposal is accepted."""
     four: float
-    """The share of tasks of which a first proposal of four runs is accepted."""
+    """The share of tasks for which one of the first proposals of four runs is accepted."""
     fresh_repeats: float
-    """How often a first proposal is that of another run, of those where the other one is rejected."""
+    """How often the first proposal of one run is the rejected first proposal of another run of the task."""
     told_repeats: float
     """How often a second proposal is the rejected first one."""
 
@@ -61,11 +63,11 @@ class FittedAuthor:
     size: float
     """The sum of the two parameters of the beta distribution."""
     fresh_sticky: float
-    """How often a fresh attempt reuses the random numbers of the one before."""
+    """How often a fresh attempt reuses the random numbers of the attempt before it."""
     told_sticky: float
-    """How often a retry does."""
+    """How often a retry reuses them."""
     lift: float
-    """By how much a rejection in view multiplies the odds."""
+    """The factor by which a rejection in view multiplies the odds."""
 
     def predict(self) -> Mapping[str, float]:
         """Return the predicted values of `MEASURES`."""
@@ -91,7 +93,7 @@ def _difficulties(mean: float, size: float) -> NDArray[np.float64]:
 
 
 def measure(dialogues: Sequence[RecordedDialogue]) -> Measured:
-    """Return what a model did in these dialogues of its own."""
+    """Return what a model did in its dialogues."""
     by_task: dict[str, list[RecordedDialogue]] = {}
     for dialogue in dialogues:
         if dialogue.prompt in TURNS:
@@ -128,7 +130,7 @@ def fit(measured: Measured) -> FittedAuthor:
 
 
 class AuthorLines:
-    """The numbers of an author as lines over the odds of a first attempt, fitted to several models."""
+    """Lines that predict the numbers of an author from the log odds of its mean, fitted to several authors."""
 
     def __init__(self, authors: Sequence[FittedAuthor]) -> None:
         x = np.array([_logit(author.mean) for author in authors])
@@ -165,61 +167,73 @@ def _half_of(task: str) -> int:
 
 
 def judge(records: Records) -> Table:
-    """Return a row for each model: what it did on half of its tasks, and what an author not fitted to it predicts."""
-    by_model: dict[str, list[RecordedDialogue]] = {}
-    for dialogue in records.dialogues:
-        by_model.setdefault(dialogue.model, []).append(dialogue)
+    """Return a row for each model: what it did, what an author not fitted to it predicts, and the mean error."""
+    by_model = _by_model(records)
     fitted = {model: fit(measure(dialogues)) for model, dialogues in by_model.items()}
-    return list(_judged(by_model, fitted))
+    return [
+        _judge_model(model, dialogues, AuthorLines([author for name, author in fitted.items() if name != model]))
+        for model, dialogues in sorted(by_model.items())
+    ]
 
 
-def _judged(by_model: Mapping[str, list[RecordedDialogue]], fitted: Mapping[str, FittedAuthor]) -> Iterator[Row]:
-    for model, dialogues in sorted(by_model.items()):
-        lines = AuthorLines([author for name, author in fitted.items() if name != model])
-        errors, row = list[float](), dict[str, float]()
-        for half in (0, 1):
-            known = measure([item for item in dialogues if _half_of(item.task) != half])
-            measured = measure([item for item in dialogues if _half_of(item.task) == half])
-            predicted = lines.at(known.first).predict()
-            for name in MEASURES:
-                row[name] = row.get(name, 0.0) + getattr(measured, name) / 2
-                row[f"{name}_predicted"] = row.get(f"{name}_predicted", 0.0) + predicted[name] / 2
-                errors.append(abs(predicted[name] - getattr(measured, name)))
-        yield {"model": model, **{name: round_value(value) for name, value in row.items()},
-               "error": round_value(fmean(errors))}  # fmt: skip
+def _by_model(records: Records) -> Mapping[str, Sequence[RecordedDialogue]]:
+    found = defaultdict[str, list[RecordedDialogue]](list)
+    for dialogue in records.dialogues:
+        found[dialogue.model].append(dialogue)
+    return found
+
+
+def _judge_model(model: str, dialogues: Sequence[RecordedDialogue], lines: AuthorLines) -> Row:
+    """Return the row of a model: means over both halves of its tasks, each predicted from the other half."""
+    errors, row = list[float](), defaultdict[str, float](float)
+    for half in (0, 1):
+        known = measure([item for item in dialogues if _half_of(item.task) != half])
+        measured = measure([item for item in dialogues if _half_of(item.task) == half])
+        predicted = lines.at(known.first).predict()
+        for name in MEASURES:
+            row[name] += getattr(measured, name) / 2
+            row[f"{name}_predicted"] += predicted[name] / 2
+            errors.append(abs(predicted[name] - getattr(measured, name)))
+    means = {name: round_value(value) for name, value in row.items()}
+    return {"model": model, **means, "error": round_value(fmean(errors))}
 
 
 def authors_of(records: Records) -> Mapping[str, FittedAuthor]:
-    """Return the author at the weak, middle and strong end of the models: the means of the thirds of their odds."""
-    by_model: dict[str, list[RecordedDialogue]] = {}
-    for dialogue in records.dialogues:
-        by_model.setdefault(dialogue.model, []).append(dialogue)
-    fitted = sorted((fit(measure(dialogues)) for dialogues in by_model.values()), key=lambda author: author.mean)
+    """Return a `weak`, a `middle` and a `strong` author: the means over the thirds of the models, by their means."""
+    fitted = sorted(
+        (fit(measure(dialogues)) for dialogues in _by_model(records).values()), key=lambda author: author.mean
+    )
     lines, third = AuthorLines(fitted), len(fitted) // 3
     thirds = {"weak": fitted[:third], "middle": fitted[third:-third], "strong": fitted[-third:]}
     return {name: lines.at(fmean(author.mean for author in group)) for name, group in thirds.items()}
 
 
-CAUSES: Mapping[str, str] = {
-    "equal": "{plan: 0.225, strategy: 0.225, recon: 0.225, analysis: 0.225, unsolvable: 0.1}",
-    "plan": "{plan: 0.6, strategy: 0.1, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
-    "above": "{plan: 0.1, strategy: 0.6, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
+CAUSES: Mapping[str, tuple[str, str]] = {
+    "equal": (
+        "lie at every step equally often",
+        "{plan: 0.225, strategy: 0.225, recon: 0.225, analysis: 0.225, unsolvable: 0.1}",
+    ),
+    "plan": ("lie mostly at the plan", "{plan: 0.6, strategy: 0.1, recon: 0.1, analysis: 0.1, unsolvable: 0.1}"),
+    "above": (
+        "lie mostly one step above",
+        "{plan: 0.1, strategy: 0.6, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
+    ),
 }
-"""Where causes lie in the worlds of the fitted authors: equally often, mostly at the plan, mostly one step above."""
+"""Where the causes lie in the worlds of the fitted authors: in words, and as the `causes` of a profile."""
 
 
 def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of a profile for each author and each place of the causes."""
+    """Yield the name and text of a profile for each author and each entry of `CAUSES`."""
     for strength, author in authors.items():
         odds = f"alpha: {author.mean * author.size:.3f}, beta: {(1 - author.mean) * author.size:.3f}"
-        for place, causes in CAUSES.items():
+        for place, (words, causes) in CAUSES.items():
             name = f"recorded_{strength}_{place}"
             lines = (
                 "# yaml-language-server: $schema=../../../../packages/lab/configs/schemas/profile.schema.json",
                 f"# The numbers of the author are fitted to {source} by benchmarks/bench_records.py.",
                 f"name: {name}",
                 "based_on: base",
-                f"description: A {strength} author of the records; causes {_PLACES[place]}.",
+                f"description: A {strength} author of the records; causes {words}.",
                 f"causes: {causes}",
                 f"odds: {{{odds}, first: {author.lift:.3f}}}",
                 "heeds: {other: 1.0}",
@@ -228,10 +242,3 @@ def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[
                 "",
             )
             yield name, "\n".join(lines)
-
-
-_PLACES: Mapping[str, str] = {
-    "equal": "lie at every step equally often",
-    "plan": "lie mostly at the plan",
-    "above": "lie mostly one step above",
-}

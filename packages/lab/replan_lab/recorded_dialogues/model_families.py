@@ -34,7 +34,7 @@ PATTERNS: Mapping[str, str] = {
     "vicuna-7b-v1.5": "*vicuna*7b*",
     "zephyr-7b-beta": "*zephyr*7b*",
 }
-"""The pattern of the names of each recorded model. In the table, the longest pattern that matches counts."""
+"""The pattern for the names of a model, by the recorded model. The longest pattern that matches a name counts."""
 _HEAD = (
     "# What is known of a model before a run, as shares. `repeats`: a retry is the rejected answer, word for word.",
     "# Names are compared in lower case. The longest matching pattern counts. Other models have the policy's `author`.",

@@ -1,4 +1,4 @@
-"""The policies that are compared on records. Each chooses a move from what a run could see at that moment."""
+"""The policies that are compared on recorded dialogues. A policy chooses a move from what a run could see then."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -8,7 +8,7 @@ from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """What is known of a model from its other tasks: shares, each moved towards the middle of all models."""
+    """What is known of a model from its other tasks. Each share is moved towards the mean of all models."""
 
     first_accepted: float
     """How often a first attempt is accepted."""
@@ -41,7 +41,7 @@ class Seen:
     """What a policy may see after a rejection."""
 
     made: tuple[RejectedAttempt, ...]
-    """The rejected attempts, oldest first. The last one is that which is decided about."""
+    """The rejected attempts, oldest first. The policy decides what follows the last one."""
     moves: frozenset[Move]
     """The moves that can still be made. `STOP` is always one of them."""
     attempts_left: int
@@ -88,11 +88,11 @@ def repeat_rule(seen: Seen) -> Move:
 
 
 MARGIN = 1.25
-"""How much more often than a retry a fresh attempt must have mended the model's other tasks."""
+"""The factor by which fresh attempts must have mended more of the model's other tasks than retries did."""
 
 
 def compare_chances(margin: float) -> Policy:
-    """Return the policy that makes the move that mended more of the model's other tasks, a retry within the margin."""
+    """Return the policy that retries, unless fresh attempts mended `margin` times as many other tasks of the model."""
 
     def choose(seen: Seen) -> Move:
         known = seen.known
@@ -104,14 +104,15 @@ def compare_chances(margin: float) -> Policy:
 
 
 REPEATS_MAX = 2
-"""How many attempts that came again word for word end a dialogue."""
+"""The number of repeated attempts that ends a dialogue."""
 
 
 def informed(seen: Seen) -> Move:
-    """Choose by the model's numbers, by whether the finding carries a fact, and by repeats.
+    """Choose by the model's numbers, by whether the finding carries a fact, and by repeated attempts.
 
-    It begins afresh where the reply came again, and where the finding carries no fact and a fresh attempt mends clearly
-    more. Else it retries. It stops at the second reply that came again, or where nothing is proposed any more.
+    It begins afresh after a repeated attempt. It also does so if the finding carries no fact and fresh attempts mended
+    clearly more of the model's other tasks. Else it retries. After the second repeated attempt, or if nothing was
+    proposed, it leaves the dialogue: it begins afresh if it can, else it stops.
     """
     *_, last = seen.here
     if seen.repeats >= REPEATS_MAX or (len(seen.here) > 1 and not last.text):

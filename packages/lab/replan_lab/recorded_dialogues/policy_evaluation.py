@@ -1,6 +1,7 @@
-"""Plays policies over records, and compares them: paired, with tasks and models drawn again for the intervals.
+"""Plays policies over recorded dialogues, and compares them with a baseline.
 
-All rejections with a turn left count, also those after which nothing was proposed any more.
+All arms play the same cases, so differences are paired. Intervals are a bootstrap over tasks, or over models. Every
+rejection with a turn left counts, also if nothing was proposed after it.
 """
 
 import hashlib
@@ -18,11 +19,11 @@ from replan_lab.recorded_dialogues.policies import ARMS, BASELINE, ModelRecord, 
 from replan_lab.recorded_dialogues.records import Move, RecordedAttempt, RecordedDialogue, Records
 
 FOLDS = 20
-"""Into how many parts the tasks are divided. What is known of a model comes from the other parts."""
+"""The number of parts of the tasks. In a case, only the other parts tell what is known of the model."""
 WEIGHT = 10.0
-"""How many rejections of a model weigh as much as the middle of all models."""
+"""The number of a model's own rejections that weigh as much as the mean of all models."""
 RESAMPLES = 4000
-"""How often tasks, or models, are drawn again."""
+"""The number of samples of a bootstrap."""
 SEED = 49
 
 
@@ -39,7 +40,7 @@ class Played:
 
 
 LATE = 5
-"""How many attempts after the first do not count as late."""
+"""The number of attempts after the first that do not count as late."""
 
 
 def fold_of(task: str) -> int:
@@ -51,11 +52,10 @@ class KnownModels:
     """What the records say of each model, without the tasks of one part."""
 
     def __init__(self, records: Records) -> None:
-        self._counts: dict[tuple[str, int], list[NDArray[np.float64]]] = {}
+        self._sums: dict[tuple[str, int], NDArray[np.float64]] = {}
         for dialogue in records.dialogues:
             key = dialogue.model, fold_of(dialogue.task)
-            self._counts.setdefault(key, []).append(_counts(records, dialogue))
-        self._sums = {key: np.sum(found, axis=0) for key, found in self._counts.items()}
+            self._sums[key] = self._sums.get(key, np.zeros((2, 4))) + _counts(records, dialogue)
         self._models = sorted({model for model, _ in self._sums})
         self._made: dict[tuple[str, int | None], ModelRecord] = {}
 
@@ -198,7 +198,7 @@ def baseline_of(arms: Mapping[str, object]) -> str:
 
 
 class Bootstrap:
-    """Means over cases, if tasks or models (the labels of the cases) are drawn again."""
+    """The bootstrap of means over cases. It draws the labels of the cases again, which are tasks or models."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         names, self._positions = np.unique(np.array(labels), return_inverse=True)
@@ -216,18 +216,22 @@ class Bootstrap:
 
 
 def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
-    """Return the tables: `arms`, `budgets`, `models` and, where replies came again, `repeats`."""
+    """Return the tables `arms`, `budgets` and `models`; and `repeats`, if a dialogue goes on after two rejections."""
     tasks, models = (Bootstrap([getattr(case, name) for case in comparison.cases]) for name in ("task", "model"))
-    return {
+    tables = {
         "arms": list(_arms(comparison, tasks, models)),
         "budgets": list(_budgets(comparison, tasks)),
         "models": list(_models(comparison)),
         "repeats": list(_repeats(comparison)),
     }
+    return {name: table for name, table in tables.items() if table}
 
 
 def _arms(comparison: PlayedRecords, tasks: Bootstrap, models: Bootstrap) -> Iterator[Row]:
-    """Yield the success of each arm, and its difference to the baseline. Intervals of differences hold together."""
+    """Yield the success of each arm, and its difference to the baseline.
+
+    The interval `together` of all arms holds at once (Bonferroni); `models` is a bootstrap over models.
+    """
     baseline = baseline_of(comparison.played)
     base = comparison.success(baseline)
     level = 1 - 0.05 / max(1, len(comparison.played) - 1)
@@ -273,7 +277,7 @@ def _models(comparison: PlayedRecords) -> Iterator[Row]:
 
 
 def _repeats(comparison: PlayedRecords) -> Iterator[Row]:
-    """Yield by model how often a dialogue is solved later: after new attempts, after one repeat, after two."""
+    """Yield by model how often a dialogue is solved later: without a repeated attempt, after one, after more."""
     found: dict[tuple[str, str], list[bool]] = {}
     for case in comparison.cases:
         texts: list[str] = []
@@ -292,27 +296,21 @@ def plots_of(comparison: PlayedRecords, tables: Mapping[str, Table]) -> Iterator
     """Yield (name, SVG) of each plot."""
     baseline = baseline_of(comparison.played)
     delta = {str(row["arm"]): _point(row, "delta") for row in tables["arms"] if row["arm"] != baseline}
-    yield "delta", points(f"Success less that of `{baseline}`", delta, "paired, tasks drawn again, 95 % intervals")
+    yield "delta", points(f"Success less that of `{baseline}`", delta, "paired, 95 % intervals (bootstrap over tasks)")
     lines: dict[str, list[Point]] = {}
     for row in tables["budgets"]:
         lines.setdefault(str(row["arm"]), []).append(_point(row, "success", float(str(row["attempts"]))))
     yield "budgets", curves("Success within some attempts", lines, "attempts", "success")
-    yield "models", models_plot(tables["models"])
-
-
-def models_plot(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return the plot of the simple moves by model."""
-    shown = {
+    moves: dict[str, dict[str, Point]] = {
         str(row["model"]): {
-            move: _level(float(str(row[move]))) for move in ("retry", "afresh", "rephrase") if move in row
+            move: Point(share, share, share)
+            for move in ("retry", "afresh", "rephrase")
+            if move in row
+            for share in [float(str(row[move]))]
         }
-        for row in rows
+        for row in tables["models"]
     }
-    return groups("Success by move and model", shown, "share of cases")
-
-
-def _level(value: float) -> Point:
-    return Point(value, value, value)
+    yield "models", groups("Success by move and model", moves, "share of cases")
 
 
 def _point(row: Mapping[str, object], name: str, x: float = 0.0) -> Point:

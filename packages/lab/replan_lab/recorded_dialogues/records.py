@@ -1,6 +1,7 @@
-"""Records of what models did after a verdict: one JSON object a line, in one of four forms. Files may be gzipped.
+"""Reads recorded dialogues: what models proposed, and the verdict on each proposal.
 
-No record has the text of a reply, only its hash. docs/how-to/run-an-experiment.md shows one of them.
+A file has one JSON object a line, in one of four forms, and may be gzipped. A record has the hash of a reply instead of
+its text. docs/how-to/run-an-experiment.md shows a record.
 """
 
 import gzip
@@ -51,7 +52,7 @@ class RecordedAttempt:
 
 
 NOTHING = RecordedAttempt("", accepted=False)
-"""What comes from a dialogue in which nothing is proposed any more. It counts as an attempt that is rejected."""
+"""The attempt that stands for the end of a dialogue. It counts as rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,11 @@ class RecordedDialogue:
     """A recorded dialogue of one model about one task."""
 
     model: str
-    """The model, with what distinguishes its prompt; fresh attempts come from dialogues of the same name."""
+    """The model, with what distinguishes its prompt. Fresh attempts come from dialogues with an equal `model`."""
     task: str
     attempts: tuple[RecordedAttempt, ...]
     prompt: str = ""
-    """The prompt that it used, where the records have several."""
+    """What distinguishes the dialogues of one model about one task: the limit of turns, or the prompt."""
     has_turn_left: bool = True
     """Whether another attempt was allowed after the last one."""
 
@@ -86,7 +87,7 @@ class Records:
     begins_rejected: bool
     """Whether a case begins at a rejection with a turn left; if not, at the first attempt."""
     left_out: int = 0
-    """How many records have no verdict and were left out."""
+    """The number of records that were left out, because they have no verdict."""
     by_task: Mapping[tuple[str, str], Sequence[RecordedDialogue]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,13 +106,13 @@ class Records:
         return tuple(other for other in self.by_task[dialogue.model, dialogue.task] if other is not dialogue)
 
 
-def _proposals(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
-    """Yield the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench).
+def _proposals(line: Mapping[str, Any]) -> RecordedDialogue | None:
+    """Return the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench).
 
-    Episodes with words of feedback have no other episode under the same conditions, so they are left out.
+    Returns None for an episode with feedback in words, since no other episode has the same conditions.
     """
     if line["feedback"]:
-        return
+        return None
     proposals = [position for position, turn in enumerate(line["seq"]) if turn[0] == "S"]
     found = [line["seq"][position] for position in proposals]
     last = len(found) - 1
@@ -121,15 +122,15 @@ def _proposals(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
         for at, (turn, calls) in enumerate(zip(found, steps, strict=True))
     )
     left = bool(proposals) and proposals[-1] + 1 < line["turns"] and len(proposals) < 2
-    yield RecordedDialogue(line["model"], f"{line['task']}/{line['id']}", attempts, str(line["turns"]), left)
+    return RecordedDialogue(line["model"], f"{line['task']}/{line['id']}", attempts, str(line["turns"]), left)
 
 
 _RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turns>\d+)_turns(?P<schema>_handicap)?")
 """Matches the name of a run of InterCode; `handicap` means that the prompt has the schema."""
 
 
-def _rewards(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
-    """Yield the dialogue of a run with graded rewards (InterCode).
+def _rewards(line: Mapping[str, Any]) -> RecordedDialogue:
+    """Return the dialogue of a run with graded rewards (InterCode).
 
     An error of the database names what is wrong. A result says more than `wrong` only if the schema is not known.
     """
@@ -141,24 +142,24 @@ def _rewards(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
         informative = turn[3] == "error" or not (named and named["schema"])
         attempts.append(RecordedAttempt(str(turn[0]), turn[2] == 1.0, turn[1], _at(turn, 5), turn[2], informative))
     turns = named["turns"] if named else ""
-    yield RecordedDialogue(model, str(line["task"]), tuple(attempts), turns, has_turn_left=turns != "1")
+    return RecordedDialogue(model, str(line["task"]), tuple(attempts), turns, has_turn_left=turns != "1")
 
 
-def _repairs(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
-    """Yield the dialogue of a repair with the output of tests (LDB)."""
+def _repairs(line: Mapping[str, Any]) -> RecordedDialogue:
+    """Return the dialogue of a repair with the output of tests (LDB)."""
     last = len(line["seq"]) - 1
     attempts = tuple(
         RecordedAttempt(str(turn[0]), bool(line["visible"]) and at == last, turn[1], _at(turn, 2))
         for at, turn in enumerate(line["seq"])
     )
-    yield RecordedDialogue(line["run"], line["task"], attempts)
+    return RecordedDialogue(line["run"], line["task"], attempts)
 
 
-def _prompts(line: Mapping[str, Any]) -> Iterator[RecordedDialogue]:
-    """Yield the dialogue of a single plan (PlanBench). The name of its run is FOLDER/DOMAIN/MODEL/PROMPT.json."""
+def _prompts(line: Mapping[str, Any]) -> RecordedDialogue:
+    """Return the dialogue of a single plan (PlanBench). The name of its run is FOLDER/DOMAIN/MODEL/PROMPT.json."""
     domain, model, prompt = line["run"].removesuffix(".json").split("/")[-3:]
     attempt = RecordedAttempt(str(line["plan"]), bool(line["ok"]), int(line["steps"] or 0), informative=False)
-    yield RecordedDialogue(model, f"{domain}/{line['task']}", (attempt,), prompt, has_turn_left=False)
+    return RecordedDialogue(model, f"{domain}/{line['task']}", (attempt,), prompt, has_turn_left=False)
 
 
 def _at(turn: Sequence[Any], position: int) -> float | None:
@@ -171,8 +172,8 @@ class _Form:
     keys: frozenset[str]
     """The keys by which a line is recognised."""
     verdict: str
-    """The key of the verdict; without it, or with null, a record is left out."""
-    read: Callable[[Mapping[str, Any]], Iterator[RecordedDialogue]]
+    """The key of the verdict. A record in which it is missing or null is left out."""
+    read: Callable[[Mapping[str, Any]], RecordedDialogue | None]
     moves: tuple[Move, ...]
     attempts_max: int
     begins_rejected: bool = False
@@ -206,15 +207,17 @@ def read_records(path: Path) -> Records:
             left_out += 1
             continue
         try:
-            dialogues += form.read(value)
+            dialogue = form.read(value)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             cause = f"the record of the form `{form.name}` cannot be read: {type(error).__name__} {error}"
             raise UsageProblem(cause, place=place, hint=_HINT) from None
+        if dialogue is not None:
+            dialogues.append(dialogue)
     if form is None:
         raise UsageProblem("the file has no records", place=str(path), hint=_HINT)
     if len({dialogue.task for dialogue in dialogues}) < 2:
         cause = "all records are about one task" if dialogues else "no record has a verdict"
-        hint = "what is known of a model is learnt from its other tasks, so at least two are needed"
+        hint = "what is known of a model comes from its other tasks, so the file needs at least two"
         raise UsageProblem(cause, place=str(path), hint=hint)
     return Records(form.name, tuple(dialogues), form.moves, form.attempts_max, form.begins_rejected, left_out)
 

@@ -1,7 +1,8 @@
-"""Compares two orders of work over recorded tasks and a common budget: one run after the other, or one attempt each.
+"""Compares two orders of work on recorded tasks with a common budget of attempts.
 
-In turn, each unsolved task gets one attempt in a round (reset and discard). A task's attempts come in the order of its
-record: the dialogues one after the other, each to its end. A dialogue without a proposal takes one attempt.
+`one_after_the_other` gives a task all its attempts before the next task begins. `in_turn` gives each unsolved task one
+attempt a round (round robin). A task is left when it is solved. The attempts at a task come in the order of its
+dialogues, each to its end. A dialogue without a proposal counts as one attempt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ _Task = tuple[int, int]
 
 
 def queue_table(records: Records) -> Table:
-    """Return the share of solved tasks by order and budget, as the mean over models; tasks are drawn again."""
+    """Return the share of solved tasks by order and budget: the mean over models, with a bootstrap over tasks."""
     names = sorted({task for _, task in records.by_task})
     by_model = [_tasks(records, model, names) for model in sorted({model for model, _ in records.by_task})]
     chance = np.random.default_rng(SEED)
@@ -54,7 +55,7 @@ def _tasks(records: Records, model: str, names: Sequence[str]) -> list[_Task]:
 
 
 def _solved(by_model: Sequence[Sequence[_Task]], drawn: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean share of solved tasks by order and budget, for tasks drawn in this order."""
+    """Return the mean share of solved tasks by order and budget. `drawn` has the positions of the tasks, in order."""
     shares = [[_one_after_the_other(tasks, drawn), _in_turn(tasks, drawn)] for tasks in map(np.array, by_model)]
     found: NDArray[np.float64] = np.mean(shares, axis=0)
     return found

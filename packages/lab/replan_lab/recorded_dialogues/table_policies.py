@@ -1,4 +1,7 @@
-"""A policy file (`configs/policies`) as a policy over records: it decides as it would in a workflow of one step."""
+"""Makes a policy over recorded dialogues of a policy file (`configs/policies`).
+
+The policy decides as in a run with a workflow of one step.
+"""
 
 from actors.policy.belief import BeliefModel, Past
 from actors.policy.decision import Escalation, Failure, Situation, decide, remember_failure
@@ -12,16 +15,16 @@ from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 STEP = "plan"
 ATTEMPTS = 20
-"""The attempts of the step: more than any record has, so that the policy decides and not the budget."""
+"""The largest number of attempts at the step. No record has as many, so the budget of the step never decides."""
 _GRAPH = Graph({STEP: ()}, {STEP: StepBudget(rmax=ATTEMPTS)})
 _LEAST = 0.001
 
 
 def decide_by(policy: Policy) -> RecordedPolicy:
-    """Return the policy over records that decides by a table. What is known of the model replaces its `author`.
+    """Return the policy over recorded dialogues that decides by a rule table.
 
-    Steps to go back to there are none, so a decision to do so is a new attempt: afresh, if it says so. Rules that end
-    a run (`stuck`, `not_worth_it`) are not part of a policy, and are not played.
+    What is known of the model replaces the `author` of the table. The workflow has one step, so a decision to go back
+    is a new attempt. The rules that end a run (`stuck`, `not_worth_it`) are not part of a policy, and are not played.
     """
 
     def choose(seen: Seen) -> Move:
@@ -64,7 +67,7 @@ def _with_author(policy: Policy, seen: Seen) -> Policy:
 
 
 def _verdict_on(attempt: RecordedAttempt) -> Verdict:
-    """Return the rejection of an attempt. Its place is the reply, so that only equal replies are equal failures."""
+    """Return the rejection of an attempt. The hash of the reply is its place, so only equal replies fail equally."""
     code = Code.PRECONDITION_UNSATISFIED
     finding = Finding(code=code, message="is wrong", where=attempt.text, informative=attempt.informative)
     return Verdict(guard="record", passed=False, score=attempt.reward or 0.0, findings=(finding,))

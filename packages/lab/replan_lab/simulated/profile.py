@@ -172,7 +172,7 @@ class AuthorProfile(Config):
     """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. It then has
     the same view, unless feedback has raised the odds. A level without a value uses that of `other`, else 0."""
     sticky_afresh: Share | None = None
-    """The same probability for an attempt whose prompt shows no rejected one; None for that of `sticky`."""
+    """The same probability for an attempt whose prompt shows no rejected attempt; None takes it from `sticky`."""
     cascade: Factor = 1.0
     """By how much a wrong artifact in its prompt multiplies the odds of an attempt."""
     drift: Factor = 1.0

@@ -108,7 +108,8 @@ class World:
     ) -> int:
         """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier.
 
-        `sticky` is the probability that it reuses the random numbers of the attempt before; None for the profile's.
+        `sticky` is the probability that the attempt reuses the random numbers of the attempt before it. None takes it
+        from the profile.
         """
         if level not in self._truths:
             return 0

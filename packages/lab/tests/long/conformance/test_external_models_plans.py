@@ -1,4 +1,4 @@
-"""Plans that language models wrote for published problems are judged as VAL judged them."""
+"""The guards reach the verdicts of the validator VAL on plans of language models for published problems."""
 
 import gzip
 import json
@@ -14,9 +14,9 @@ from tests.support.external import FOLDER
 
 FILE = FOLDER / "planbench_models.jsonl.gz"
 SHARE = 1 if os.environ.get("REPLAN_CONFORMANCE") else 10
-"""One plan in so many is judged; `make conformance` takes all."""
+"""Every tenth plan is judged; `make conformance` judges all plans."""
 WRONG_LABELS = {("blocksworld", 428)}
-"""Instances whose published verdict is an error: the plan of two steps is valid, as other validators say."""
+"""Instances whose published verdict is wrong: other validators say that the plan of two steps is valid."""
 MEDIAN_SECONDS_MAX = 0.1
 
 
@@ -33,7 +33,7 @@ def published():
 
 
 def is_accepted(domain, problem, text):
-    """Tell whether a plan is valid. A text that is no list of actions is not."""
+    """Tell whether a plan is valid. A text that is no list of actions is not valid."""
     try:
         return judge_actions(domain, problem, read_plan_actions(text, "plan")).verdict.passed
     except UsageProblem:
@@ -41,7 +41,10 @@ def is_accepted(domain, problem, text):
 
 
 def differences(share):
-    """Return the plans that are judged in another way than VAL did, and the seconds of each verdict."""
+    """Return the plans on which this product and VAL disagree, and the seconds of each verdict.
+
+    `share` is the distance between judged plans: 1 judges all.
+    """
     domains, problems, plans = published()
     found, seconds = [], []
     for row in plans[::share]:
@@ -55,7 +58,7 @@ def differences(share):
 
 
 def test_the_published_verdicts_hold():
-    """One plan has backslashes in its lines, which VAL left out and this reader refuses."""
+    """One plan has backslashes in its lines. VAL ignored them; this reader refuses them."""
     found, seconds = differences(SHARE)
     assert [case for case in found if "\\" not in case[-1]] == []
     assert len(found) <= 1
