@@ -1,12 +1,15 @@
-"""Steps with outcomes: how they are read and written, what their successes do, and how a plan with them is proved."""
+"""Steps with outcomes: how they are read, written, proved and shown in a graph, and what their successes do."""
 
 import jsonschema
 import pytest
 
 from actors.plans.mending import mend_plan
 from actors.plans.plan import plan_to_json
+from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.plans.reader import plan_schema, read_plan
 from actors.plans.semantics import replay
+from actors.values.flow import NodeState
+from tests.cli.samples import PLAN
 from tests.plans.build import judge
 
 CHECK = {
@@ -183,3 +186,49 @@ def test_null_in_place_of_outcomes_is_left_out():
     value, notes = mend_plan(plan(steps=[{**CHECK, "outcomes": None}]))
     assert "outcomes" not in value["steps"][0]
     assert [note.where for note in notes] == ["steps[0].outcomes"]
+
+
+def test_a_plans_steps_have_their_states_and_the_way_that_was_taken():
+    states = {"find": NodeState.FAILED, "ask": NodeState.DONE, "fix": NodeState.CURRENT}
+    drawn = plan_flow(PLAN, states)
+    assert {node.id: node.state for node in drawn.nodes} == states
+    assert [node.id for node in drawn.nodes if node.contingent] == ["ask"]
+    assert {(edge.begin, edge.end) for edge in drawn.edges if edge.taken} == {("find", "ask")}
+    assert not any(edge.taken for edge in plan_flow(PLAN).edges)
+    for no_plan in (None, {}, {"steps": []}, [], "x"):
+        assert plan_flow(no_plan) is None
+
+
+def ways(value, **known):
+    """Return the edges of a plan's graph that lead on, each with its label."""
+    return {(edge.begin, edge.end): edge.label for edge in plan_flow(value, **known).edges if not edge.recovery}
+
+
+def test_an_outcome_leads_to_the_steps_that_need_its_tokens():
+    assert ways(plan(*BOTH)) == {("look", "paint"): "red", ("look", "wash"): "black"}
+    late = {**step("late", "seen", "done"), "dependencies": ["look"]}
+    assert ways(plan(*BOTH, late))["look", "late"] == "", "each outcome makes `seen`"
+    after = {**BOTH[0], "dependencies": ["look"]}
+    assert ways(plan(after, BOTH[1]))["look", "paint"] == "red", "an edge says both"
+
+
+def test_a_value_that_holds_for_ever_brings_no_arrows_beside_those_of_the_way():
+    steps = [{**each, "preconditions": [*each["preconditions"], "seen"]} for each in BOTH]
+    moving = [{**each, "delete_effects": each["preconditions"][:1]} for each in steps]
+    assert ways(plan(*moving)) == {("look", "paint"): "red", ("look", "wash"): "black"}
+
+
+def test_the_way_that_was_taken_is_that_of_the_outcome():
+    states = {"look": NodeState.DONE, "paint": NodeState.DONE, "wash": NodeState.DONE}
+    drawn = plan_flow(plan(*BOTH), states, {"look": "black"})
+    assert {(edge.begin, edge.end) for edge in drawn.edges if edge.taken} == {("look", "wash")}
+
+
+def test_a_mermaid_chart_names_the_outcome_at_its_arrow():
+    lines = plan_mermaid(plan(*BOTH)).splitlines()
+    assert '    s1 -- "red" --> s2' in lines
+    assert '    s1 -- "black" --> s3' in lines
+    evil = {"name": 'red"] --> x', "effects": ["is_red"]}
+    value = plan(*BOTH)
+    value["steps"][0] = {**value["steps"][0], "outcomes": [evil, *value["steps"][0]["outcomes"][1:]]}
+    assert '    s1 -- "red#34;] --#62; x" --> s2' in plan_mermaid(value).splitlines()

@@ -1,7 +1,7 @@
 """Graphs as drawings."""
 
-from actors.plans.plan_flow import plan_flow, plan_mermaid
-from actors.values.flow import Flow, FlowEdge, FlowNode, NodeState
+from actors.plans.plan_flow import plan_flow
+from actors.values.flow import Flow, FlowEdge, FlowNode
 from replan_server.web.drawing import NODES_MAX, draw
 from tests.cli.samples import PLAN
 from tests.plans.test_outcomes import BOTH, step
@@ -61,42 +61,6 @@ def test_a_long_or_evil_name_is_wrapped_and_cleaned():
     assert "\n" not in drawing.boxes[0].title
 
 
-def test_a_plans_steps_have_their_states_and_the_way_that_was_taken():
-    states = {"find": NodeState.FAILED, "ask": NodeState.DONE, "fix": NodeState.CURRENT}
-    drawn = plan_flow(PLAN, states)
-    assert {node.id: node.state for node in drawn.nodes} == states
-    assert [node.id for node in drawn.nodes if node.contingent] == ["ask"]
-    assert {(edge.begin, edge.end) for edge in drawn.edges if edge.taken} == {("find", "ask")}
-    assert not any(edge.taken for edge in plan_flow(PLAN).edges)
-    for no_plan in (None, {}, {"steps": []}, [], "x"):
-        assert plan_flow(no_plan) is None
-
-
-def ways(value, **known):
-    """Return the edges of a plan's graph that lead on, each with its label."""
-    return {(edge.begin, edge.end): edge.label for edge in plan_flow(value, **known).edges if not edge.recovery}
-
-
-def test_an_outcome_leads_to_the_steps_that_need_its_tokens():
-    assert ways(with_outcomes(*BOTH)) == {("look", "paint"): "red", ("look", "wash"): "black"}
-    late = {**step("late", "seen", "done"), "dependencies": ["look"]}
-    assert ways(with_outcomes(*BOTH, late))["look", "late"] == "", "each outcome makes `seen`"
-    after = {**BOTH[0], "dependencies": ["look"]}
-    assert ways(with_outcomes(after, BOTH[1]))["look", "paint"] == "red", "an edge says both"
-
-
-def test_a_value_that_holds_for_ever_brings_no_arrows_beside_those_of_the_way():
-    steps = [{**each, "preconditions": [*each["preconditions"], "seen"]} for each in BOTH]
-    moving = [{**each, "delete_effects": each["preconditions"][:1]} for each in steps]
-    assert ways(with_outcomes(*moving)) == {("look", "paint"): "red", ("look", "wash"): "black"}
-
-
-def test_the_way_that_was_taken_is_that_of_the_outcome():
-    states = {"look": NodeState.DONE, "paint": NodeState.DONE, "wash": NodeState.DONE}
-    drawn = plan_flow(with_outcomes(*BOTH), states, {"look": "black"})
-    assert {(edge.begin, edge.end) for edge in drawn.edges if edge.taken} == {("look", "wash")}
-
-
 def test_tokens_that_lead_round_in_a_circle_are_drawn_back():
     again = {**step("again", "is_red", "start"), "delete_effects": ["is_red"]}
     drawn = plan_flow(with_outcomes(again, *BOTH))
@@ -104,16 +68,6 @@ def test_tokens_that_lead_round_in_a_circle_are_drawn_back():
         (edge.begin, edge.end) for edge in drawn.edges if edge.back
     } == {("look", "again")}
     assert len(draw(drawn).boxes) == 4
-
-
-def test_a_mermaid_chart_names_the_outcome_at_its_arrow():
-    lines = plan_mermaid(with_outcomes(*BOTH)).splitlines()
-    assert '    s1 -- "red" --> s2' in lines
-    assert '    s1 -- "black" --> s3' in lines
-    evil = {"name": 'red"] --> x', "effects": ["is_red"]}
-    value = with_outcomes(*BOTH)
-    value["steps"][0] = {**value["steps"][0], "outcomes": [evil, *value["steps"][0]["outcomes"][1:]]}
-    assert '    s1 -- "red#34;] --#62; x" --> s2' in plan_mermaid(value).splitlines()
 
 
 def test_outcomes_stand_side_by_side_below_their_box_and_their_arrows_begin_there():
