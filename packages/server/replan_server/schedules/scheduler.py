@@ -1,9 +1,9 @@
-"""Starts the orders of schedules, each time once, whatever number of hosts serve the home.
+"""Starts the orders of schedules: one run at each time, however many hosts serve the home.
 
-The id of a run follows from its schedule and its time. The journal admits an id once, so of several hosts one starts
-the order. A time that starts nothing has a record under the same id: a run of the kind `schedule`, which has ended. A
-record `NAME-vNUMBER` says since when a schedule has its times; its inbox names the times that are done, so that a time
-is not done again after its run was deleted.
+The id of a run follows from its schedule and its time. The journal admits an id once, so only one host starts the
+order. If nothing is started at a time, a record has that id: a finished run of the kind `schedule`. The record
+`NAME-vNUMBER` says since when a schedule has its times. Its inbox names the times that are done, so that no time is done
+again after its run was deleted.
 """
 
 import math
@@ -47,9 +47,9 @@ from runtime.journal.port import Fact, Placement, RunFilter, RunRow
 from runtime.logs import log
 
 LOOK_SECONDS = 1.0
-"""The seconds between two looks at the clock. The journal is asked only when a time has come."""
+"""The seconds between two looks at the clock. The journal is read only when a time has come."""
 ROWS_MAX = 50
-"""How many of the newest runs of a schedule are looked at."""
+"""How many of the newest runs of a schedule are read at a time."""
 NOT_STARTED = "not_started"
 """The outcome of a time whose order could not be started."""
 
@@ -68,7 +68,8 @@ class ScheduleRecorder:
 
     def decide(self, state: AgentState[str]) -> Sequence[Wish]:
         """End the run at once."""
-        _, outcome, why, *_ = *state.data.split("\n"), Outcome.SUCCESS, ""
+        _, *ended = state.data.split("\n", 2)
+        outcome, why = ended or (Outcome.SUCCESS, "")
         return [End(outcome, why)]
 
     def prompt(self, state: AgentState[str], step: str) -> Prompt:
@@ -104,9 +105,9 @@ class Schedule:
     record: str = ""
     """The id of the record of its times; empty until the journal was read."""
     handled: float = 0.0
-    """Its last time that is done, or when it got its times."""
+    """The last time that is done; before the first, when the schedule got its times."""
     next: float = 0.0
-    """The first time after that one; infinite if there is none."""
+    """The first time after `handled`; infinite if there is none."""
 
     def done(self, time: float) -> None:
         """Note that all times up to `time` are done."""

@@ -54,7 +54,7 @@ class ScheduleEntry(Config):
     model: Name = "default"
     """The name of a model: of `clients.models`, a template, or `default`."""
     overlap: Literal["skip", "queue"] = "skip"
-    """What happens at a time at which an earlier run of the schedule has not finished: nothing, or a start after it."""
+    """What happens at a time if an earlier run of the schedule has not finished: nothing, or a start once it has."""
 
     @model_validator(mode="after")
     def _has_times(self) -> Self:

@@ -12,7 +12,7 @@ from actors.values.answers import ANSWER_MAX
 from actors.values.given import ATTACHMENT_BYTES_MAX
 from replan.setup.limit_fields import with_limits
 from replan.setup.settings import DEFAULT
-from replan_server.service.bodies import ChangedLimits, Got, Name, SentBody, StartFork
+from replan_server.service.bodies import ChangedLimits, EditBody, Got, Name, SentBody, StartFork
 from replan_server.service.orders import UPLOADS_MAX
 
 WAIT_SECONDS_MAX = 50.0
@@ -125,17 +125,13 @@ class Tell(RunArguments):
     """A repeated call with the same key posts nothing more."""
 
 
-class EditPlan(RunArguments):
+class EditPlan(EditBody):
     """An edited plan, with the numbers that came with the plan that was opened."""
 
-    plan: Mapping[str, Any]
-    """What is left of the plan, as it is to be: a JSON object with initial_state, goal_state and steps."""
-    revision: Annotated[int, Field(ge=1)]
-    """The `revision` that `rest_of_plan` gave."""
-    edits: Annotated[int, Field(ge=0)]
-    """The `edits` that `rest_of_plan` gave."""
-    dropped: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = Field(default_factory=list)
-    """The ids of the demands that your user agrees to drop, as an error names them."""
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    id: RunId
+    """The id of the run."""
 
 
 class ChangeLimits(ChangedLimits):

@@ -169,7 +169,7 @@ class EditBody(SentBody):
     """An edited plan for an execution, with the numbers that came with the plan that was opened."""
 
     plan: Mapping[str, Any]
-    """What is left of the plan, as it is to be: a JSON object with initial_state, goal_state and steps."""
+    """What is left of the plan after the edit: a JSON object with initial_state, goal_state and steps."""
     revision: Annotated[int, Field(ge=1)]
     """The `revision` of the plan that was opened."""
     edits: Annotated[int, Field(ge=0)]

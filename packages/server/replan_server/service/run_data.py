@@ -22,7 +22,7 @@ from runtime.logs.terminal_text import clean
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownMessage:
     """One message or answer."""
 
     kind: str
@@ -42,20 +42,22 @@ class Said:
 _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
 
 
-def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[Said]:
+def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[ShownMessage]:
     """Return the messages and answers to a run, the oldest first.
 
     `recorded` is the state after its records; `with_inbox` is the state after the messages in its inbox too.
     """
-    found = [(message.place, Said(message.kind, message.text, seen=message.seen)) for message in with_inbox.messages]
+    found = [
+        (message.place, ShownMessage(message.kind, message.text, seen=message.seen)) for message in with_inbox.messages
+    ]
     for name, question in with_inbox.questions.items():
         seen = name in recorded.questions and recorded.questions[name].status is question.status
         text = question_in_words(question.request.text)
         who, way = question.person or _SAID_BY.get(question.via, "you"), WAYS[question.via]
         if question.status is Status.ANSWERED:
-            found.append((question.place, Said("answer", question.answer, text, seen=seen, who=who, way=way)))
+            found.append((question.place, ShownMessage("answer", question.answer, text, seen=seen, who=who, way=way)))
         elif question.status is Status.DECLINED:
-            found.append((question.place, Said("declined", "", text, seen=seen, who=who, way=way)))
+            found.append((question.place, ShownMessage("declined", "", text, seen=seen, who=who, way=way)))
     return [item for _, item in sorted(found, key=lambda pair: pair[0])]
 
 

@@ -145,7 +145,10 @@ _Path = tuple[str, ...]
 
 
 def _format_lines(content: str) -> Iterator[tuple[str, _Path | None]]:
-    """Yield the lines of a reply, each with the path of the value that begins in it. The last may be the rest."""
+    """Yield the lines of a reply, each with the path of the value that begins in it.
+
+    The last line of a long reply has all the text that is left.
+    """
     read = None if has_more_values(content, LINES_MAX // 2) else read_reply(content)
     if isinstance(read, Parsed):
         yield from _lines(read.value, (), "", "", "")

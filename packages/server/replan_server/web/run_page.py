@@ -135,11 +135,11 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     }
     paged = _page_rows(request, rows)
     paged["lines"] = replace(paged["lines"], shown=[reword_line(item, in_words) for item in paged["lines"].shown])
-    return page(site, who, "run.html", values | _offered(site, shown) | _request_part(shown) | paged)
+    return page(site, who, "run.html", values | _action_flags(site, shown) | _request_part(shown) | paged)
 
 
-def _offered(site: Site, shown: ShownRun) -> dict[str, bool]:
-    """Return which acts the page offers. It offers none for a run that was moved."""
+def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
+    """Return which actions the page offers, as values for the template. A run that was moved has none."""
     here = shown.moved_to is None
     common = shown.common
     over = shown.status == "finished"

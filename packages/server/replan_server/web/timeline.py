@@ -23,7 +23,7 @@ from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.logs.terminal_text import clean
 
 LANES_MAX = 40
-"""The largest number of lanes that are drawn. The table has all bars."""
+"""The largest number of lanes that are drawn. The table below them has all bars."""
 WIDTH = 1000
 """The length of a lane in the units of the drawing."""
 LEAST = 2
@@ -238,7 +238,7 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float) -> Time
             and length < WIDTH / 50
         ):
             length = max(before.length, x + length - before.x)
-            drawn_bars[-1] = DrawnBar(bar.kind, before.x, round(length, 2), "several; the table has each")
+            drawn_bars[-1] = DrawnBar(bar.kind, before.x, round(length, 2), "several; see the table")
         else:
             title = ", ".join(filter(None, (bar.kind, bar.words, row.took, bar.how, row.cost)))
             drawn_bars.append(DrawnBar(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
