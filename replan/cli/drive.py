@@ -175,7 +175,7 @@ async def drive_to_rest(
                 result = await session.begin(new, signals.stop, admit)
             else:
                 result = await session.drive(signals.stop, compare=compare)
-            if may_ask(invocation):
+            if may_ask(no_input=invocation.no_input):
                 result = await _converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
     return result, signals

@@ -51,7 +51,7 @@ async def open_engine(
         with open_log(invocation) if kept and is_writable(home) else nullcontext():
             services = run_services(Process(engine, notice), in_hosts=False)
             async with services if drives else nullcontext():
-                yield replace(engine, placement=placement, by="cli", asks=may_ask(invocation))
+                yield replace(engine, placement=placement, by="cli", asks=may_ask(no_input=invocation.no_input))
 
 
 @asynccontextmanager

@@ -36,7 +36,7 @@ def model_to_use(
     else:
         return None
     shown = TEMPLATES if templates else ()
-    if may_ask(invocation):
+    if may_ask(no_input=invocation.no_input):
         chosen = _offer(found, templates=templates)
         if chosen is not None:
             return chosen

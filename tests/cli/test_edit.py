@@ -59,7 +59,7 @@ def editor(monkeypatch, tmp_path):
         return None if edited == text else edited
 
     monkeypatch.setattr(click, "edit", edit)
-    monkeypatch.setattr(prompt, "may_ask", lambda _: True)
+    monkeypatch.setattr(prompt, "may_ask", lambda *, no_input: not no_input)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return turns, seen
 
@@ -121,7 +121,7 @@ def test_an_editor_that_fails_changes_nothing(replan, run, monkeypatch):
         raise click.ClickException("vi: Editing failed")
 
     monkeypatch.setattr(click, "edit", fail)
-    monkeypatch.setattr(prompt, "may_ask", lambda _: True)
+    monkeypatch.setattr(prompt, "may_ask", lambda *, no_input: not no_input)
     result = replan("edit", run)
     assert result.exit_code == 2
     assert "EDITOR: vi: Editing failed (set EDITOR" in result.stderr

@@ -199,7 +199,7 @@ def _open_editor(invocation: Invocation, text: str) -> str | None:
     from replan.cli.terminal import prompt
 
     hint = "set EDITOR, or write the plan to a file and name it with --file"
-    if not prompt.may_ask(invocation):
+    if not prompt.may_ask(no_input=invocation.no_input):
         raise UsageProblem("there is no terminal for an editor", place="edit", hint="name a file with --file")
     try:
         edited = click.edit(text, extension=".yaml")

@@ -4,7 +4,7 @@ import os
 import sys
 import termios
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
@@ -14,9 +14,6 @@ from replan.cli.terminal.console import err, rich_text
 from replan.views.questions import choices, hint, pick_answer
 from runtime.logs.terminal_text import clean
 
-if TYPE_CHECKING:
-    from replan.cli.options import Invocation
-
 LINE_BYTES_MAX = 4096
 """The largest number of bytes that a terminal returns from one read. So it is the longest line that a user can type."""
 
@@ -24,9 +21,9 @@ QUIET_SECONDS = 0.05
 """The longest time between two pasted lines, in seconds. Lines that follow faster are one answer."""
 
 
-def may_ask(invocation: "Invocation") -> bool:
-    """Tell whether a user can be asked: stdin and stderr are terminals, and `--no-input` is not given."""
-    return not invocation.no_input and sys.stdin.isatty() and sys.stderr.isatty()
+def may_ask(*, no_input: bool) -> bool:
+    """Tell whether a user can be asked: stdin and stderr are terminals, and `no_input` is not set."""
+    return not no_input and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:

@@ -145,7 +145,7 @@ def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
     shutil.copytree(place[0] / "work", tmp_path / "work")
     shutil.copytree(place[0] / "shop", tmp_path / "shop")
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr(prompt, "may_ask", lambda _: True)
+    monkeypatch.setattr(prompt, "may_ask", lambda *, no_input: not no_input)
     monkeypatch.setattr(click, "edit", lambda text, **_: f"{text}# Read.\n")
     text = re.sub("/q[23]", "/q1", line)
     for shown, meant in STANDS_FOR.items():

@@ -2,7 +2,7 @@
 
 The id of a run follows from its schedule and its time. The journal admits an id once, so only one host starts the
 order. If nothing is started at a time, a record has that id: a finished run of the kind `schedule`. The record
-`NAME-vNUMBER` says since when a schedule has its times. Its inbox names the times that are done, so that no time is done
+`NAME-vNUMBER` says since when a schedule has its times. Its inbox names the times that are done, so no time is done
 again after its run was deleted.
 """
 
