@@ -38,7 +38,7 @@ class JournalScheme:
     open_dispatcher: Callable[[str, str], AbstractAsyncContextManager[Dispatcher]] | None = None
     """Return the engine that places runs on workers: `open_dispatcher(url, place)`."""
     open_inspection: Callable[[str], AbstractContextManager[Inspection | None]] | None = None
-    """Open the journal with a URL to check it, in one snapshot; None where there is none."""
+    """Open the journal with a URL to check it, in one snapshot; None if there is none."""
     open_raw: Callable[[str], AbstractContextManager[RawStore]] | None = None
     """Open the journal with a URL to copy runs from or to it."""
     upgrade: Callable[[str, Mapping[str, str]], int] | None = None

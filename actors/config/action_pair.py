@@ -24,7 +24,7 @@ StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
 Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
-"""A number of equal failures in a row. It is at least two, since one failure is no repetition."""
+"""A number of equal failures in a row. It is at least two, since one failure is not a repetition."""
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 

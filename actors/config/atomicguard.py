@@ -76,7 +76,7 @@ _COMPOSITES = {
 
 
 def is_foreign(document: ParsedFile) -> bool:
-    """Tell whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
+    """Return whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
 
     A translated document gives the same answer.
     """

@@ -53,7 +53,7 @@ def workflow_flow(workflow: Workflow) -> Flow:
 
 
 def _has_branches(workflow: Workflow) -> bool:
-    """Tell whether the search keeps several branches. A diagram then names the search, since it cannot show them."""
+    """Return whether the search keeps several branches. A diagram then names the search, since it cannot show them."""
     return read_search(workflow.search).name not in SINGLE_BRANCH
 
 

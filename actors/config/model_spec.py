@@ -185,12 +185,12 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
 
 
 def is_deterministic(model: str) -> bool:
-    """Tell whether a model in the form of `--model` always gives the same reply to the same prompt."""
+    """Return whether a model in the form of `--model` always gives the same reply to the same prompt."""
     return model.strip().startswith("template:")
 
 
 def reads_text(model: str) -> bool:
-    """Tell whether a run's model, in the form of `--model`, reads the text of the problem. Never raises."""
+    """Return whether a run's model, in the form of `--model`, reads the text of the problem. Never raises."""
     try:
         return parse_model_spec(model).reads_text
     except UsageProblem:  # What a journal holds may be any text.
@@ -198,7 +198,7 @@ def reads_text(model: str) -> bool:
 
 
 def provider_name(model: str | None) -> ProviderName:
-    """Return the provider of a model; `openai` for None and for a text that is no model. Never raises."""
+    """Return the provider of a model; `openai` for None and for a text that is not a model. Never raises."""
     try:
         spec = parse_model_spec(model or "")
     except UsageProblem:

@@ -121,7 +121,7 @@ def _make_guard(workflow: Workflow, step: str, name: str, factories: Mapping[str
 
 
 def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> bool:
-    """Tell whether a guard of the step is slow and should judge in a worker thread."""
+    """Return whether a guard of the step is slow and should judge in a worker thread."""
     return any(definition_of(factories[name]).slow for name in guards_of(workflow, step))
 
 
@@ -158,7 +158,7 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
 
 
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
-    """Return the names by which `guard_config` may name a member of a composite; empty if the guard is no composite.
+    """Return the names by which `guard_config` may name a member of a composite; empty if the guard is not a composite.
 
     At the target level, a member may replace guards that the file names. Then their names come before its own.
     """

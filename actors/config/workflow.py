@@ -267,7 +267,7 @@ class Workflow(Config):
         return self.graph.distance(upper, lower)
 
     def is_deterministic(self, step: str, free: Collection[str] = FREE_GENERATORS) -> bool:
-        """Tell whether a step calls no model. Such a step costs nothing, and a repetition gives the same artifact."""
+        """Return whether a step calls no model. Such a step costs nothing, and a repetition gives the same artifact."""
         pair = self.action_pairs[step]
         return pair.deterministic if pair.deterministic is not None else pair.generator in free
 

@@ -139,7 +139,7 @@ def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
 
 
 def _is_name(line: str) -> bool:
-    """Tell whether a line without markup is a known heading."""
+    """Return whether a line without markup is a known heading."""
     return len(line) <= _NAME_LENGTH_MAX and role_of(line)[0] is not Role.NEUTRAL
 
 
@@ -165,7 +165,7 @@ _ITEM = lazy_pattern(
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
 _INITIAL = lazy_pattern(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
-"""An initial and a name, such as in a signature. It is no list item, although it looks like one."""
+"""An initial and a name, such as in a signature. It is not a list item, although it looks like one."""
 _BOX = lazy_pattern(r"\[(?P<mark>[ xX*-]?)\]\s+")
 _NOISE = lazy_pattern(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
@@ -291,14 +291,14 @@ class _Cutter:
             self.fence = ""
 
     def _is_left_out(self, head: str) -> bool:
-        """Tell whether a line is left out because it is a quote, code, or part of a log."""
+        """Return whether a line is left out because it is a quote, code, or part of a log."""
         if head.lstrip().startswith(">") or _ITEM.match(head):
             return head.lstrip().startswith(">")
         code = self.block is None and head.startswith(("    ", "\t")) and _CODE.match(head)
         return bool(code or _NOISE.match(head))
 
     def _find_heading(self, head: str, following: str) -> tuple[int, int] | None:
-        """Return the offsets of a heading's text in its line; None if the line is no heading."""
+        """Return the offsets of a heading's text in its line; None if the line is not a heading."""
         for pattern in (_HEADING, _BOLD, _LABEL):
             if match := pattern.match(head):
                 return match.start("name"), match.end("name")
@@ -334,7 +334,7 @@ class _Cutter:
         self.block = self.block._replace(end=line.end) if self.block else begun
 
     def _ends_item(self, block: Block, head: str) -> bool:
-        """Tell whether a line begins a new paragraph after a list item, instead of continuing the item."""
+        """Return whether a line begins a new paragraph after a list item, instead of continuing the item."""
         if block.form is not BlockForm.ITEM or head[0].isspace() or not (head[0].isupper() or head[0] in "\"'(`*"):
             return False
         written = self.text[block.start : block.end].rstrip()

@@ -240,7 +240,7 @@ def force_of(small: str) -> Force:
 
 
 def describes(small: str) -> bool:
-    """Tell whether a sentence only describes how things are or were, although its heading asks for something."""
+    """Return whether a sentence only describes how things are or were, although its heading asks for something."""
     if QUESTION.search(small) or _GREETING.match(small):
         return True
     if _STRICT.search(small) or _WISH.search(small):
@@ -250,7 +250,7 @@ def describes(small: str) -> bool:
 
 
 def is_modal(small: str) -> bool:
-    """Tell whether a sentence asks for something with a modal verb or a polite word."""
+    """Return whether a sentence asks for something with a modal verb or a polite word."""
     return not (QUESTION.search(small) or _NARRATED.match(small)) and bool(_STRICT.search(_NOT_ASKED.sub(" ", small)))
 
 
@@ -279,7 +279,7 @@ _OCCUR = frozenset(
 
 
 def instructs(small: str) -> bool:
-    """Tell whether a sentence begins with an instruction. "please" or a condition may come before it."""
+    """Return whether a sentence begins with an instruction. "please" or a condition may come before it."""
     if _is_imperative(small):
         return True
     rest = _LEAD_IN.sub("", small)
@@ -326,7 +326,7 @@ def _is_imperative(small: str) -> bool:
 
 
 def _is_finite(first: str, words: list[str]) -> bool:
-    """Tell whether a verb outside subordinate clauses makes the words a statement, such as "export to CSV fails"."""
+    """Return whether a verb outside subordinate clauses makes the words a statement, such as "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
     pairs = list(itertools.pairwise((*words[1:14], "")))
@@ -343,7 +343,7 @@ def _is_finite(first: str, words: list[str]) -> bool:
 
 
 def _is_unknown_verb(word: str) -> bool:
-    """Tell whether an unknown word before "it" or "them" is a verb.
+    """Return whether an unknown word before "it" or "them" is a verb.
 
     "reskin it" begins with a verb; "hopefully it works" does not.
     """
@@ -356,7 +356,7 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def states(small: str) -> bool:
-    """Tell whether a sentence has a finite verb: an auxiliary, or a known verb in the third person."""
+    """Return whether a sentence has a finite verb: an auxiliary, or a known verb in the third person."""
     words = _WORD.findall(small[:300])
     return _has_verb(words[1:]) or (words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll")))
 
@@ -484,10 +484,10 @@ _EVIDENCE_MIN = 3
 
 
 def specifies(small: str, written: str, evidence: int) -> bool:
-    """Tell whether a statement specifies something new, such as "a card is valid for three years".
+    """Return whether a statement specifies something new, such as "a card is valid for three years".
 
-    `written` is the statement in its original case. `evidence` is the number of signs of a request in the text around
-    the statement.
+        `written` is the statement in its original case. `evidence` is the number of signs of a request in the text
+    around the statement.
     """
     if (
         not evidence
@@ -505,7 +505,7 @@ def specifies(small: str, written: str, evidence: int) -> bool:
 
 @lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
 def _reports(small: str) -> bool:
-    """Tell whether a statement reports how things are or were, or why they are so."""
+    """Return whether a statement reports how things are or were, or why they are so."""
     small = _ASIDE.sub("", small)
     main = _MAIN.sub("", small)
     told = _TELLS.search(main) or _TOLD_BY_OTHERS.search(small) or _PAST.search(main)
@@ -513,33 +513,33 @@ def _reports(small: str) -> bool:
 
 
 def asks_how(small: str) -> bool:
-    """Tell whether a demand says how something must be. The next sentence may then continue it."""
+    """Return whether a demand says how something must be. The next sentence may then continue it."""
     return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
 
 
 def asks_for_new(small: str) -> bool:
-    """Tell whether a demand asks for something new rather than for a repair."""
+    """Return whether a demand asks for something new rather than for a repair."""
     if _REPAIRS.search(small) or requirement_kind(small) is not RequirementKind.GOAL:
         return False
     return bool(_NEW.search(small) or (instructs(small) and not _REMOVES.match(small)))
 
 
 def is_proposal(title: str) -> bool:
-    """Tell whether a title asks for something new, or calls the text a proposal."""
+    """Return whether a title asks for something new, or calls the text a proposal."""
     body = title.partition(": ")[2] or title
     return bool(_PROPOSAL.match(title)) or (force_of(body) is not Force.NONE and asks_for_new(body))
 
 
 def announces_change(small: str) -> bool:
-    """Tell whether a sentence announces a change. The next sentences may then specify it."""
+    """Return whether a sentence announces a change. The next sentences may then specify it."""
     return bool(_PLANS.search(small))
 
 
 def is_rule(small: str) -> bool:
-    """Tell whether a statement has the form of a rule."""
+    """Return whether a statement has the form of a rule."""
     return len(small.split()) >= _STATEMENT_WORDS_MIN and bool(_RULE.search(small)) and not _reports(small)
 
 
 def is_name_only(small: str) -> bool:
-    """Tell whether a line only names a thing, such as "Gift cards"."""
+    """Return whether a line only names a thing, such as "Gift cards"."""
     return 0 < len(small.split()) <= 5 and not (states(small) or _OVERVIEW.search(small))

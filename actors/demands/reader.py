@@ -75,7 +75,7 @@ _REQUEST = lazy_pattern(
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
 _QUOTED = lazy_pattern(r"(?<!\w)(['\"])[^'\"\n]*\1")
-"""Quoted words. A rule may tell somebody to say them, so they are no request of the text's own."""
+"""Quoted words. A rule may tell somebody to say them, so they are not a request of the text's own."""
 _EDGES = " \t\r\n.;,*_"
 _WORD = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = lazy_pattern(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
@@ -143,9 +143,9 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
 
 
 def is_policy(text: str) -> bool:
-    """Tell whether a text is a policy or a manual, which does not ask for work.
+    """Return whether a text is a policy or a manual, which does not ask for work.
 
-    Such a text is long, and its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a
+        Such a text is long, and its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a
     request in the writer's own words ("please", "we need").
     """
     if len(text) < POLICY_LENGTH_MIN:
@@ -163,7 +163,7 @@ def _is_task(title: str) -> bool:
 
 
 def _is_foreign(written: str) -> bool | None:
-    """Tell whether a sentence is in another language than English; None if it is too short to decide."""
+    """Return whether a sentence is in another language than English; None if it is too short to decide."""
     letters = [sign for sign in written if sign.isalpha()]
     if len(letters) >= 4 and sum(ord(sign) > LATIN_END for sign in letters) > SCRIPT_SHARE * len(letters):
         return True
@@ -176,7 +176,7 @@ def _is_foreign(written: str) -> bool | None:
 
 
 def is_demand(role: Role, form: BlockForm, small: str, force: Force) -> bool:
-    """Tell whether a sentence is a demand, by its place in the text, its block and its words."""
+    """Return whether a sentence is a demand, by its place in the text, its block and its words."""
     match role:
         case Role.ASKED:
             return force is not Force.NONE or (form is not BlockForm.CELL and not describes(small))

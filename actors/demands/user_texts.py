@@ -160,7 +160,7 @@ def _dropped_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
 
 
 def _overlap(demand: list[str], quote: list[str]) -> bool:
-    """Tell whether the words of a demand contain those of a quote, or the other way round."""
+    """Return whether the words of a demand contain those of a quote, or the other way round."""
     one, other = _join(demand), _join(quote)
     return bool(demand and quote) and (other in one or one in other)
 
@@ -172,10 +172,10 @@ def open_value(demand: Demand) -> str:
 
 
 def is_settled(clarified: Iterable[Clarified], *quotes: str) -> bool:
-    """Tell whether the user has answered a question that shows all of these quotes."""
+    """Return whether the user has answered a question that shows all of these quotes."""
     return any(closed.answer and all(_contains(closed.question, quote) for quote in quotes) for closed in clarified)
 
 
 def _contains(text: str, quote: str) -> bool:
-    """Tell whether a text contains the first words of a quote."""
+    """Return whether a text contains the first words of a quote."""
     return _join(words_of(quote)[:_WORDS_COMPARED]) in _join(words_of(text))

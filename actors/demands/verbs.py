@@ -93,4 +93,4 @@ OTHER_LANGUAGES = word_set(
     "nur não o och oder og ohne op os para pas pero por pour på que queremos qui se sich sind się skal soll som sono",
     "sont su sur são uma un una und une unser von voor wenn werden wie wij wir wird zijn zu zum är è über że",
 )
-"""Frequent words of other European languages that are no English words."""
+"""Frequent words of other European languages that are not English words."""

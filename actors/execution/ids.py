@@ -111,7 +111,7 @@ def look_node(number: int) -> str:
 
 
 def is_look(node: str) -> bool:
-    """Tell whether a node is that of a preflight check."""
+    """Return whether a node is that of a preflight check."""
     return node.startswith(_LOOK)
 
 

@@ -61,7 +61,7 @@ def _fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWork
 
 
 def _may_change_files(state: State) -> bool:
-    """Tell whether a tool that may change files is at work, or a person does a step."""
+    """Return whether a tool that may change files is at work, or a person does a step."""
     tools = any(tool.request.tool not in _LOOKING for tool in state.run.tools.values())
     return tools or any(_asks_for_step(question.request) for question in state.run.questions.values() if question.open)
 

@@ -117,7 +117,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
                 assert_never(request)
 
     def is_child(self, state: State, request: ExecutionCall) -> bool:
-        """Tell whether a request is for a planning run, which is a run of its own and continues by itself."""
+        """Return whether a request is for a planning run, which is a run of its own and continues by itself."""
         del state
         return isinstance(request, ReplanRequested)
 

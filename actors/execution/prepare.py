@@ -113,8 +113,8 @@ class PreparedExecution:
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
     """Return an execution that may begin. It runs nothing.
 
-    Raises `UsageProblem` if the plan cannot be read, uses a name that no tool implements, or is rejected by its guard.
-    It does so, too, if the workspace is no folder.
+        Raises `UsageProblem` if the plan cannot be read, uses a name that no tool implements, or is rejected by its
+    guard. It does so, too, if the workspace is not a folder.
     """
     text = _check_plan(request)
     verdict = _prove_plan(request, text)

@@ -57,7 +57,7 @@ def settle(state: State) -> AttemptDecided | StepSettled | None:
 
 
 def _awaits_handover(state: State) -> bool:
-    """Tell whether a failure that the plan does not handle waits until the running steps have ended."""
+    """Return whether a failure that the plan does not handle waits until the running steps have ended."""
     for attempt in state.active.values():
         if attempt.result == "unknown":
             return True

@@ -229,7 +229,10 @@ def usage_problem(
 
 
 def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> bool:
-    """Tell whether a list is too short only because wrong entries were left out. Other errors report these entries."""
+    """Return whether a list is too short only because wrong entries were left out.
+
+    Other errors report these entries.
+    """
     size = len(detail["loc"])
     return detail["type"] == "too_short" and any(
         other["loc"][:size] == detail["loc"] and len(other["loc"]) > size for other in errors
@@ -237,7 +240,7 @@ def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> boo
 
 
 def _path_in_file(path: KeyPath, document: ParsedFile) -> KeyPath:
-    """Return pydantic's location without the parts that are no keys of the file, such as the member of a union."""
+    """Return pydantic's location without the parts that are not keys of the file, such as the member of a union."""
     kept: KeyPath = ()
     for part in path:
         if (*kept, part) in document.lines:

@@ -46,7 +46,7 @@ def read_document(path: Path) -> ParsedFile:
     """Read and parse a file.
 
     Raises:
-        UsageProblem: the file cannot be read, is larger than `FILE_BYTES_MAX`, or is no valid document.
+        UsageProblem: the file cannot be read, is larger than `FILE_BYTES_MAX`, or is not a valid document.
     """
     source = str(path)
     try:

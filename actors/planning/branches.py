@@ -125,7 +125,7 @@ def _view(state: State, branch: Branch) -> "BranchView":
 
 
 def _same_view(before: State, after: State, branch: Branch) -> bool:
-    """Tell whether an event left everything unchanged that the view of a branch depends on."""
+    """Return whether an event left everything unchanged that the view of a branch depends on."""
     old_branch = before.branches[branch.number]
     return (
         branch.progress is old_branch.progress

@@ -53,7 +53,7 @@ class StepConfig(NamedTuple):
     prompt: PromptTemplate | None
     """The prompt for its model; None if it calls no model."""
     child: "RunConfig | None"
-    """The configuration of the child run that makes its artifact; None if the step is no child run."""
+    """The configuration of the child run that makes its artifact; None if the step is not a child run."""
     requires: tuple[str, ...]
     """The steps that it requires, ordered as prompts show their artifacts."""
     timeout_seconds: float
@@ -105,7 +105,7 @@ class RunConfig(Value):
         return self.workflow.question_expires_seconds
 
     def child_of(self, step: str) -> "RunConfig | None":
-        """Return the configuration of the child run for a step; None if the step is no child run."""
+        """Return the configuration of the child run for a step; None if the step is not a child run."""
         return self.steps[step].child
 
     @property
@@ -306,7 +306,7 @@ class RunConfig(Value):
 
 
 def writes_the_same(model: str, step_models: Mapping[str, StepModel]) -> bool:
-    """Tell whether every model of a run always gives the same reply to the same prompt."""
+    """Return whether every model of a run always gives the same reply to the same prompt."""
     return all(map(is_deterministic, (model, *(own.model for own in step_models.values()))))
 
 

@@ -40,11 +40,11 @@ def end_worthless_search(state: State, node: Node, decision: Decision) -> ending
 
 
 def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
-    """Tell whether a run ends because nothing more can be expected of a step in this round.
+    """Return whether a run ends because nothing more can be expected of a step in this round.
 
-    Its model has written the same again (`_is_written_alike`, `_repeats_after_afresh`), or its visit has lasted as many
-    attempts as the policy allows (`BeliefTable.rounds`) and no other move is left. A step that asks a question is not
-    stuck, because the answer begins a new round. With `--keep-trying`, no step is stuck.
+        Its model has written the same again (`_is_written_alike`, `_repeats_after_afresh`), or its visit has lasted as
+    many attempts as the policy allows (`BeliefTable.rounds`) and no other move is left. A step that asks a question is
+    not stuck, because the answer begins a new round. With `--keep-trying`, no step is stuck.
     """
     if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
         return False
@@ -78,7 +78,7 @@ def _rejected_in_round(state: State, branch: Branch, node: Node) -> list[Node]:
 
 
 def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
-    """Tell whether an artifact is at least the third rejected one of its step with the same meaning."""
+    """Return whether an artifact is at least the third rejected one of its step with the same meaning."""
     rejected = _rejected_in_round(state, branch, node)
     if node.artifact is None or len(rejected) < REPEATS_MAX:
         return False
@@ -89,7 +89,7 @@ def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _repeats_after_afresh(state: State, branch: Branch, node: Node) -> bool:
-    """Tell whether an artifact is the second repeat of its step, at a fresh attempt or after one.
+    """Return whether an artifact is the second repeat of its step, at a fresh attempt or after one.
 
     In the records of InterCode, GPT-4 solved 7 % of the tasks after the same action twice, and none after three.
     """
@@ -196,7 +196,7 @@ def park_for_cut(state: State, branch: Branch) -> RunParked | None:
 
 
 def is_held(state: State, branch: Branch, node: Node) -> bool:
-    """Tell whether the decision about a rejected node has to wait until a person resumes the run."""
+    """Return whether the decision about a rejected node has to wait until a person resumes the run."""
     if not is_cut(node) or node.node in state.forgiven:
         return False
     cut_replies = [item for item in _cut_nodes_in_visit(state, branch, node) if item not in state.forgiven]
@@ -215,7 +215,7 @@ def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: D
 
 
 def is_cut(node: Node) -> bool:
-    """Tell whether a node was rejected because the end of its reply is missing."""
+    """Return whether a node was rejected because the end of its reply is missing."""
     if node.verdict is None or node.artifact is None or node.artifact.finish_reason not in (LENGTH, FILTERED):
         return False
     return any(finding.code in (Code.CUT, Code.FILTERED) for finding in node.verdict.errors)

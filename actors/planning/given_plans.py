@@ -43,7 +43,7 @@ class Made:
 def make_content(state: State, step: str, content: str, finish_reason: str) -> Made:
     """Return the content of the artifact for a reply, with corrections if it is a plan.
 
-    A reply that is no plan or was cut off is not changed, because the guard rejects it.
+    A reply that is not a plan or was cut off is not changed, because the guard rejects it.
     """
     if state.config.roles.get(step) != PLAN or lacks_end(content, finish_reason):
         return Made(content)

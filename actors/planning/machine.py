@@ -106,11 +106,11 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return config.steps[step_of(request_id)].price
 
     def is_child(self, state: State, request: PlanningCall) -> bool:
-        """Tell whether the request's step is a child run."""
+        """Return whether the request's step is a child run."""
         return state.is_child(request)
 
     def shows_messages(self, state: State, request: PlanningCall) -> bool:
-        """Tell whether the prompt of a request contains the user's messages. The classifier's prompt does not."""
+        """Return whether the prompt of a request contains the user's messages. The classifier's prompt does not."""
         return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
 
     def end_event(self, end: ending.RunFinished) -> RunFinished:

@@ -137,7 +137,7 @@ def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], 
 
 
 def _is_bounded(graph: Graph, step: str) -> bool:
-    """Tell whether a step's visits are limited: it calls a model, and another step requires it."""
+    """Return whether a step's visits are limited: it calls a model, and another step requires it."""
     return step not in graph.leaves and not graph.budgets[step].deterministic
 
 

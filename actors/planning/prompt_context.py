@@ -83,7 +83,7 @@ def _answered_rejections(state: State) -> frozenset[str]:
 
 
 def _is_asked(message: str, text: str) -> bool:
-    """Tell whether a finding's words are in a text of questions, where their order may differ."""
+    """Return whether a finding's words are in a text of questions, where their order may differ."""
     passage, question = split_last_question(message)
     return passage in text and question in text
 

@@ -87,7 +87,7 @@ class NoPlan:
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     """Return the result of a planning run, read from its reply.
 
-    Never raises: a text that is no JSON object gives `NoPlan`.
+    Never raises: a text that is not JSON object gives `NoPlan`.
     """
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None

@@ -155,12 +155,12 @@ def _advice(result: Result, program: str) -> str:
 
 
 def _ended_without_going_back(result: Result) -> bool:
-    """Tell whether the run ended because its search may not go back to the steps above the rejected one."""
+    """Return whether the run ended because its search may not go back to the steps above the rejected one."""
     return result.outcome == "all_pruned" and result.why.endswith(ONLY_FORWARD)
 
 
 def _was_unreadable(result: Result) -> bool:
-    """Tell whether the last rejected reply could not be read, so that more calls of the same kind would not help."""
+    """Return whether the last rejected reply could not be read, so that more calls of the same kind would not help."""
     return any(finding.code.startswith("reply.") for finding in result.findings)
 
 
@@ -356,7 +356,7 @@ def document(view: str, state: State, result: Result, program: str) -> RunDocume
 def plan_document(view: str, result: RunResult, plan: Any, note: str, program: str) -> RunDocument:
     """Return a plan with the table of demands. `note` says in Markdown where the plan comes from.
 
-    `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` if the value is no plan.
+    `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` if the value is not a plan.
     """
     if view == "plan":
         demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]

@@ -138,7 +138,7 @@ def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> Checke
 
 
 def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> bool:
-    """Tell whether a token can show that a requirement is kept. Some step must be able to change it."""
+    """Return whether a token can show that a requirement is kept. Some step must be able to change it."""
     if token not in changes.adding and token not in changes.deleting:
         return False
     if kind == RequirementKind.MUST_AVOID:

@@ -121,7 +121,7 @@ class _Search:
         return False
 
     def _solve_all(self, state: Tokens, taken: _Taken, rest: Sequence[_Taken], passed: AbstractSet[Tokens]) -> bool:
-        """Tell whether the goal can be reached after every outcome of a step. `rest` is a way after one outcome."""
+        """Return whether the goal can be reached after every outcome of a step. `rest` is a way after one outcome."""
         name = taken.candidate.name
         for way in sorted(taken.candidate.ways, key=lambda item: item is not taken.way):
             after, ahead = way.apply(state), rest if way is taken.way else ()
@@ -412,7 +412,7 @@ def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[
 
 
 def _must_precede(before: Step, after: Step) -> bool:
-    """Tell whether `before` must stay before `after`."""
+    """Return whether `before` must stay before `after`."""
     makes = before.effects & after.preconditions
     harms = before.delete_effects & (after.preconditions | after.effects)
     harmed = after.delete_effects & (before.preconditions | before.effects)

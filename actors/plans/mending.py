@@ -83,7 +83,7 @@ def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
 
 
 def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
-    """Set the total retry budget if it is missing, is no number, or is less than the sum of the steps' budgets."""
+    """Set the total retry budget if it is missing, is not a number, or is less than the sum of the steps' budgets."""
     budgets: list[Any] = [
         step.get(BUDGET, RETRY_BUDGET_DEFAULT) if isinstance(step, Mapping) else None for step in plan["steps"]
     ]
@@ -211,7 +211,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
 
 
 def _equals_fact(written: Any, fact: Sequence[Any]) -> bool:
-    """Tell whether a list in a plan equals a fact. The order of items does not count."""
+    """Return whether a list in a plan equals a fact. The order of items does not count."""
     if not isinstance(written, list) or len(written) != len(fact):
         return False
     if all(isinstance(item, str) for item in (*written, *fact)):

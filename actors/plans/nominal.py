@@ -98,7 +98,7 @@ class NominalRun:
         return [unmet for token in sorted(self._goal) if (unmet := self._check_at_end(token))]
 
     def is_redundant(self, index: int) -> bool:
-        """Tell whether the step's success only adds tokens that are necessarily true before it."""
+        """Return whether the step's success only adds tokens that are necessarily true before it."""
         step = self.order.steps[index]
         if not step.effects or step.delete_effects - step.effects or step.failure_effects:
             return False

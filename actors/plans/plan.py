@@ -14,7 +14,7 @@ CONTINUE = "continue"
 NEVER = "never"
 UNDO = "undo"
 RESERVED_IDS = frozenset({ESCALATE, CONTINUE, NEVER, UNDO})
-"""The values of `on_failure` that are no step ids. No step may have one of them as its id."""
+"""The values of `on_failure` that are not step ids. No step may have one of them as its id."""
 
 NOTHING = "nothing"
 IRREVERSIBLE = "irreversible"

@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 def plan_flow(
     value: Any, states: Mapping[str, NodeState] | None = None, outcomes: Mapping[str, str] | None = None
 ) -> Flow | None:
-    """Return the graph of a plan, which is given as JSON; None if the value is no plan.
+    """Return the graph of a plan, which is given as JSON; None if the value is not a plan.
 
     `states` has the state of each step by id, and `outcomes` the named outcome of each step that succeeded.
     """
@@ -104,7 +104,7 @@ def _mark_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
 
 
 def plan_mermaid(value: Any, program: str = "replan") -> str:
-    """Return a Mermaid flowchart of the plan. Raises `UsageProblem` if the value is no plan."""
+    """Return a Mermaid flowchart of the plan. Raises `UsageProblem` if the value is not a plan."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:

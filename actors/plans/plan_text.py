@@ -64,7 +64,7 @@ def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], st
 
 
 def plan_lines(value: Any) -> list[Line]:
-    """Return the plan as lines. A value that is no plan is shown as JSON."""
+    """Return the plan as lines. A value that is not a plan is shown as JSON."""
     if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
@@ -78,7 +78,7 @@ def plan_lines(value: Any) -> list[Line]:
 
 
 def plan_summary(value: Any) -> list[Line]:
-    """Return the plan with one line for each step, in order. A value that is no plan is shown as JSON."""
+    """Return the plan with one line for each step, in order. A value that is not a plan is shown as JSON."""
     if (ordered := _order_steps(value)) is None:
         return value_lines(value)
     plan, steps = ordered
@@ -175,7 +175,7 @@ def _names(tokens: Iterable[str]) -> str:
 
 
 def _order_steps(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
-    """Return a plan with its steps in order; None if the value is no plan, or its steps have no order."""
+    """Return a plan with its steps in order; None if the value is not a plan, or its steps have no order."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     return None if plan is None or order is None else (plan, tuple(order.steps))
@@ -280,7 +280,7 @@ def _code(value: str) -> str:
 
 
 def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
-    """Return a plan with its steps in order. Raises `UsageProblem` if the value is no plan."""
+    """Return a plan with its steps in order. Raises `UsageProblem` if the value is not a plan."""
     if (ordered := _order_steps(value)) is None:
         raise UsageProblem("this is not a plan that can be written so", hint="--format json writes it as it is")
     return ordered

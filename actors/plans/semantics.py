@@ -175,7 +175,7 @@ def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
 
 
 def is_ready(program: Program, now: Configuration, index: int) -> bool:
-    """Tell whether the step may start."""
+    """Return whether the step may start."""
     needs = program.needs[index]
     unsettled = now.pending & program.dependencies[index]
     return bool(now.tokens & needs == needs and now.pending >> index & 1 and not unsettled)
@@ -187,7 +187,7 @@ def ready_steps(program: Program, now: Configuration) -> list[int]:
 
 
 def may_overlap(program: Program, first: int, second: int) -> bool:
-    """Tell whether two ready steps may run at the same time.
+    """Return whether two ready steps may run at the same time.
 
     Neither may delete what the other needs or adds, and no failure of one may make the other pending again.
     """
@@ -197,7 +197,7 @@ def may_overlap(program: Program, first: int, second: int) -> bool:
 
 
 def _interferes(program: Program, index: int, other: int) -> bool:
-    """Tell whether a step may delete a token that the other step needs or may add."""
+    """Return whether a step may delete a token that the other step needs or may add."""
     deletes = program.deletes[index] | program.failure_deletes[index]
     return bool(deletes & (program.needs[other] | program.adds[other] | program.failure_adds[other]))
 
@@ -216,7 +216,7 @@ def after_failure(program: Program, now: Configuration, index: int) -> Configura
 
 
 def goal_holds(program: Program, now: Configuration) -> bool:
-    """Tell whether all goal tokens hold. If also no step is ready, the plan has succeeded."""
+    """Return whether all goal tokens hold. If also no step is ready, the plan has succeeded."""
     return now.tokens & program.goal == program.goal
 
 

@@ -80,7 +80,7 @@ class Past(NamedTuple):
     """Whether the rejected artifact is the same text as an earlier one of its step in this round."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
-        """Tell whether the step's last earlier failure was the same; None if there was none.
+        """Return whether the step's last earlier failure was the same; None if there was none.
 
         Failures that a row decided without the belief do not count.
         """
@@ -509,7 +509,7 @@ def _shift(chance: float, factor: float) -> float:
 
 
 def _saw_same_again(step: str, came: Came) -> bool | None:
-    """Tell whether a step made the same artifact again; None if it was not compared."""
+    """Return whether a step made the same artifact again; None if it was not compared."""
     return True if step in came.same else False if step in came.other else None
 
 

@@ -187,7 +187,7 @@ class Decision(Value):
     targets: tuple[str, ...] = ()
     """The steps to redo; for a retry or a question, the failed step."""
     rule: str
-    """The id of the row that matched; else the name of a rule that is no row, such as `belief`, `linear`, `blind` or
+    """The id of the row that matched; else the name of a rule that is not a row, such as `belief`, `linear`, `blind` or
     `e_max`.
     """
     code: str = ""
@@ -430,12 +430,12 @@ def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding
 
 
 def _may_ask(failure: Failure, situation: Situation) -> bool:
-    """Tell whether a question is left and a person can answer one of the findings."""
+    """Return whether a question is left and a person can answer one of the findings."""
     return situation.questions_left > 0 and any(finding.askable for finding in failure.verdict.errors)
 
 
 def _is_used_up(failure: Failure, situation: Situation) -> bool:
-    """Tell whether the step has used up the escalations that it may cause in a round (S104)."""
+    """Return whether the step has used up the escalations that it may cause in a round (S104)."""
     e_max = situation.escalation.e_max
     caused = sum(1 for past in situation.history if past.step == failure.step and past.up > 0)
     return e_max is not None and caused >= e_max
@@ -516,7 +516,7 @@ def _propose(failure: Failure, situation: Situation) -> _Proposal:
 
 
 def _may_retry_again(row: Row, failure: Failure, situation: Situation) -> bool:
-    """Tell whether a row that limits its retries has one left, and the visit an attempt."""
+    """Return whether a row that limits its retries has one left, and the visit an attempt."""
     retries = _retries_by_row(failure.step, row.id, situation.history)
     return retries < (row.times or 0) and can_retry(situation.graph, situation.progress, failure.step)
 
@@ -569,10 +569,10 @@ more.
 
 
 def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
-    """Tell whether the classifier should be called before the decision `decided` is carried out.
+    """Return whether the classifier should be called before the decision `decided` is carried out.
 
-    It should if the decision is costly and an answer of the classifier can change the move. It should not if the code
-    is about the requirements. Nor if a finding has a reason tag, because then the guard has classified the failure
+        It should if the decision is costly and an answer of the classifier can change the move. It should not if the
+    code is about the requirements. Nor if a finding has a reason tag, because then the guard has classified the failure
     itself.
     """
     tagged = any(finding.tags for finding in failure.verdict.errors)
@@ -582,7 +582,7 @@ def is_worth_classifying(failure: Failure, situation: Situation, decided: Decisi
 
 
 def _costly(decided: Decision, graph: Graph) -> bool:
-    """Tell whether a decision goes back more than one level, or to a root."""
+    """Return whether a decision goes back more than one level, or to a root."""
     if decided.level is BacktrackLevel.FULL_REPLAN:
         return True
     levels = max((graph.distance(target, decided.step) for target in decided.targets), default=0)

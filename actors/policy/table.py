@@ -257,7 +257,7 @@ class Row(Config):
         return not (self.codes or self.tags or self.fatal or self.repeated or self.repeats or self.informative)
 
     def matches(self, finding: Finding) -> bool:
-        """Tell whether an error finding has one of the row's codes or tags, or says what the row asks for."""
+        """Return whether an error finding has one of the row's codes or tags, or says what the row asks for."""
         if self.informative and finding.has_fact:
             return True
         family = finding.code.split(".", 1)[0] + ".*"

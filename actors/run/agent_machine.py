@@ -207,7 +207,7 @@ def _is_about_tool(node: str) -> bool:
 
 
 def _is_under_way(run: RunState[AgentCallRequested], wish: Call | Ask | UseTool) -> bool:
-    """Tell whether a wish of an agent has been requested and not yet answered."""
+    """Return whether a wish of an agent has been requested and not yet answered."""
     match wish:
         case Ask():
             return any(question.open and question.request.node == wish.step for question in run.questions.values())

@@ -27,7 +27,7 @@ class MadeCall(Value):
         return cls(tool=request.tool, step=step_of(request.node), arguments=text_hash(request.arguments))
 
     def is_like(self, other: "MadeCall") -> bool:
-        """Tell whether the other call has the same tool and also the same step or the same arguments."""
+        """Return whether the other call has the same tool and also the same step or the same arguments."""
         return self.tool == other.tool and (self.step == other.step or self.arguments == other.arguments)
 
 

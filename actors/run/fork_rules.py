@@ -80,7 +80,7 @@ def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
 
 
 def _was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
-    """Tell whether a person must be asked before a call: it is not repeatable, and the other run has made it."""
+    """Return whether a person must be asked before a call: it is not repeatable, and the other run has made it."""
     return not request.repeatable and any(item.is_like(MadeCall.of(request)) for item in made)
 
 

@@ -45,7 +45,7 @@ def rest_id(subject: str) -> str:
 
 
 def is_rest(request_id: str) -> bool:
-    """Tell whether a wait is a back-off."""
+    """Return whether a wait is a back-off."""
     return request_id.startswith("rest:")
 
 
@@ -60,7 +60,7 @@ def reminder_id(question_id: str) -> str:
 
 
 def is_of_question(request_id: str) -> bool:
-    """Tell whether a wait is for a question's expiry or for the next step of its reminders."""
+    """Return whether a wait is for a question's expiry or for the next step of its reminders."""
     return request_id.startswith((expiry_id(""), reminder_id("")))
 
 
@@ -80,5 +80,5 @@ def parent_of(child: str) -> str:
 
 
 def is_child(run: str) -> bool:
-    """Tell whether a run is a child run. Ids of other runs have no dot."""
+    """Return whether a run is a child run. Ids of other runs have no dot."""
     return "." in run

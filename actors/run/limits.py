@@ -279,7 +279,7 @@ def least_value(limits: RunLimits) -> float | None:
 
 
 def _fits(spec: LimitSpec, value: object) -> bool:
-    """Tell whether a value has the type of a limit and lies within its bounds."""
+    """Return whether a value has the type of a limit and lies within its bounds."""
     if spec.unit == "switch":
         return value is True
     if spec.unit == "choice":

@@ -270,12 +270,12 @@ class RunMachine(ABC, Generic[S, E]):
         return state.config.price
 
     def is_child(self, state: S, request: Any) -> bool:
-        """Tell whether a child run answers a request. A later driver continues that run, and makes no new request."""
+        """Return whether a child run answers a request. A later driver continues that run, and makes no new request."""
         del state, request
         return False
 
     def shows_messages(self, state: S, request: Any) -> bool:
-        """Tell whether the prompt of a request contains the user's notes and requirements."""
+        """Return whether the prompt of a request contains the user's notes and requirements."""
         del state, request
         return True
 
@@ -475,7 +475,7 @@ class RunMachine(ABC, Generic[S, E]):
         return self.apply(state, run, event)
 
     def working(self, state: S) -> bool:
-        """Tell whether any work is open that counts as active time: of a model, a tool or a guard."""
+        """Return whether any work is open that counts as active time: of a model, a tool or a guard."""
         run = state.run
         open_calls = run.calls.open.keys() - run.held if run.waits else run.calls.open
         if open_calls and run.asks_at_limit:
@@ -538,11 +538,11 @@ class RunMachine(ABC, Generic[S, E]):
         return status_row(state.run, carried_out, working=working, shown=self.question_view(state))
 
     def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
-        """Tell whether an actor is working on an open call.
+        """Return whether an actor is working on an open call.
 
-        A call of an earlier driver has no actor: it waits to be reissued or dropped, for example until the home's
-        budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person is
-        asked whether this run goes on.
+                A call of an earlier driver has no actor: it waits to be reissued or dropped, for example until the
+        home's budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person
+        is asked whether this run goes on.
         """
         run = state.run
         if run.asks_at_limit and self.is_child(state, opened.request):

@@ -140,13 +140,13 @@ def _wait(
 
 
 def _is_hopeless(tries: Tries[C]) -> bool:
-    """Tell whether a call has failed in a way that another try would only repeat."""
+    """Return whether a call has failed in a way that another try would only repeat."""
     too_large = tries.failed.fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX
     return too_large or tries.bad_replies >= BAD_REPLIES_MAX
 
 
 def _is_over(run: RunState[C], tries: Tries[C]) -> bool:
-    """Tell whether no further try follows: it could not help, or the tries in a row or the patience are used up."""
+    """Return whether no further try follows: it could not help, or the tries in a row or the patience are used up."""
     over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > _patience_of(run)
     return over or tries.failed.fault.kind in _DOWN or tries.failed.used is not None
 

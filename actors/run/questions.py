@@ -261,11 +261,11 @@ class Question:
         return () if self.request.reminders is None else self.request.reminders.people_after(self.steps_done)
 
     def asks(self, person: str) -> bool:
-        """Tell whether a person has been asked so far."""
+        """Return whether a person has been asked so far."""
         return not self.asked_people or person in self.asked_people
 
     def can_take(self, kind: str) -> bool:
-        """Tell whether an event of a kind may change its status. Reviews and questions at a limit stay closed."""
+        """Return whether an event of a kind may change its status. Reviews and questions at a limit stay closed."""
         stays_closed = self.request.review or self.request.reached is not None
         return (self.status, kind) in MOVES and (self.open or not stays_closed)
 

@@ -202,7 +202,7 @@ def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = N
 
 
 def _is_silent(event: Any) -> bool:
-    """Tell whether progress shows no line for an event: it follows from others, or another line says the same."""
+    """Return whether progress shows no line for an event: it follows from others, or another line says the same."""
     match event:
         case Replied() | Settled() | WaitEnded():
             return True

@@ -122,7 +122,7 @@ def change_of(
 def timeout_after(seconds: float, event: SettingsChanged) -> float:
     """Return the time limit of a call after a change: the limit that is set, or else the usual one of the new server.
 
-    `seconds` is the limit before. If it is no default, the user or a file has set it, and it is kept.
+    `seconds` is the limit before. If it is not the default, the user or a file has set it, and it is kept.
     """
     usual = event.call_seconds if seconds in (CALL_SECONDS, LOCAL_CALL_SECONDS) else None
     return event.timeout_seconds or usual or seconds

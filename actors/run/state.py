@@ -83,7 +83,7 @@ class RunState(Generic[C]):
         return cls(event.run, event.child, *times, ledger=Ledger(event.limits), reminders=event.reminders)
 
     def undoes_end(self, *, at_once: bool) -> bool:
-        """Tell whether a takeover undoes the run's end. `at_once` says that a person resumed it."""
+        """Return whether a takeover undoes the run's end. `at_once` says that a person resumed it."""
         end = self.finished
         if end is None:
             return False

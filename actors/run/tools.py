@@ -286,7 +286,7 @@ def _replace_call(tools: Tools, request_id: str, **fields: Any) -> Tools:
 
 
 def busy(tools: Tools) -> bool:
-    """Tell whether the run waits for a call, not only for a person: one is running, or its process is being ended."""
+    """Return whether the run waits for a call, not only for a person: one is running, or its process is being ended."""
     return bool(tools) and any(tool.phase in ("running", "checking") for tool in tools.values())
 
 

@@ -214,7 +214,7 @@ def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
 
 
 def _can_backtrack(graph: Graph) -> bool:
-    """Tell whether the search can backtrack to any step."""
+    """Return whether the search can backtrack to any step."""
     return any(
         budget.backtrack_budget and not budget.deterministic and step not in graph.leaves
         for step, budget in graph.budgets.items()

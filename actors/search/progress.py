@@ -171,13 +171,16 @@ def new_round(progress: BranchProgress) -> BranchProgress:
 
 
 def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
-    """Tell whether the visit has attempts left (S4). A deterministic step has none, because its result is the same."""
+    """Return whether the visit has attempts left (S4).
+
+    A deterministic step has none, because its result is the same.
+    """
     budget = graph.budgets[step]
     return not budget.deterministic and progress[step].attempt < budget.rmax
 
 
 def can_redo(graph: Graph, progress: BranchProgress, target: str) -> bool:
-    """Tell whether the target has a visit left, and also every non-leaf below it that would be redone."""
+    """Return whether the target has a visit left, and also every non-leaf below it that would be redone."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))

@@ -53,7 +53,7 @@ class Beam(SearchStrategy):
         return Open(best.branch, "one more way on from here")
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Tell whether all branches have finished the layer above."""
+        """Return whether all branches have finished the layer above."""
         if self.width == self.branching == 1:
             return True
         last = branch.waiting or branch.layer <= min((other.layer for other in tree.front), default=0)
@@ -125,7 +125,7 @@ class BestFirst(SearchStrategy):
         return prune_stuck(tree)
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Tell whether the last attempt has been judged and this branch has the lowest estimate."""
+        """Return whether the last attempt has been judged and this branch has the lowest estimate."""
         del layer
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
@@ -165,7 +165,7 @@ class IterativeDeepening(SearchStrategy):
         return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it") if last.stuck else None
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Tell whether the iteration has calls left."""
+        """Return whether the iteration has calls left."""
         del tree, layer
         return branch.branch >= len(self.caps) or branch.calls < self.caps[branch.branch]
 

@@ -123,7 +123,7 @@ class SearchStrategy(ABC):
         """Return the next branch to open or to prune; None if there is none."""
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Tell whether a branch may begin an attempt at a step of a layer now."""
+        """Return whether a branch may begin an attempt at a step of a layer now."""
         del tree, branch, layer
         return True
 

@@ -112,14 +112,15 @@ def _path_refusal(raw: bytes, path: str) -> str:
 
 
 def _is_git(part: str) -> bool:
-    """Tell whether a file system may treat a name as `.git`."""
+    """Return whether a file system may treat a name as `.git`."""
     return part.casefold().rstrip(". ") == ".git" or part.casefold() == "git~1"
 
 
 def _leads_out(path: bytes, target: bytes) -> bool:
-    """Tell whether a link's target is outside the folder, or in `.git`.
+    """Return whether a link's target is outside the folder, or in `.git`.
 
-    A target with `..` after a name counts as outside. If that name is a link, the text does not show where it leads.
+        A target with `..` after a name counts as outside. If that name is a link, the text does not show where it
+    leads.
     """
     text = target.decode("utf-8", "surrogateescape")
     parts = [part for part in text.split("/") if part not in ("", ".")]

@@ -12,7 +12,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class OutOfBounds(Exception):
-    """A path leads out of the folder, or is no regular file. The text is the cause, in one line."""
+    """A path leads out of the folder, or is not a regular file. The text is the cause, in one line."""
 
 
 class TooLarge(Exception):
@@ -37,7 +37,7 @@ def check_inside(folder: int, path: str) -> bool:
 def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
     """Return the content of a file below an open folder; None if it does not exist.
 
-    Raises `OutOfBounds` if it is no regular file, `TooLarge`, and `OSError`.
+    Raises `OutOfBounds` if it is not a regular file, `TooLarge`, and `OSError`.
     """
     try:
         with _parent_of(folder, path) as (parent, name):
@@ -59,8 +59,9 @@ def write_inside(
 ) -> None:
     """Replace a file below an open folder as a whole, or create it with the folders above it.
 
-    Its mode is kept, unless `executable` says whether it may be executed. After a crash it has the old or the new
-    content. Raises `OutOfBounds` if it is no regular file, and `OSError`. A link is replaced only with `replaces_link`.
+        Its mode is kept, unless `executable` says whether it may be executed. After a crash it has the old or the new
+    content. Raises `OutOfBounds` if it is not a regular file, and `OSError`. A link is replaced only with
+    `replaces_link`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
         mode = None

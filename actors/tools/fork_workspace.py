@@ -1,7 +1,7 @@
 """The workspace of a fork: a folder of its own, with the files of a snapshot of the other run.
 
-For a commit, a git worktree is made, without hooks and filters. If the other run's workspace is no git repository, its
-snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither changes the
+For a commit, a git worktree is made, without hooks and filters. If the other run's workspace is not a git repository,
+its snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither changes the
 other run's workspace. When the fork is deleted, its folder is removed, too, unless it has changed since the fork's last
 snapshot.
 """
@@ -34,10 +34,10 @@ ANOTHER = "name another folder with --workspace"
 def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: str) -> None:
     """Make the workspace of a fork in a folder that `free_folder` has returned.
 
-    `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork.
+        `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork.
 
-    Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is no git repository, it must
-    not have changed since the snapshot, and no run may work in it. After an error nothing is left behind.
+        Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is not a git repository, it
+    must not have changed since the snapshot, and no run may work in it. After an error nothing is left behind.
     """
     try:
         if snapshot.startswith(PREFIX):

@@ -1,4 +1,4 @@
-"""Listings of a workspace that is no git repository: the names of its files with hashes of their contents.
+"""Listings of a workspace that is not a git repository: the names of its files with hashes of their contents.
 
 The newest few are kept in the home, so that later listings can be compared with them. No symbolic link is followed.
 """

@@ -99,7 +99,7 @@ async def open_call(
 
 
 def is_installed() -> bool:
-    """Tell whether the SDK of the protocol is installed."""
+    """Return whether the SDK of the protocol is installed."""
     return find_spec("mcp") is not None and find_spec("mcp_types") is not None
 
 

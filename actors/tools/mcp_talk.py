@@ -302,7 +302,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 def _is_json_of(texts: list[str], value: Any) -> bool:
-    """Tell whether texts repeat a structured value as JSON.
+    """Return whether texts repeat a structured value as JSON.
 
     Servers of the SDK wrap such a value as `{"result": …}`.
     """

@@ -113,7 +113,7 @@ class Talk:
 
 
 def _may_be_reply(line: str) -> bool:
-    """Tell whether a line that cannot be read looks like a reply, or like one line of a reply that has several."""
+    """Return whether a line that cannot be read looks like a reply, or like one line of a reply that has several."""
     if '"id"' in line and ('"result"' in line or '"error"' in line):
         return True
     is_part = line.lstrip().startswith(('"result"', '"error"'))
@@ -184,7 +184,7 @@ class Web:
 
 
 async def _check_reply(response: httpx2.Response) -> None:
-    """Raise `ReplyUnreadable` if a response in JSON is no reply to its request: the SDK would wait for one.
+    """Raise `ReplyUnreadable` if a response in JSON is not a reply to its request: the SDK would wait for one.
 
     In a stream of events, the SDK treats the first reply as that to the request, whatever its id is.
     """

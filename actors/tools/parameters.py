@@ -20,7 +20,7 @@ def _compile_pattern(pattern: str) -> TypeAdapter[str]:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return why a text is no regular expression, as half a sentence; empty if it is one.
+    """Return why a text is not a regular expression, as half a sentence; empty if it is one.
 
     The syntax is that of Rust's `regex`: Python's without look-around and without references to groups.
     """
@@ -45,12 +45,12 @@ Regex = Annotated[str, AfterValidator(_check_pattern)]
 
 
 def matches_all(pattern: str, text: str) -> bool:
-    r"""Tell whether a pattern without problems matches a whole text. A line feed at the end is part of the text."""
+    r"""Return whether a pattern without problems matches a whole text. A line feed at the end is part of the text."""
     return _pattern_matches(_anchor_pattern(pattern), text)
 
 
 def matches_line(pattern: str, text: str) -> bool:
-    """Tell whether a pattern matches somewhere in a text, with `^` and `$` as the ends of each line."""
+    """Return whether a pattern matches somewhere in a text, with `^` and `$` as the ends of each line."""
     return _pattern_matches(_match_by_line(pattern), with_line_feeds(text))
 
 
@@ -185,7 +185,7 @@ def problem_with(parameter: Parameter, value: Any) -> str:
 
 
 def path_problem(path: str) -> str:
-    """Return why a text is no path below the workspace, as half a sentence; empty if it is one.
+    """Return why a text is not a path below the workspace, as half a sentence; empty if it is one.
 
     A path is relative, has no parent folder and no control characters, and cannot be mistaken for an option.
     """
@@ -209,5 +209,5 @@ def _text_problem(value: Any) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether a text has no lone surrogates, so that it can be encoded as UTF-8."""
+    """Return whether a text has no lone surrogates, so that it can be encoded as UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in text)

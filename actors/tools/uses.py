@@ -152,7 +152,7 @@ class PersonUse(Value):
 
 
 def is_agent(use: object) -> TypeGuard[ToolUse]:
-    """Tell whether a use is a call of a coding agent."""
+    """Return whether a use is a call of a coding agent."""
     return isinstance(use, ToolUse) and use.agent is not None
 
 

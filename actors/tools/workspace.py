@@ -129,7 +129,7 @@ class Workspace:
     """Held while a built-in tool writes."""
 
     def was_moved(self) -> bool:
-        """Tell whether the folder's path no longer leads to the folder that was opened."""
+        """Return whether the folder's path no longer leads to the folder that was opened."""
         try:
             return not os.path.samestat(os.lstat(self.folder), os.fstat(self.handle))
         except OSError:

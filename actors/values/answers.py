@@ -51,7 +51,7 @@ def choice(options: list[str]) -> dict[str, Any]:
 
 
 def is_answer_schema(schema: Schema) -> bool:
-    """Tell whether a schema can be used for answers: it is valid, small, and has no references."""
+    """Return whether a schema can be used for answers: it is valid, small, and has no references."""
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - slow to import, and rarely needed
 
     try:

@@ -72,7 +72,7 @@ class Artifact:
 
 
 def lacks_end(content: str, finish_reason: str) -> bool:
-    """Tell whether a reply lacks its end. Complete JSON does not lack it, even if the server says so."""
+    """Return whether a reply lacks its end. Complete JSON does not lack it, even if the server says so."""
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 

@@ -130,7 +130,7 @@ def make_form(
         otherwise: the rest of the sentence that begins with "Without an answer, ".
         shown: any text, which is shown below the question.
         choices: the effects of the answers; without `schema` these are all possible answers.
-        schema: the JSON Schema of the answer, if it is no choice among texts.
+        schema: the JSON Schema of the answer, if it is not a choice among texts.
         priority: its urgency.
 
     Raises:

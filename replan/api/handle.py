@@ -29,7 +29,7 @@ class LoopEvent(Protocol):
         """Wake the tasks that wait; later waits return at once."""
 
     def is_set(self) -> bool:
-        """Tell whether the event is set."""
+        """Return whether the event is set."""
 
     def wait(self) -> Awaitable[object]:
         """Wait until the event is set."""

@@ -228,7 +228,7 @@ _NO_ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "no space le
 
 
 def _reader_is_gone() -> bool:
-    """Tell whether the process that read stdout has closed it."""
+    """Return whether the process that read stdout has closed it."""
     with contextlib.suppress(OSError):
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)
@@ -237,7 +237,7 @@ def _reader_is_gone() -> bool:
 
 
 def _stdout_fails() -> bool:
-    """Tell whether stdout fails when its buffer is written."""
+    """Return whether stdout fails when its buffer is written."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -54,7 +54,7 @@ def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) ->
     """Return the text of a file of at most `limit` bytes. Errors name it by `place`.
 
     Raises:
-        UsageProblem: it cannot be read, with `hint`; it is larger, with `smaller` as the hint; or it is no text.
+        UsageProblem: it cannot be read, with `hint`; it is larger, with `smaller` as the hint; or it is not a text.
     """
     try:
         with path.open("rb") as file:

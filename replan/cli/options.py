@@ -206,7 +206,7 @@ class Duration(click.ParamType[float]):
         self._plain = plain
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number of seconds; a text that is no length of time ends the command with a usage error."""
+        """Return the number of seconds; a text that is not a length of time ends the command with a usage error."""
         if isinstance(value, float):
             return value
         with suppress(ValueError):

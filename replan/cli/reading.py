@@ -128,10 +128,10 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
 
 
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
-    """Return the newest run that `matches`, has a record and is no step of another run; None if there is none.
+    """Return the newest run that `matches`, has a record and is not a step of another run; None if there is none.
 
-    The newest rows are read first, and more only if no row matches, because reading all rows of a large journal takes
-    seconds.
+        The newest rows are read first, and more only if no row matches, because reading all rows of a large journal
+    takes seconds.
     """
     seen, limit = 0, FIRST_ROWS
     while True:
@@ -153,7 +153,7 @@ def _none(cause: str) -> NoReturn:
 
 
 async def _is_reopened(reader: "RunReader", run: str) -> bool:
-    """Tell whether a message in the inbox of a finished run lets it go on; False for a run that cannot be read."""
+    """Return whether a message in the inbox of a finished run lets it go on; False for a run that cannot be read."""
     from replan.runs.status import goes_on
 
     try:

@@ -35,7 +35,7 @@ def name_options(**others: str) -> Iterator[None]:
 
 
 def is_given(name: str) -> bool:
-    """Tell whether the user has given an option of the command that runs."""
+    """Return whether the user has given an option of the command that runs."""
     return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 

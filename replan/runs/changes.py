@@ -42,7 +42,7 @@ class Changes:
         return any(LIMITS[name].of_run for name in check_limits(self.limits))
 
     def __bool__(self) -> bool:
-        """Tell whether anything changes."""
+        """Return whether anything changes."""
         return self.strict or self.model is not None or bool(check_limits(self.limits))
 
 

@@ -147,7 +147,7 @@ class Driver(Opener):
 
 
 def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
-    """Tell whether a finished child run is driven again: it has failed, or it has a new deadline.
+    """Return whether a finished child run is driven again: it has failed, or it has a new deadline.
 
     Child and parent end by the same deadline, in either order.
     """

@@ -60,7 +60,7 @@ class PlanToExecute:
 
 
 def is_file(name: str) -> bool:
-    """Tell whether an argument names a file with a plan, not a run: the file exists, or the text looks like a path."""
+    """Return whether an argument names a plan file, not a run: the file exists, or the text looks like a path."""
     return "/" in name or name.endswith((".json", ".yaml", ".yml")) or Path(name).exists()
 
 

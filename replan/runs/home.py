@@ -90,7 +90,7 @@ async def open_home(
 
 
 def is_writable(home: Home) -> bool:
-    """Tell whether the home can be written. A missing home counts as writable, because it can be made."""
+    """Return whether the home can be written. A missing home counts as writable, because it can be made."""
     return not is_there(home.folder, USE_ANOTHER_HOME) or os.access(home.folder, os.W_OK | os.X_OK)
 
 

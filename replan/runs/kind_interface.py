@@ -66,7 +66,7 @@ class KeptText:
     outline: Callable[[str], Sequence[Line]]
     """Returns the outline of a text. Raises `UsageProblem` for an invalid text."""
     is_kept: Callable[[Offer, str], bool]
-    """Tells whether the home already keeps a text with the name of this valid text."""
+    """Returns whether the home already keeps a text with the name of this valid text."""
     keep: Callable[[Offer, str, bool], str]
     """Stores a text and returns its name. If True is passed, it replaces a kept text with this name.
 

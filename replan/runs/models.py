@@ -162,7 +162,7 @@ def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers)
 
 
 def is_stateless(text: str) -> bool:
-    """Tell whether all runs can share a model: what it keeps of one run has no effect on another."""
+    """Return whether all runs can share a model: what it keeps of one run has no effect on another."""
     return isinstance(parse_model_spec(text), Named | TemplateSpec)
 
 

@@ -80,7 +80,7 @@ class RunReader:
         return kind.views.result(RunView(run, status, state, common, program(), lines))
 
     async def has_host(self, kind: str, format: int) -> bool:
-        """Tell whether a running host of this home drives runs of a kind in a format. It wakes no host."""
+        """Return whether a running host of this home drives runs of a kind in a format. It wakes no host."""
         return any(is_drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
@@ -164,7 +164,7 @@ class RowQuery(NamedTuple):
     order: str = "newest"
 
     def matches(self, row: RunRow) -> bool:
-        """Tell whether a run matches the query."""
+        """Return whether a run matches the query."""
         if self.kind not in ("", row.kind) or row.micro_usd < self.micro_usd_min:
             return False
         text = self.text.strip().casefold()

@@ -70,7 +70,7 @@ async def prune(
 
 
 def is_over(row: RunRow, *, ended: bool) -> bool:
-    """Tell whether a run has finished for good. With `ended`, finished runs count even if they could be reopened."""
+    """Return whether a run has finished for good. With `ended`, finished runs count even if they could be reopened."""
     return row.status == "finished" and (ended or row.detail in FINAL)
 
 

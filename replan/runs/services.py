@@ -78,5 +78,5 @@ async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[Non
 
 
 def _asks_for_services(environment: Mapping[str, str]) -> bool:
-    """Tell whether the environment has settings of a service."""
+    """Return whether the environment has settings of a service."""
     return any(name.startswith(SERVICE_VARIABLES) for name in environment)

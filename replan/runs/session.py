@@ -124,8 +124,8 @@ class RunSession:
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
         """Drive the run here. If a host drives it, follow that host for as long as it can drive the run.
 
-        With `compare`, a notice says if the files that the run was started with have changed since. Raises `Held` if
-        another process that is no host drives the run.
+                With `compare`, a notice says if the files that the run was started with have changed since. Raises
+        `Held` if another process that is not a host drives the run.
         """
         while True:
             try:
@@ -171,7 +171,7 @@ class RunSession:
         return result
 
     async def _has_host(self) -> bool:
-        """Tell whether a host of the home drives runs of this kind."""
+        """Return whether a host of the home drives runs of this kind."""
         row = await self._engine.journal.row(self._run)
         return await self._engine.has_host(row.kind, row.format)
 

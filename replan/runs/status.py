@@ -53,7 +53,7 @@ def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
 
 
 def goes_on(common: "RunState[Any] | None") -> bool:
-    """Tell whether a finished run goes on when a person resumes it. `common` is its state after the inbox."""
+    """Return whether a finished run goes on when a person resumes it. `common` is its state after the inbox."""
     return common is not None and common.undoes_end(at_once=True)
 
 

@@ -91,7 +91,7 @@ def with_choices(problem: UsageProblem, environment: Mapping[str, str]) -> Usage
 
 
 def _is_set(provider: Provider, environment: Mapping[str, str]) -> bool:
-    """Tell whether the environment configures a provider, by key or address; a local server only by an address."""
+    """Return whether the environment configures a provider, by key or address; a local server only by an address."""
     if provider.port:
         return bool(environment.get(provider.address))
     return provider.interface != "responses" and provider.is_configured(environment)  # Its models are OpenAI's.

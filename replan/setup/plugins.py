@@ -242,7 +242,7 @@ class _Generators(Mapping[str, Generator]):
         return FunctionGenerator(GENERATOR_PLUGINS.load(self.installed[name]), name)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is a generator of this name, without loading it."""
+        """Return whether there is a generator of this name, without loading it."""
         return name in self.passed or name in self.installed
 
     def __iter__(self) -> Iterator[str]:

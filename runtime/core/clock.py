@@ -13,7 +13,7 @@ class Clock(Protocol):
         """Return the time."""
 
     async def sleep_until(self, when: float) -> None:
-        """Wait until `now()` reaches `when`, but never longer than the seconds that were left at the call."""
+        """Wait until `now()` reaches `when`. The wait never lasts longer than the time that was left when it began."""
 
 
 class SystemClock:
@@ -28,8 +28,8 @@ class SystemClock:
     async def sleep_until(self, when: float) -> None:
         """Sleep in short steps, so that a suspended machine or a changed clock causes only a short delay.
 
-        If the machine was suspended or the clock set forward, `when` is reached earlier than trio's clock says. If the
-        clock was set back, the wait ends after the seconds that it was meant to take.
+        If the machine was suspended or the clock set forward, the wait ends earlier by trio's clock. If the clock was
+        set back, the wait ends after its original duration.
         """
         last = trio.current_time() + when - self.now()
         while (remaining := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - no event tells of a set clock

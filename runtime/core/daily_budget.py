@@ -1,8 +1,8 @@
 """The daily budget: the limits of all runs of a home in a UTC day, and the share of each run in that day. Pure.
 
-A run's ledger holds the total that it has committed: reserved, spent and unknown. The journal stores that total beside
-the run, and books the difference on the day in the transaction that appends the events. So a batch whose reservation
-would pass the day's limit is refused as a whole, whichever process asks.
+A run's ledger holds the total that the run has committed: reserved, spent and unknown. The journal stores this total
+with the run. When it appends events, it adds the difference to the day's total in the same transaction. If a batch's
+reservation would exceed the day's limit, the whole batch is refused, in every process.
 """
 
 from collections.abc import Mapping
@@ -22,26 +22,26 @@ class HomeBudget:
     """The limits of one UTC day."""
 
     calls: int | None = None
-    """The largest number of calls; None is no limit."""
+    """The largest number of calls; None means no limit."""
     micro_usd: int | None = None
-    """The largest cost, in micro-dollars; None is no limit."""
+    """The largest cost, in micro-dollars; None means no limit."""
     waits: bool = True
     """Whether a refused run waits for the next day. Otherwise it ends."""
     setting: str = ""
     """Where the user sets the limits, for messages; may be empty."""
     whose: str = "the home's budget"
-    """What messages call this budget."""
+    """The name of this budget in messages."""
     tenants: Mapping[str, "HomeBudget"] = field(default_factory=dict)
     """Further limits for the runs of each tenant, by the tenant's name."""
 
     def of(self, tenant: str) -> dict[str, "HomeBudget"]:
-        """Return the budgets that a tenant's run counts against, by tenant: that of all runs, and the tenant's own."""
+        """Return the budgets that a tenant's run counts against, by tenant: the common budget, and the tenant's own."""
         return {HOME: self, tenant: self.tenants.get(tenant, NO_LIMIT)} if tenant else {HOME: self}
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return as text the first limit that a change makes a day's total exceed; empty for none.
+        """Return as text the first limit that a day's total exceeds after a change; empty if it exceeds none.
 
-        `day` is the total with the change in it.
+        `day` is the total after the change.
         """
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} calls"
@@ -50,7 +50,7 @@ class HomeBudget:
         return ""
 
     def reason_too_large(self, request: Amount) -> str:
-        """Return why a request is too large for any day, even an unused one; empty where it is not."""
+        """Return why a request is too large for any day, even an unused one; empty if it is not too large."""
         limit = self.shortfall(request, request)
         if not limit:
             return ""
@@ -73,11 +73,11 @@ class Account(NamedTuple):
     """The amount that one run has committed, and the day that was charged for it."""
 
     total: Amount = ZERO
-    """What it has committed since it began."""
+    """The total that the run has committed since it began."""
     day: int = 0
-    """The day that it was last booked on, counted from 1970."""
+    """The last day on which the run was charged, as a number of days since 1970."""
     before: Amount = ZERO
-    """Its committed calls and money before that day."""
+    """The calls and money that the run had committed before that day."""
 
     @property
     def share(self) -> Amount:
@@ -87,10 +87,10 @@ class Account(NamedTuple):
 
 
 def book(account: Account, committed: Amount, reserved: Amount, now: float) -> tuple[Account, Amount]:
-    """Return a run's account after a new total, and the change of the day's total.
+    """Return a run's account after its total has changed, and the change of the day's total.
 
-    The part that is still `reserved` when a day begins is booked on the new day too. Otherwise a reply that costs less
-    than its request reserved on the day before would add room that the new day does not have.
+    When a day begins, amounts that are still `reserved` are counted on the new day too. Otherwise a reply that costs
+    less than its reservation would free more than the new day has counted.
     """
     day = day_of(now)
     if account.day >= day:  # If the clock was set back, the day stays.
@@ -101,13 +101,13 @@ def book(account: Account, committed: Amount, reserved: Amount, now: float) -> t
 
 
 def _smaller(left: Amount, right: Amount) -> Amount:
-    """Return the smaller calls and the smaller money of two amounts; tokens are not booked on days."""
+    """Return the smaller number of calls and the smaller cost of two amounts. Tokens are not counted per day."""
     calls, money = min(left.calls, right.calls), min(left.micro_usd, right.micro_usd)
     return Amount(calls=calls, micro_usd=money)
 
 
 def day_of(now: float) -> int:
-    """Return the UTC day of a time, counted from 1970."""
+    """Return the UTC day of a time, as a number of days since 1970."""
     return int(now // DAY_SECONDS)
 
 
@@ -117,5 +117,5 @@ def _next_day(now: float) -> float:
 
 
 def _dollars(micro: int) -> str:
-    """Return an amount of money as text, exact even where it is a fraction of a cent."""
+    """Return an amount of money as text. It is exact even for a fraction of a cent."""
     return f"${micro / MICRO:,.{2 if micro % 10_000 == 0 else 6}f}"

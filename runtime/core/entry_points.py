@@ -1,6 +1,6 @@
-"""Plug-ins of installed distributions: they are found by entry points, and loaded when they are used.
+"""Plug-ins of installed distributions. They are found by entry points, and loaded at their first use.
 
-Reading the entry points opens every installed distribution, so a built-in name is looked up without that.
+Reading the entry points opens every installed distribution, so built-in names are looked up without them.
 """
 
 import inspect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The installed entry points of one name in a group. More than one is an error."""
+    """The installed entry points with one name in a group. More than one is an error."""
 
     points: "tuple[EntryPoint, ...]"
     """The entry points of this name."""
@@ -54,7 +54,7 @@ class Installed:
         return point
 
     def load(self) -> Any:
-        """Return the object that the entry point names. Raises `UsageProblem`, whose place is `place`."""
+        """Return the object that the entry point names. Raises `UsageProblem` at `place`."""
         point = self.the_one()
         try:
             return point.load()
@@ -82,7 +82,10 @@ def _points(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
 
 @cache
 def _all_points(_: tuple[str, ...]) -> "EntryPoints":
-    """Return the entry points of all groups, read once for each `sys.path`: that opens every distribution."""
+    """Return the entry points of all groups.
+
+    They are read once for each `sys.path`, because reading opens every distribution.
+    """
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 
     points: Any = entry_points()
@@ -94,7 +97,7 @@ _PIN = re.compile(r"replan\s*(?:\(\s*)?==\s*([\w.+!-]+)")
 
 
 def _needed_version(point: "EntryPoint") -> str:
-    """Return the version of Replan that the distribution of an entry point pins; empty if it pins none."""
+    """Return the version of Replan that the distribution of an entry point requires exactly; empty if there is none."""
     requirements = (point.dist.requires or ()) if point.dist is not None else ()
     return next((match[1] for text in requirements if (match := _PIN.match(text))), "")
 
@@ -110,7 +113,10 @@ def _distribution(point: "EntryPoint") -> str:
 
 
 def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
-    """Tell whether a function can be called with `count` positional arguments; True where it has no signature."""
+    """Return whether a function can be called with `count` positional arguments.
+
+    If it has no signature, return True.
+    """
     try:
         inspect.signature(function).bind(*[None] * count)
     except TypeError:
@@ -128,7 +134,7 @@ def _describe(value: object) -> str:
 
 
 def function_of(count: int) -> Callable[[Any], bool]:
-    """Return a test of plug-ins: whether one is a function of `count` positional arguments."""
+    """Return a check that a plug-in is a function of `count` positional arguments."""
     return lambda value: callable(value) and accepts_arguments(value, count)
 
 
@@ -141,9 +147,11 @@ class PluginGroup:
     form: str
     """What a plug-in is, for messages, such as `open(url)`."""
     fits: Callable[[Any], bool]
-    """A test of a loaded plug-in."""
+    """The check of a loaded plug-in."""
     built_in: Mapping[str, str] = field(default_factory=dict)
-    """The names that no plug-in may have, each with `MODULE:OBJECT`, or empty where `get` does not serve it."""
+    """The built-in names, which no plug-in may have. Each has a `MODULE:OBJECT`, or an empty text if `get` cannot load
+    it.
+    """
 
     @property
     def installed(self) -> Mapping[str, Installed]:
@@ -160,7 +168,7 @@ class PluginGroup:
         return sorted(name for name, found in self.installed.items() if not found.reserved)
 
     def get(self, name: str) -> Any | None:
-        """Load what has a name, built in or plugged in; None for an unknown name.
+        """Load the object with a name, built in or from a plug-in; None for an unknown name.
 
         Raises `UsageProblem`, which names the distribution of a plug-in that cannot be used.
         """
@@ -171,7 +179,7 @@ class PluginGroup:
         return None if found is None else self.load(found)
 
     def load(self, found: Installed) -> Any:
-        """Load a plug-in. Raises as `get` does."""
+        """Load a plug-in. Raises the errors of `get`."""
         value = found.load()
         if not self.fits(value):
             cause = f"is {_describe(value)}, and should be {self.form}"

@@ -55,7 +55,7 @@ class JournalError(ReplanError):
 
 
 class RunNotFound(JournalError):
-    """There is no run with this id; `cause` is the message where no particular run was named."""
+    """No run has this id. `cause` is the message if no particular run was named."""
 
     passing = False
 
@@ -75,10 +75,10 @@ class RunExists(JournalError):
 
 
 class KindUnknown(JournalError):
-    """No installed kind can read the run: its `kind` is unknown, or known only in another `format` version.
+    """No installed kind can read the run: its `kind` is unknown, or its `format` version is.
 
-    `known` is the highest format that is known here, None where the kind itself is not; `cause` completes "the run is",
-    `hint` is the next step.
+    `known` is the highest known format of the kind; None if the kind itself is unknown. `cause` completes "the run is",
+    and `hint` is the next step.
     """
 
     passing = False
@@ -134,7 +134,7 @@ class SequenceConflict(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """A record, a text or the file does not verify."""
+    """A record, a text or the file is damaged: it fails its check."""
 
     passing = False
 
@@ -144,7 +144,10 @@ class JournalDamaged(JournalError):
 
 
 class JournalNewer(JournalError):
-    """The journal was written by a newer release: it needs `version`, and `newest` is known here."""
+    """The journal was written by a newer release.
+
+    Its version is `version`; the newest version known here is `newest`.
+    """
 
     passing = False
 
@@ -155,9 +158,9 @@ class JournalNewer(JournalError):
 
 
 class JournalUnreadable(JournalError):
-    """The journal exists, but is no file, or cannot be opened, read or written; `hint` is the next step.
+    """The journal exists, but is not a file, or cannot be opened, read or written; `hint` is the next step.
 
-    It may pass: permissions and disks can be restored.
+    The error may be temporary: permissions and disks can be restored.
     """
 
     def __init__(self, where: str, cause: str, hint: str) -> None:
@@ -166,7 +169,7 @@ class JournalUnreadable(JournalError):
 
 
 class JournalMoved(JournalError):
-    """The file at the journal's path is not the one that is open: it was removed, renamed or replaced meanwhile."""
+    """The file at the journal's path is not the open file any more, because it was removed, renamed or replaced."""
 
     passing = False
 
@@ -179,7 +182,7 @@ class JournalMoved(JournalError):
 
 
 class JournalBusy(JournalError):
-    """Other processes kept the journal busy for too long; the append was not written. It passes."""
+    """Other processes kept the journal busy for too long; the append was not written. The error is temporary."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -187,7 +190,7 @@ class JournalBusy(JournalError):
 
 
 class JournalUnreachable(JournalError):
-    """The database of the journal cannot be reached; the append was not written. It passes."""
+    """The database of the journal cannot be reached; the append was not written. The error is temporary."""
 
     def __init__(self, where: str, cause: str) -> None:
         self.where, self.cause = where, cause
@@ -219,8 +222,8 @@ class StorageFull(JournalError):
 class HomeBudgetSpent(JournalError):
     """The daily budget does not allow a reservation; nothing was written.
 
-    `limit` is the limit in words; `until` is when the next day begins (UTC seconds since 1970), None where runs do not
-    wait for it; `budget` holds the limits of a day; `why` is the message.
+    `limit` describes the limit. `until` is when the next day begins (UTC seconds since 1970); None if runs do not wait
+    for it. `budget` holds the limits of a day; `why` is the message.
     """
 
     def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:
@@ -254,10 +257,10 @@ class MachineRunsAway(Bug):
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Return the one error of a group that is worth reporting; an error that is no group is its own root cause.
+    """Return the one error of a group that should be reported; any other error is returned unchanged.
 
-    A run lost to another driver comes first, then our own errors, then any other; among equals, the first one. A
-    cancellation comes last: it would hide why things were cancelled.
+    A run lost to another driver comes first, then errors of this program, then any others. Among equal errors the first
+    one counts. A cancellation comes last, because it would hide the reason for cancelling.
     """
     if not isinstance(error, BaseExceptionGroup):
         return error

@@ -24,11 +24,11 @@ E = TypeVar("E")
 Seconds = Annotated[float, AfterValidator(partial(round, ndigits=6))]
 """A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
 ROUNDING = 1e-6
-"""The largest rounding error of an event's time, in seconds: the stored time may be this much too late."""
+"""The largest rounding error of an event's time, in seconds: the stored time may be later by this much."""
 
 
 def make_storable(text: str) -> str:
-    """Return the text with lone surrogates replaced: they have no UTF-8 and could not be written."""
+    """Return the text with lone surrogates replaced. They cannot be encoded in UTF-8, so they could not be written."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -39,8 +39,8 @@ StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) i
 class Value(BaseModel):
     """A frozen value that refuses unknown keys, and numbers that JSON cannot hold.
 
-    Its schema is built at the first use, since a process uses few of all classes; an annotation that has no schema is
-    an error then.
+    Its schema is built at its first use, because a process uses few of the classes. An annotation without a schema is
+    an error only then.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -52,7 +52,7 @@ class Event(Value):
     texts: ClassVar[tuple[str, ...]] = ()
     """The string fields that are stored by content hash."""
     precedes_takeover: ClassVar[bool] = False
-    """Whether a message of this event is accepted before the takeover event, since decisions depend on it."""
+    """Whether a message with this event is accepted before the takeover event, because decisions depend on it."""
     added_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that were added after the first release. Their default values are not shown to people."""
     kind: str = ""
@@ -65,7 +65,7 @@ def text_hash(text: str) -> str:
 
 
 def _to_base64(digest: str) -> str:
-    """Return a hex hash as stored events hold it: in base64, which is a third shorter."""
+    """Return a hex hash in base64, the form in stored events. Base64 is a third shorter."""
     return base64.urlsafe_b64encode(bytes.fromhex(digest)).decode().rstrip("=")
 
 
@@ -75,7 +75,7 @@ def _to_hex(digest: str) -> str:
 
 
 class Encoded(NamedTuple):
-    """An event ready for storage: its JSON, in which each text is a hash, and the texts by hash, in hex."""
+    """An event ready for storage: its JSON with hashes in place of texts, and the texts by hash, in hex."""
 
     body: bytes
     texts: Mapping[str, str]
@@ -96,7 +96,7 @@ class Codec(Generic[E]):
         self._types = frozenset(members)
 
     def encode(self, event: E) -> Encoded:
-        """Return the event's stored form. Raises `TypeError` for an event that is not of the union."""
+        """Return the stored form of an event. Raises `TypeError` if the event is not in the union."""
         assert isinstance(event, Event)
         if type(event) not in self._types:
             raise TypeError(f"{type(event).__name__} is not an event of this union")
@@ -115,7 +115,7 @@ class Codec(Generic[E]):
         return [_to_hex(plain[name]) for name in self._members[plain["kind"]].texts if plain.get(name) is not None]
 
     def decode(self, body: bytes, texts: Mapping[str, str]) -> E:
-        """Return the event; `texts` must hold every hash that the body names."""
+        """Return the event. `texts` must have every hash that the body names."""
         plain: dict[str, Any] = orjson.loads(body)
         member = self._members[plain["kind"]]
         for name in member.texts:
@@ -130,14 +130,14 @@ class Record(NamedTuple, Generic[E]):
     run: str
     """The run's id."""
     seq: int
-    """Its place: counts from 1 without gaps."""
+    """The number of the record in its run, counted from 1 without gaps."""
     at: float
-    """When it was appended, by the journal's clock (UTC seconds since 1970)."""
+    """The time of the append by the journal's clock (UTC seconds since 1970)."""
     epoch: int
-    """The claim under which it was appended."""
+    """The epoch of the driver that appended the record."""
     event: E
     """The event, of a type that the run's kind defines."""
     hash: str
-    """In hex; chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body."""
+    """The hash in hex. It covers the previous record's hash, run, seq, at, epoch, inbox and the event's stored body."""
     inbox: int | None = None
-    """The id of the posted message that it consumed, if any."""
+    """The id of the posted message that the record consumed, if any."""

@@ -21,11 +21,11 @@ EXTRAS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The names of the entry points that each extra of `replan` adds, by their group without `replan.`."""
 
 SERVICE_VARIABLES = ("OTEL_",)
-"""The beginnings of the environment variables that ask for a service."""
+"""The prefixes of the environment variables that configure a service."""
 
 
 def how_to_install(group: str, name: str) -> str:
-    """Return the command that installs a missing plug-in; empty if no extra of Replan has it.
+    """Return the command that installs a missing plug-in; empty if no extra of Replan contains it.
 
     `group` is a key of `EXTRAS`, and `name` the name of the plug-in's entry point.
     """
@@ -34,10 +34,10 @@ def how_to_install(group: str, name: str) -> str:
 
 
 def install_command(extra: str, part: str = "") -> str:
-    """Return the command that adds an extra to this installation, from where it was installed.
+    """Return the command that adds an extra to this installation, from the source of the installation.
 
-    The command names the folder or the archive, because the name `replan` may belong to somebody else on an index. In
-    a checkout, it names the folder of the extra's distribution. `part` is an extra of that distribution.
+    The command names a folder or an archive, because another project may own the name `replan` on an index. In a
+    checkout, the command names the folder of the extra's distribution. `part` is an extra of that distribution.
     """
     import json  # noqa: PLC0415 - most commands need no hint
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415

@@ -34,7 +34,7 @@ def mark_point(label: str) -> None:
 
 
 def set_crash_hook(hook: Callable[[str], None] | None) -> None:
-    """Call `hook` at every point from now on; None removes it. For tests only."""
+    """Call `hook` at every marked point from now on; None removes the hook. For tests only."""
     global _hook  # noqa: PLW0603 - one process, one hook
     _hook = hook
 
@@ -42,7 +42,7 @@ def set_crash_hook(hook: Callable[[str], None] | None) -> None:
 APPEND_SECONDS = "append_seconds"
 """The name of the measure of an append to the journal, in seconds."""
 LEASE_LOST = "lease_lost"
-"""The name of the measure of a run that another driver has taken; the value is 1."""
+"""The name of the measure of a run that another driver has taken over; the value is 1."""
 
 _observer: Callable[[str, float], None] | None = None
 
@@ -54,7 +54,7 @@ def report_measure(name: str, value: float) -> None:
 
 
 def observe_measures(observer: Callable[[str, float], None] | None) -> None:
-    """Pass every measured value to `observer` from now on; None removes it. It must be quick and raise nothing."""
+    """Call `observer` with every measured value from now on; None removes it. It must be quick and must not raise."""
     global _observer  # noqa: PLW0603 -- one process, one observer
     _observer = observer
 
@@ -67,18 +67,18 @@ _listener: Callable[[str], None] | None = None
 
 
 def listen_to_readers(listener: Callable[[str], None] | None) -> None:
-    """Set the function to call with the `what` of a reader (`make_total`) that raised an exception; None removes it.
+    """Set the function to call if a function made by `make_total` raised an exception; None removes it.
 
-    It is called while the exception is handled.
+    It gets the `what` of `make_total`, and is called while the exception is handled.
     """
     global _listener  # noqa: PLW0603 - one process, one log
     _listener = listener
 
 
 def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P, T]], Callable[P, T | R]]:
-    """Return a decorator for a reader: an exception of it becomes `rejected(sentence)`.
+    """Return a decorator for a function that reads something. If the function raises, `rejected(sentence)` is returned.
 
-    The sentence names `what` it reads.
+    The sentence names `what` is read.
     """
 
     def decorate(read: Callable[P, T]) -> Callable[P, T | R]:
@@ -97,5 +97,8 @@ def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P,
 
 
 def describe_unread(what: str, error: Exception) -> str:
-    """Return the sentence of a rejection. It names the exception's type, but not its text, which may quote anything."""
+    """Return the sentence for an exception of a reader.
+
+    It names the exception's type, but not its text, which may quote any content.
+    """
     return f"Replan could not read {what} ({type(error).__name__}); write it in a simpler form."

@@ -22,9 +22,9 @@ class Usage(Value):
     """The tokens of one call, as the provider reports them."""
 
     input_tokens: int = 0
-    """Tokens of the prompt, those from the provider's prompt cache included."""
+    """The tokens of the prompt, including tokens from the provider's prompt cache."""
     output_tokens: int = 0
-    """Tokens that the model wrote, its reasoning included."""
+    """The tokens that the model wrote, including its reasoning."""
     cache_read_tokens: int = 0
     """Input tokens that were read from the prompt cache."""
     cache_write_tokens: int = 0
@@ -34,7 +34,7 @@ class Usage(Value):
     reasoning_tokens: int = 0
     """Output tokens that are reasoning."""
     contradictory: bool = False
-    """Whether the provider's numbers do not fit each other; the call is charged at the highest rates."""
+    """Whether the provider's numbers contradict each other. Then the call is charged at the highest rates."""
 
     @property
     def tokens(self) -> int:
@@ -61,7 +61,7 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class TokenRates(Value):
-    """US dollars per token of each kind. A kind without a rate has the rate of the larger kind that includes it."""
+    """US dollars per token of each kind. A kind without its own rate has the rate of the kind that includes it."""
 
     input_per_token_usd: Rate
     """Dollars for one token of the prompt."""
@@ -114,7 +114,7 @@ class Price(TokenRates):
     """
 
     request_usd: Rate = 0.0
-    """Dollars for one request, whatever its tokens."""
+    """Dollars for one request, in addition to its tokens."""
     tiers: tuple[PriceTier, ...] = ()
     """The rates of longer prompts, in the order of `above`."""
     source: str = ""
@@ -141,12 +141,15 @@ class Price(TokenRates):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the kinds of tokens without a rate of their own."""
+        """Leave out the kinds of tokens that have no rate of their own."""
         plain: dict[str, Any] = serialize(self)
         return {key: value for key, value in plain.items() if value or key in _BASE}
 
     def micro_usd(self, usage: Usage) -> int:
-        """Return what a call cost in whole micro-dollars, rounded up; contradictory usage at the highest rates."""
+        """Return the cost of a call in whole micro-dollars, rounded up.
+
+        Contradictory usage is charged at the highest rates.
+        """
         if usage.contradictory:
             return self.micro_usd_at_most(usage.input_tokens, usage.output_tokens)
         rates: TokenRates = self
@@ -162,10 +165,10 @@ class Price(TokenRates):
         )
 
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the most that a call with at most so many tokens can cost, in whole micro-dollars.
+        """Return the highest cost of a call with at most so many tokens, in whole micro-dollars.
 
-        All input may be written into the cache, and all output may be reasoning. The call may also use fewer tokens
-        than the bound, and so pay the rates of a lower tier, which may be higher: all tiers up to the bound are tried.
+        All input may be written into the cache, and all output may be reasoning. A call with fewer tokens may have a
+        lower tier with higher rates, so all tiers up to the limit are compared.
         """
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return _micro(
@@ -185,11 +188,11 @@ def _micro(usd: float) -> int:
 
 
 FREE = Price.model_construct(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")
-"""The price of a model that costs nothing. It is not validated, so that importing this module builds no schema."""
+"""The price of a model that costs nothing. It is not validated, because validation would build a schema at import."""
 
 
 class Limit(StrEnum):
-    """The limits that can be reached."""
+    """The kinds of limits that a run can reach."""
 
     CALLS = "calls"
     TOKENS = "tokens"
@@ -219,7 +222,7 @@ ZERO = Amount()
 
 
 AtLimit = Literal["ask", "stop"]
-"""What follows at a limit."""
+"""What a run does when it reaches a limit."""
 
 
 class Limits(Value):
@@ -238,13 +241,15 @@ class Limits(Value):
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The longest wait for a provider that is down, in seconds; None is `actors.run.outage.PATIENCE_SECONDS`."""
     stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    """The least chance of success per call of a move; None if the run's policy does not compare moves."""
+    """The lowest chance of success per call with which a move is made; None if the run's policy does not compare moves.
+    """
     at_limit: AtLimit | None = None
-    """What follows at a limit: the run asks a person how to go on, or it ends. None is `stop`, if nobody chose."""
+    """What the run does at a limit: it asks a person how to go on, or it ends. None means `stop`, because nobody chose.
+    """
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the fields that earlier releases lack, while they are None."""
+        """Leave out the fields that are None and that earlier releases did not have."""
         plain: dict[str, Any] = serialize(self)
         for key in ("patience_seconds", "stop_below", "at_limit"):
             if plain.get(key) is None:
@@ -259,13 +264,13 @@ class Ledger:
     limits: Limits
     """The limits that every reservation is checked against."""
     spent: Amount = ZERO
-    """What settled requests have used."""
+    """The amount that settled requests have used."""
     unknown: Amount = ZERO
     """The charge for requests whose real cost is not known."""
     reserved: Mapping[str, Amount] = field(default_factory=dict)
     """The reservations of open requests, by request id."""
     forfeited: Mapping[str, Amount] = field(default_factory=dict)
-    """The part of `unknown` that belongs to withdrawn requests whose late reply may still come, by request id."""
+    """The part of `unknown` for withdrawn requests whose reply may still come, by request id."""
     cached_tokens: int = 0
     """The input tokens that the provider read from its prompt cache."""
     active: float = 0.0
@@ -273,7 +278,7 @@ class Ledger:
 
     @property
     def committed(self) -> Amount:
-        """Everything that counts against the limits."""
+        """All amounts that count against the limits."""
         return sum(self.reserved.values(), self.spent + self.unknown)
 
     @property
@@ -294,11 +299,11 @@ class Ledger:
         return self.limits.deadline
 
     def ended_by(self, now: float) -> Limit | None:
-        """Return the limit that ends the run at `ends_at`, if that time has come; else None."""
+        """Return the limit that ends the run at `ends_at` if this time has come; else None."""
         return None if self.ends_at is None or now < self.ends_at else Limit.DEADLINE
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
-        """Return the first limit that reserving `amount` at `now` would pass."""
+        """Return the first limit that would be exceeded if `amount` were reserved at `now`."""
         if amount.calls > self.calls_left:
             return Limit.CALLS
         limits = self.limits
@@ -342,7 +347,7 @@ class Ledger:
         )
 
     def restore(self, request: str) -> "Ledger":
-        """Return the ledger with a forfeited reservation open again: the run goes on, and a reply may settle it."""
+        """Return the ledger with a forfeited reservation open again: the run continues, and a reply may settle it."""
         amount = self.forfeited.get(request)
         if amount is None:
             return self
@@ -354,12 +359,12 @@ class Ledger:
         )
 
     def add_work(self, seconds: float) -> "Ledger":
-        """Return the ledger after more seconds in which work was open."""
+        """Return the ledger with more seconds of active time."""
         return changed(self, active=self.active + seconds)
 
 
 def cost_of_call(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
-    """Return the cost of a completed call: its reported usage, or its reservation without a valid report."""
+    """Return the cost of a completed call from its reported usage, or its reservation if there is no valid report."""
     if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
         return reserved  # Negative usage would lower what the run has spent.
     cost = 0 if price is None else price.micro_usd(usage)

@@ -1,8 +1,8 @@
 """The protocol of machines: a run is a pure, synchronous machine over one state.
 
-A machine has no clock, no randomness, no I/O and no trio. `accept` turns messages into events, `advance` returns the
-decisions that follow, and only `evolve` changes the state. The work that it asks for is a projection of its state
-(`outstanding`), so resuming, cancelling and pruning are one operation: running work is compared with outstanding work.
+A machine has no clock, randomness, I/O or trio. `accept` turns messages into events, `advance` returns the decisions
+that follow, and only `evolve` changes the state. The requested work is a function of the state (`outstanding`).
+Resuming, cancelling and pruning all compare running work with outstanding work.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ SETTLE_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message that is not acceptable now; the reason is one sentence for its sender."""
+    """A message that cannot be accepted now; the reason is one sentence for its sender."""
 
     reason: str
 
@@ -31,47 +31,50 @@ class Work(NamedTuple):
     """A piece of work that a state has outstanding."""
 
     request_id: str
-    """Its id within the run."""
+    """The id of the work within its run."""
     address: str
-    """The name of the mailbox that takes it, and so of the actor that does it."""
+    """The name of the mailbox that gets the work, which is also the name of its actor."""
     request: Any
-    """The event that asked for it."""
+    """The event that requested the work."""
     repeatable: bool = False
-    """Whether doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor may repeat it."""
+    """Whether doing the work twice costs nothing and harms nothing, such as a pure guard. Then it is repeated after a
+    crash.
+    """
     keeps_no_process: bool = False
-    """Whether it needs no process while the run waits for a person. The wait for the deadline is such work."""
+    """Whether the work needs no process while the run waits for a person, such as the wait for the deadline."""
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
-    """Whether a driver in the foreground leaves the run instead of waiting for this work alone."""
+    """Whether a driver in the foreground leaves the run when only this work is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The status row's summary of a state. Times are UTC seconds since 1970."""
+    """The summary of a state, for the status row. Times are UTC seconds since 1970."""
 
     status: str
     """`running`, `waiting` (for a person), `parked` or `finished`."""
     detail: str = ""
     """The outcome, the id of the open question, or the reason of parking."""
     waiting_since: float | None = None
-    """The time since which it waits for a person."""
+    """The time at which the run began to wait for a person."""
     next_wake: float | None = None
-    """The time at which it continues, if only the clock or a person can advance it."""
+    """The time at which the run continues, if only the clock or a person can advance it."""
     committed: Amount = ZERO
-    """Everything that counts against the run's limits."""
+    """All amounts that count against the run's limits."""
     asks: bytes = b""
     """The open questions as a JSON array of objects, in the order in which they are listed; empty for none."""
     reserved: Amount = field(default=ZERO, compare=False)
-    """The part of `committed` that open requests may still return; used for the daily budget, not stored."""
+    """The part of `committed` that open requests may still give back. It is used for the daily budget, and not stored.
+    """
     ending: bool = field(default=False, compare=False)
     """Whether the run has an outcome and waits only for work that cannot be cancelled; not stored."""
     parked: bool = field(default=False, compare=False)
-    """Whether the machine requests nothing until the next takeover, so that its driver leaves; not stored."""
+    """Whether the machine requests nothing until the next takeover, so that its driver leaves. Not stored."""
 
     @property
     def due(self) -> float | None:
-        """The time at which an undriven run is due: 0 is at once, None is never."""
+        """The time from which a run without a driver is due: 0 means at once, None means never."""
         match self.status:
             case "running":
                 return self.next_wake or 0.0
@@ -82,32 +85,35 @@ class Summary:
 
 
 class Machine(Protocol[S, E, M]):
-    """The functions of a machine over its state; `brief` and `summary` are projections for actors and for people."""
+    """The functions of a machine. `brief` and `summary` return parts of the state for actors and for people."""
 
     def initial(self) -> S:
         """Return the state before the first event."""
 
     def accept(self, state: S, message: M) -> E | Refused | None:
-        """Return the event for a message; `Refused` for one that is not acceptable, None for a duplicate."""
+        """Return the event for a message, `Refused` if it cannot be accepted, or None if it is a duplicate."""
 
     def advance(self, state: S) -> E | None:
-        """Return the next decision that follows from the state without a message, or None if there is none."""
+        """Return the next decision that follows from the state without a message; None if there is none."""
 
     def evolve(self, state: S, event: E) -> S:
-        """Return the state after the event. Never decides, never acts, never fails on an event of its own."""
+        """Return the state after the event.
+
+        It makes no decision, has no side effect, and never fails on an event of this machine.
+        """
 
     def outstanding(self, state: S) -> Mapping[str, Work]:
-        """Return the work asked for and not yet answered, by request id."""
+        """Return the requested work without an answer, by request id."""
 
     def brief(self, state: S, work: Work) -> Any:
-        """Return all that the actor that does this work may see: a pure projection, made when the work starts."""
+        """Return everything that the actor of this work may see. It is made from the state when the work starts."""
 
     def summary(self, state: S) -> Summary:
         """Return the content of the run's status row."""
 
 
 def fold(machine: Machine[S, E, Any], events: Iterable[E], state: S | None = None) -> S:
-    """Return the state after the events, from the initial state or the one given."""
+    """Return the state after the events. They are applied to `state`, or else to the initial state."""
     current = machine.initial() if state is None else state
     for event in events:
         current = machine.evolve(current, event)

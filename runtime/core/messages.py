@@ -1,7 +1,7 @@
-"""The messages that the runtime sends to every machine, and the times that every message has.
+"""The messages that the runtime sends to every machine, and the times in every message.
 
-`at` is the time by the journal's clock, in UTC seconds since 1970; a wall clock can be set. `mono` cannot: it tells how
-much time has passed between two messages that one driver takes.
+`at` is the time by the journal's clock, in UTC seconds since 1970; a person can set this clock. Nobody can set `mono`:
+it measures the time between two messages to one driver.
 """
 
 from dataclasses import dataclass, replace
@@ -23,17 +23,17 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message to a machine; every message of the runtime and of actors is one."""
+    """The base of all messages to a machine, from the runtime and from actors."""
 
     mono: float | None = None
-    """The driver's monotonic seconds since its claim, without suspended time; None before the supervisor adds it."""
+    """The driver's monotonic seconds since its claim, without suspended time; None until the supervisor sets it."""
 
 
 def stamp(message: M, mono: float) -> M:
     """Return a message with the driver's seconds, rounded to the microsecond.
 
-    The message that starts a run is an event, which gets them too. A message that has them already, and one that has
-    no place for them, is returned as it is.
+    The message that starts a run is an event, and gets them too. A message that already has them, or has no field for
+    them, is returned unchanged.
     """
     if getattr(message, "mono", mono) is not None:
         return message
@@ -46,12 +46,12 @@ def stamp(message: M, mono: float) -> M:
 
 @dataclass(frozen=True, slots=True)
 class Resumed(Message):
-    """A driver has claimed the run; the outcome of open requests of older epochs is unknown."""
+    """A driver has claimed the run. The results of open requests from earlier epochs are unknown."""
 
     epoch: int
     at: float
     at_once: bool = False
-    """Whether a person resumed the run and wants no further waiting."""
+    """Whether a person resumed the run and wants it to stop waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Parking(Message):
 
 @dataclass(frozen=True, slots=True)
 class Woken(Message):
-    """The time that a request waits for is reached."""
+    """The time at which a wait ends has come."""
 
     request_id: str
     at: float
@@ -75,7 +75,10 @@ class Woken(Message):
 
 @dataclass(frozen=True, slots=True)
 class Crashed(Message):
-    """An actor raised on a request, more often than it may. `error` is one line; the log has the traceback."""
+    """An actor raised exceptions more often than allowed for a request.
+
+    `error` is one line; the log has the traceback.
+    """
 
     request_id: str
     at: float
@@ -86,7 +89,7 @@ class Crashed(Message):
 
 @dataclass(frozen=True, slots=True)
 class Mailed(Message):
-    """A message from the run's inbox: `body` is the text as posted under `key`."""
+    """A message from the run's inbox: `body` is the text that was posted under `key`."""
 
     inbox: int
     key: str
@@ -96,11 +99,11 @@ class Mailed(Message):
 
 @dataclass(frozen=True, slots=True)
 class Overdrawn(Message):
-    """The daily budget is used up: no new request may be made until the next day."""
+    """The daily budget is used up: no new request may be made before the next day."""
 
     at: float
     until: float | None
-    """When the next day begins; None where runs do not wait for it."""
+    """When the next day begins; None if runs do not wait for it."""
     why: str
     """Which limit is used up, in one line for people."""
     never: bool = False

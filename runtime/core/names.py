@@ -13,7 +13,10 @@ PARTS = 4
 
 
 def parts_of(owner: str) -> list[str] | None:
-    """Return host, PID namespace, PID and birth; None if the owner is no process. A host's name may contain slashes."""
+    """Return host, PID namespace, PID and start time; None if the owner is not a process.
+
+    A host's name may contain slashes.
+    """
     parts = owner.rsplit("/", PARTS - 1)
     return parts if len(parts) == PARTS and parts[2].isascii() and parts[2].isdigit() else None
 
@@ -25,12 +28,12 @@ def describe(owner: str) -> str:
 
 
 def trace_id(run: str) -> int:
-    """Return the id of a run's trace. A run has one, however often it is resumed."""
+    """Return the id of a run's trace. It stays the same when the run is resumed."""
     return _hash_number(f"replan trace\n{run}", 16)
 
 
 def span_id(run: str, seq: int, part: str = "") -> int:
-    """Return the id of the span that the record at a place begins; `part` tells apart several of one record.
+    """Return the id of the span that begins with a record; `part` distinguishes several spans of one record.
 
     The span of the whole run begins with its first record.
     """

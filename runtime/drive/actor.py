@@ -1,11 +1,11 @@
-"""Actors: an address, a handler, the envelopes that it gets, and what follows from its exceptions.
+"""Actors: an address, a handler, a mailbox, and the treatment of exceptions.
 
-An actor holds no state that matters. An exception in a handler is a bug. Repeatable work is tried again a bounded
-number of times (OTP's restart intensity); other work, and work that keeps failing, is answered with `Crashed`, and the
-log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) says that the run is to be
-parked.
+An actor keeps no state between pieces of work. An exception in a handler is a bug. Repeatable work is tried again a
+limited number of times (the restart intensity of OTP). Other work, and work that keeps failing, is answered with
+`Crashed`, and the log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) parks the
+run.
 
-An actor of a run has a mailbox: the envelopes that wait for it, and the tasks that work on them.
+The mailbox of an actor has the waiting envelopes, and the tasks that process them.
 """
 
 import os
@@ -28,36 +28,36 @@ M = TypeVar("M")
 
 
 async def _report_recorded(_: object) -> bool:
-    """Return True: the default of `record` for handlers that run without a supervisor, such as in tests."""
+    """Return True. This is the default of `record` for handlers without a supervisor, such as in tests."""
     await trio.lowlevel.checkpoint()
     return True
 
 
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[B]):
-    """One piece of work for an actor. The supervisor changes it while the actor works, to withdraw or to park it."""
+    """One piece of work for an actor. The supervisor changes it while the actor works, to withdraw or park the work."""
 
     work: Work
-    """The request, its id, and whether it may be done twice."""
+    """The request, its id, and whether the work may be repeated."""
     brief: B
-    """All that the actor may see of the run (`Machine.brief`)."""
+    """Everything that the actor may see of the run (`Machine.brief`)."""
     trace: Mapping[str, str | int] = field(default_factory=dict)
-    """The ids that are added to log lines; they are passed here since channels do not carry context variables."""
+    """The ids that are added to log lines. They are stored here because channels do not carry context variables."""
     ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
-    """Awaited before each paid call. Raises `Fenced` if another driver took over."""
+    """Must be awaited before each paid call. Raises `Fenced` if another driver has taken over."""
     record: Callable[[Message], Awaitable[bool]] = _report_recorded
-    """Awaited to record a message in the middle of the work; returns whether anything was appended to the journal."""
+    """Awaited to record a message before the work ends. Returns whether anything was appended to the journal."""
     withdrawn: bool = False
-    """Whether the run does not want the work any more."""
+    """Whether the run no longer wants the work."""
     parked: bool = False
-    """Whether the run is being parked: paid work that has not begun should not begin."""
+    """Whether the run is being parked. Then paid work that has not begun should not begin."""
     scope: trio.CancelScope | None = None
-    """The scope of the handler while it runs; None otherwise."""
+    """The cancel scope of the handler while it runs; else None."""
     unsent: trio.CancelScope | None = None
-    """The scope in which a call waits for a free slot or for the journal; None after it was sent."""
+    """The cancel scope in which a call waits to be sent; None once the call was sent."""
 
     def withdraw(self) -> None:
-        """Cancel the work. Work that has not begun never begins; a call that was not sent is reported as unsent."""
+        """Cancel the work. Work that has not begun never begins. A call that was not sent is reported as not sent."""
         self.withdrawn = True
         if self.unsent is not None:
             self.unsent.cancel()
@@ -65,7 +65,7 @@ class Envelope(Generic[B]):
             self.scope.cancel()
 
     def park(self) -> None:
-        """Withdraw repeatable work, and cancel a call that waits to be sent. A call that was sent goes on."""
+        """Withdraw repeatable work, and cancel a call that waits to be sent. A call that was sent continues."""
         self.parked = True
         if self.work.repeatable:
             self.withdraw()
@@ -73,7 +73,7 @@ class Envelope(Generic[B]):
             self.unsent.cancel()
 
     def may_send(self) -> bool:
-        """End a call's wait to be sent, and return whether it may be sent."""
+        """End the wait of a call to be sent. Return whether it may be sent."""
         self.unsent = None
         return not (self.parked or self.withdrawn)
 
@@ -82,17 +82,17 @@ class Delivery(NamedTuple, Generic[M]):
     """The result of a piece of work, for the supervisor."""
 
     request_id: str
-    """The id of the request that the work was for."""
+    """The id of the request for the work."""
     message: M | Crashed | None
-    """The answer; `Crashed` where the handler raised too often, None where the work was withdrawn."""
+    """The answer: `Crashed` if the handler raised too often, None if the work was withdrawn."""
 
 
 @dataclass(slots=True, eq=False)
 class Report(Generic[M]):
-    """A message of an actor in the middle of its work; the actor waits until the supervisor has processed it."""
+    """A message from an actor before its work ends. The actor waits until the supervisor has processed the message."""
 
     message: M
-    """The message, as the machine's `accept` takes it."""
+    """The message for the machine's `accept`."""
     taken: trio.Event = field(default_factory=trio.Event)
     """Set when the supervisor has appended the resulting events."""
     appended: bool = False
@@ -110,13 +110,13 @@ class Intensity:
     """How many restarts an actor may have (OTP's rule)."""
 
     restarts: int = 3
-    """Restarts on one piece of work, and on all work within `seconds`."""
+    """The largest number of restarts for one piece of work, and for all work within `seconds`."""
     seconds: float = 60.0
     """The window in which all restarts are counted."""
 
 
 class Actor(Generic[B, M]):
-    """One actor; `concurrency` is how many envelopes it works on side by side."""
+    """One actor. It processes at most `concurrency` envelopes at the same time."""
 
     def __init__(
         self, address: str, handler: Handler[B, M], *, concurrency: int = 1, intensity: Intensity | None = None
@@ -128,10 +128,9 @@ class Actor(Generic[B, M]):
         self._restarts: deque[float] = deque()
 
     async def answer(self, envelope: Envelope[B], now: Callable[[], float]) -> M | Crashed | None:
-        """Return the answer to an envelope, or None when it was withdrawn; `now` gives the time of a crash.
+        """Return the answer to an envelope; None if it was withdrawn. `now` gives the time of a crash.
 
-        A call that was withdrawn before it began is given to its handler all the same, which answers that it was not
-        sent.
+        A call that was withdrawn before it began is also passed to its handler, which answers that it was not sent.
         """
         log.bind(**envelope.trace)
         goes_on, restarts = not (envelope.withdrawn and envelope.work.repeatable), 0
@@ -168,15 +167,17 @@ class Actor(Generic[B, M]):
 
 
 MAILBOX_MAX = 1024
-"""Envelopes that may wait in one mailbox: far above any budget of calls, so that `put` only fails on a bug."""
+"""The largest number of envelopes that wait in one mailbox. It is far above any budget of calls, so `put` fails only by
+a bug.
+"""
 
 
 class Mailbox(Generic[B, M]):
     """A bounded channel of envelopes, and up to `Actor.concurrency` tasks that receive from it.
 
-    A task is started, in `nursery`, only when there is work for it, and ends when the channel is empty: an idle actor
-    costs nothing. `deliver` is called with every answer, also while the nursery is being cancelled: it shields itself
-    where it waits. `now` gives the time of a crash.
+    A task is started in `nursery` when there is work, and ends when the channel is empty, so an idle actor costs
+    nothing. `deliver` is called with every answer, also while the nursery is being cancelled; it must shield its own
+    waits. `now` gives the time of a crash.
     """
 
     def __init__(
@@ -187,13 +188,16 @@ class Mailbox(Generic[B, M]):
         self._tasks = 0
 
     def put(self, envelope: Envelope[B]) -> None:
-        """Take an envelope; never blocks. Raises `trio.WouldBlock` beyond `MAILBOX_MAX`, which is a bug."""
+        """Add an envelope, without blocking. Raises `trio.WouldBlock` beyond `MAILBOX_MAX`, which is a bug."""
         self._send.send_nowait(envelope)
         if self._tasks < self._actor.concurrency:
             self._start()
 
     def flush(self) -> None:
-        """Start a task for each waiting envelope, whatever the concurrency: while a run parks, no task is slow."""
+        """Start a task for each waiting envelope, without regard to `concurrency`.
+
+        It is called when a run parks and all tasks end soon.
+        """
         for _ in range(self._receive.statistics().current_buffer_used):
             self._start()
 

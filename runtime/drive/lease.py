@@ -14,51 +14,53 @@ from runtime.journal.port import Journal
 from runtime.logs import log
 
 RENEWALS = 4
-"""The renewals within the length of a lease. A process may pause for three quarters of it and keep the run."""
+"""How often a lease is renewed within its length. A process may pause for three quarters of this length and keep the
+run.
+"""
 
 RETRY_SECONDS = 1.0
 """The pause in seconds between two tries to renew a lease while the journal cannot be written."""
 
 
 class LeaseKeeper:
-    """One driver's lease of one run, under an epoch. A journal that fails for a while does not end it."""
+    """The lease of one driver on one run, under an epoch. It survives a journal that fails for a while."""
 
     def __init__(self, journal: Journal[Any], run: str, terms: LeaseTerms) -> None:
         self._journal, self._run = journal, run
         self.terms = terms
         """The owner and the length of the lease."""
         self.epoch = 0
-        """The epoch that the run is held under; 0 while it is not."""
+        """The epoch of the held lease; 0 if the run is not held."""
         self._end = (0.0, 0.0)
         self._claimed, self._is_lost = 0.0, False
 
     async def claim(self) -> None:
-        """Take the run. Raises `RunNotFound`, `KindUnknown`, `Held`."""
+        """Claim the run. Raises `RunNotFound`, `KindUnknown`, `Held`."""
         end = self.end_from_now()
         self.epoch = await claim(self._journal, self._run, self.terms)
         self._end, self._claimed = end, trio.current_time()
 
     def begin(self) -> None:
-        """Begin to count the seconds of a new run, which is claimed only with its first records."""
+        """Start counting the seconds of a new run. The run is claimed later, with its first records."""
         self._claimed = trio.current_time()
 
     def seconds(self) -> float:
         """Return the monotonic seconds since the claim, or since a new run was begun.
 
-        No clock that is set changes them, and the time in which the machine is suspended does not count.
+        Setting a clock does not change them. The time in which the machine is suspended is not counted.
         """
         return trio.current_time() - self._claimed
 
     def end_from_now(self) -> tuple[float, float]:
-        """Return when a lease that begins now ends: by trio's clock and by the journal's.
+        """Return when a lease that begins now ends, by trio's clock and by the journal's.
 
-        Trio's clock goes on while the process is stopped, and cannot be set. The journal's goes on while the machine is
-        suspended, and decides for other drivers.
+        Trio's clock continues while the process is stopped, and cannot be set. The journal's clock continues while the
+        machine is suspended, and other drivers follow it.
         """
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Note that a new run is held until `end`. Its first records have admitted and claimed it."""
+        """Record that a new run is held until `end`, because its first records have admitted and claimed it."""
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
@@ -73,21 +75,21 @@ class LeaseKeeper:
                 await self._renew()  # If that fails, it is tried again; until then others may take the run.
 
     async def ensure_held(self) -> None:
-        """Check that this driver still holds the run: a pause of the process may lose it. Raises `Fenced`."""
+        """Check that this driver still holds the run, which a long pause of the process may lose. Raises `Fenced`."""
         while self._may_be_over() and not await self._renew():  # noqa: ASYNC110 - no event tells when it is possible
             await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
-        """Give the run back, if it is still this driver's.
+        """Release the run if this driver still holds it.
 
-        A new run whose admission failed is not touched: if there is a run of this name, another driver may hold it, and
-        under the same epoch.
+        A new run whose admission failed is not touched, because another driver may hold a run with this id under the
+        same epoch.
         """
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
 
     def note_loss(self) -> None:
-        """Note that another driver has taken the run."""
+        """Record that another driver has taken the run."""
         if not self._is_lost:
             self._is_lost = True
             report_measure(LEASE_LOST, 1)
@@ -111,12 +113,12 @@ class LeaseKeeper:
 
 
 async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
-    """Take a run on these terms; return the epoch. Raises `RunNotFound`, `KindUnknown`, `Held`."""
+    """Claim a run on these terms, and return the epoch. Raises `RunNotFound`, `KindUnknown`, `Held`."""
     return await journal.claim(run, terms.owner, terms.ttl, dead=terms.dead, kinds=terms.kinds)
 
 
 async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:
-    """Release a run. Where the journal fails for a while, the lease ends by itself; what was written stands."""
+    """Release a run. If the journal fails for a while, the lease ends by itself, and written records remain."""
     try:
         await journal.release(run, epoch)
     except JournalError as error:
@@ -126,28 +128,28 @@ async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:
 
 
 class Takeover(NamedTuple):
-    """The first facts of a driver."""
+    """The first events of a driver after its claim."""
 
     facts: list[tuple[Any, int | None]]
-    """The events, each with the posted message that it consumes, if any; all are applied before anything is decided."""
+    """The events, each with the posted message that it consumes, if any. All are applied before the first decision."""
     taken: list[Mailed]
-    """The posted messages that they are made of."""
+    """The posted messages from which the events were made."""
     left: list[Mailed]
-    """The posted messages that are taken afterwards, one after the other."""
+    """The posted messages that are processed afterwards, one after the other."""
 
 
 class PostedEnd(NamedTuple):
-    """An end of a run by a posted message."""
+    """The end of a run by a posted message."""
 
     state: Any
     events: list[Any]
-    """The event of the message, and the decisions that follow from it."""
+    """The event of the message, and the decisions that follow."""
     inbox: int
     """The id of the message."""
 
 
 def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> PostedEnd | None:
-    """Return the end of the run by the first message that causes one; None if no message ends it."""
+    """Return the end of the run by the first message that ends it; None if none does."""
     for message in posted:
         accepted = machine.accept(state, message)
         if accepted is None or isinstance(accepted, Refused):
@@ -162,11 +164,11 @@ def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence
 def takeover(
     machine: Machine[Any, Any, Any], state: Any, resumed: Resumed, posted: Sequence[Mailed], *, finished: bool
 ) -> Takeover:
-    """Return the first facts of a driver that has claimed a run in this state.
+    """Return the first events of a driver that has claimed a run in this state.
 
-    Messages whose event has `precedes_takeover` (`runtime.core.events.Event`) come before the takeover: decisions must
-    not be made without them. The other messages come after it, so that no time before it counts as work. If the run is
-    `finished`, all messages come before it, since one of them may be why the end is undone.
+    A message whose event has `precedes_takeover` (`runtime.core.events.Event`) comes before the takeover, because
+    decisions depend on it. Other messages come after the takeover, so that the time before it does not count as active.
+    If the run is `finished`, all messages come before it, because one of them may undo the end.
     """
     events = [machine.accept(state, message) for message in posted]
     urgent = [

@@ -31,14 +31,14 @@ class Admission:
     kind: str = FIRST_KIND
     """The name of its kind."""
     format: int = FIRST_FORMAT
-    """The version of the kind's format that its events are written in."""
+    """The version of the kind's format in which its events are written."""
     placement: Placement = ORDINARY
-    """The tenant that it is accounted to, and its priority."""
+    """The tenant that pays for the run, and the run's priority."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """The terms on which a driver holds a run."""
+    """The terms under which a driver holds a run."""
 
     owner: str
     """The name of the driver's process."""
@@ -47,7 +47,7 @@ class LeaseTerms:
     poll: float = 0.25
     """The seconds between two checks of the inbox by a driver that no host wakes."""
     dead: Dead = nobody
-    """Tells whether another owner is certainly dead, so that nobody waits for the lease of a killed process."""
+    """Returns whether another owner has certainly ended, so that nobody waits for the lease of a killed process."""
     kinds: Formats | None = None
     """The kinds and formats of runs that the driver can drive; None for all."""
 
@@ -57,13 +57,13 @@ class Stop:
     """A request to a driver to stop."""
 
     handover: bool = False
-    """Whether another driver may go on with the run at once, without a request of a person."""
+    """Whether another driver may continue the run at once, without a person's request."""
     requested: trio.Event = field(default_factory=trio.Event)
     """Once set, the driver starts nothing new, waits for replies in flight, and parks the run."""
     forced: trio.Event = field(default_factory=trio.Event)
     """Once set, the driver stops waiting for replies in flight."""
     grace: float | None = None
-    """The largest number of seconds to wait for replies in flight; None for as long as their own time limits allow."""
+    """The longest wait for replies in flight, in seconds; None waits as long as the time limits of the calls allow."""
 
 
 ChangeSignal = Callable[[], Awaitable[None]]
@@ -71,7 +71,7 @@ ChangeSignal = Callable[[], Awaitable[None]]
 
 
 class Polling:
-    """A signal that polls the journal for commits, for a driver that is the only one in its process."""
+    """A signal that polls the journal for commits. It is for the only driver in a process."""
 
     def __init__(self, journal: Journal[Any], seconds: float) -> None:
         self._journal, self._seconds, self._version = journal, seconds, -1
@@ -87,7 +87,7 @@ class Polling:
 
 
 class WakeSignal:
-    """A signal that a host sets for one of its runs, so that a thousand runs need not poll."""
+    """A signal that a host sets for one of its runs, so that its runs need not poll."""
 
     def __init__(self) -> None:
         self._event = trio.Event()
@@ -114,7 +114,7 @@ def ignore(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DriveOptions:
-    """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
+    """The arguments of `runtime.drive.supervisor.Supervisor` that say how a run is driven."""
 
     stop: Stop | None = None
     """The request to stop; None for a run that cannot be stopped."""
@@ -125,9 +125,9 @@ class DriveOptions:
     changed: ChangeSignal | None = None
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
-    """A run that waits at least this many seconds for a time is released to its host; None in the foreground."""
+    """A hosted run is released if it waits at least this many seconds for a time; None in the foreground."""
     at_once: bool = False
-    """Whether a person has resumed the run and wants no further waiting."""
+    """Whether a person has resumed the run and wants it to stop waiting."""
     on_drift: Notice | None = None
     """Called before a run is resumed if the files that it was started with have changed since; None for nobody."""
 

@@ -1,7 +1,7 @@
-"""Writes the records of a run: for its driver, and single events of a run that nobody drives.
+"""Writes the records of a run, for its driver or for a single event of a run without a driver.
 
-No event is acted on before it is appended. Of a batch, as much is appended as the daily budget allows. An append waits
-while the disk is full, other processes keep the journal busy, or the journal's database cannot be reached.
+An event is appended before anything acts on it. Of a batch, as many events are appended as the daily budget allows. An
+append waits while the disk is full, the journal is busy, or its database cannot be reached.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,14 +44,14 @@ class Prefix(Generic[S, E]):
     events: Sequence[E]
     """The events, in their order in the batch."""
     next_reservation: Amount
-    """What the next event of the batch reserves; zero where there is none."""
+    """The reservation of the next event of the batch; zero if there is none."""
 
 
 def _prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
     """Return the prefixes of a batch that end before a reservation, the longest first.
 
-    Every prefix has the first `facts` events. When the next message arrives, the machine decides again about the events
-    that were left out.
+    Every prefix includes the first `facts` events. The machine decides again about the other events when the next
+    message arrives.
     """
     shorter: list[Prefix[S, E]] = []
     state = fold(machine, events[:facts], state)
@@ -66,12 +66,12 @@ def _prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts:
 
 @dataclass(frozen=True, slots=True)
 class Pause(Generic[S, E]):
-    """A batch with which a run stops because the daily budget is spent. It reserves nothing."""
+    """The events with which a run stops because the daily budget is spent. They reserve nothing."""
 
     state: S
     """The state after these events."""
     events: Sequence[E]
-    """The events of the prefix, then those of the pause."""
+    """The events of the prefix, then the events that stop the run."""
     notice: str
     """One line about the pause, for people."""
 
@@ -81,7 +81,7 @@ def pause(
 ) -> Pause[S, E]:
     """Return the pause of the machine after the message that the daily budget is spent.
 
-    `now` and `mono` are the times of that message. Raises `spent` if the machine cannot pause.
+    `now` and `mono` are the times of this message. Raises `spent` if the machine cannot pause.
     """
     never = spent.budget.reason_too_large(free.next_reservation)
     why = never or spent.why
@@ -115,7 +115,10 @@ class Snapshot(Generic[S]):
 
 
 class RunLog(Generic[S, E]):
-    """Writes the records of one run. `state` and `summary` are those after the last record, whose number is `seq`."""
+    """Writes the records of one run.
+
+    `state` and `summary` are the values after the last record, whose number is `seq`.
+    """
 
     def __init__(
         self,
@@ -140,7 +143,7 @@ class RunLog(Generic[S, E]):
         self.summary = machine.summary(self.state)
 
     async def load(self) -> int:
-        """Read the records after the snapshot; return the id of the last posted message that is consumed, or 0.
+        """Read the records after the snapshot. Return the id of the last consumed message, or 0.
 
         Raises `JournalDamaged`, `KindUnknown`.
         """
@@ -152,11 +155,11 @@ class RunLog(Generic[S, E]):
         return self._consumed
 
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
-        """Append facts and the decisions that follow from them, as far as the daily budget allows.
+        """Append facts and the decisions that follow, as far as the daily budget allows.
 
-        Each fact has the id of the posted message that it consumes, or None. When the next message comes, the machine
-        decides again about the events that were left out. Where `goes_on` says that none will come, the run pauses.
-        Raises the errors of `append`.
+        Each fact has the id of the posted message that it consumes, or None. The machine decides again about the events
+        that were left out when the next message comes. If `goes_on` returns that none will come, the run pauses. Raises
+        the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -218,10 +221,10 @@ class RunLog(Generic[S, E]):
         overdraw: bool = False,
         waits: bool = False,
     ) -> None:
-        """Append events, after which the run has this state. The first ones consume the posted messages in `inbox`.
+        """Append events; `state` is the state after them. The first ones consume the posted messages in `inbox`.
 
-        With `waits`, this waits while the disk is full or the journal is busy or out of reach. At a requested stop, and
-        for a new run, which has nothing to lose, the error is raised instead.
+        With `waits`, wait while the disk is full, or the journal is busy or cannot be reached. If a stop was requested,
+        or the run is new and has nothing to lose, raise the error instead.
 
         The first append of a new run admits the run. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
         `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
@@ -294,9 +297,9 @@ M = TypeVar("M")
 async def admit(
     machine: Machine[S, E, M], journal: Journal[E], run: str, admission: Admission, message: M
 ) -> list[Record[E]]:
-    """Admit a run that nobody holds yet, with the event that the machine makes of the message that starts it.
+    """Admit a run that nobody holds yet. Its first event is made from the message that starts it.
 
-    Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that starts no run.
+    Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that cannot start a run.
     """
     initial = machine.initial()
     accepted = machine.accept(initial, stamp(message, 0.0))
@@ -316,7 +319,7 @@ async def admit(
 async def append_one(
     machine: Machine[S, E, Any], journal: Journal[E], run: str, terms: LeaseTerms, message: Any
 ) -> bool:
-    """Append the event of a message; return False if the machine makes no event of it.
+    """Append the event for a message; return False if the machine makes no event.
 
     Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
     """

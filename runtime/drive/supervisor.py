@@ -1,11 +1,11 @@
 """The supervisor: the only writer of a run's records, and the only owner of the nursery for its work.
 
-One loop: receive a message, `accept`, `advance` until quiet, append (durably, by the run log), log, reconcile.
-Reconciling is all of scheduling: outstanding minus running is started, running minus outstanding is cancelled. A new
-run, a resumed run and a pruned branch are the same case.
+It has one loop: receive a message, `accept`, `advance` until nothing follows, append durably (`RunLog`), log, compare.
+The comparison starts outstanding work that is not running, and cancels running work that is not outstanding. A new run,
+a resumed run and a pruned branch are treated alike.
 
-Back-pressure: the supervisor's channel has size zero. Envelopes are sent without waiting, since a blocking send into a
-full mailbox could wait for the very actor that waits for the supervisor.
+Back-pressure: the supervisor's channel has size zero. Envelopes are sent without waiting, because an actor with a full
+mailbox may itself wait for the supervisor.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ M = TypeVar("M")
 
 
 class Supervisor(Generic[S, E, M]):
-    """Drives one run of one machine from claim to release."""
+    """Drives one run, from its claim to its release."""
 
     def __init__(
         self,
@@ -107,11 +107,11 @@ class Supervisor(Generic[S, E, M]):
         return self._log.state
 
     async def drive(self, first: Any = None) -> Ending:
-        """Claim the run, go on after its last record, and drive it to its end, to a question, or to a stop.
+        """Claim the run, continue after its last record, and drive it until it ends, asks a question, or is stopped.
 
-        `first` is the message that starts a run without records; a new one is claimed as it is admitted. Raises
-        `RunExists` for a new run, and `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged` for another, before
-        anything is done, and `Fenced` if another driver takes over.
+        `first` is the message that starts a run without records; a new run is claimed when it is admitted. Before
+        anything is done, it raises `RunExists` for a new run, and `RunNotFound`, `KindUnknown`, `Held`,
+        `JournalDamaged` for another. Raises `Fenced` if another driver takes over.
         """
         if self._is_new:
             self._lease.begin()
@@ -129,7 +129,7 @@ class Supervisor(Generic[S, E, M]):
         return ending
 
     async def _load(self) -> Ending | None:
-        """Read the run. Return its ending if there is nothing to drive, else None."""
+        """Read the run. Return its ending if there is nothing to drive; else None."""
         self._inbox_seen = await self._log.load()
         if await self._end_by_inbox():
             return Ending.FINISHED
@@ -156,7 +156,7 @@ class Supervisor(Generic[S, E, M]):
         return ending
 
     async def _end_by_inbox(self) -> bool:
-        """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
+        """Process a message that ends the run before the run is resumed, so that no request is sent in vain."""
         self._early_mail = [stamp(message, 0.0) for message in await self._read_inbox()]
         if self._is_finished() or self._log.summary.ending:
             return False
@@ -166,9 +166,9 @@ class Supervisor(Generic[S, E, M]):
         return self._is_finished()
 
     async def _overtaken(self) -> bool:
-        """Tell whether a hosted run is no longer due because another driver had it in the meantime.
+        """Return whether a hosted run is no longer due, because another driver had it in the meantime.
 
-        The status row decides, for hosts too.
+        The status row decides, as it does for hosts.
         """
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
@@ -176,7 +176,10 @@ class Supervisor(Generic[S, E, M]):
         return due is None or due > self._now()
 
     async def _begin(self, first: Any) -> None:
-        """Start or resume the run, and take the messages in its inbox; at a stop, only record the start."""
+        """Start or resume the run, and process the messages in its inbox.
+
+        If a stop was requested, only record the start.
+        """
         starts = first is not None and self._log.seq == 0
         if self._stop.requested.is_set():
             if starts:
@@ -188,7 +191,7 @@ class Supervisor(Generic[S, E, M]):
             await self._take_over()
 
     async def _take_over(self) -> None:
-        """Resume the run, which undoes an end that is not final, and take the messages in its inbox."""
+        """Resume the run, which may undo a preliminary end, and process the messages in its inbox."""
         resumed = Resumed(self._lease.epoch, self._now(), self._at_once, mono=self._lease.seconds())
         facts, taken, left = takeover(
             self._machine, self.state, resumed, self._early_mail, finished=self._is_finished()
@@ -231,26 +234,26 @@ class Supervisor(Generic[S, E, M]):
         return Ending.FINISHED
 
     def _only_waits(self) -> bool:
-        """Tell whether no work in this process can advance the run."""
+        """Return whether no work in this process can advance the run."""
         return all(self._rests(envelope.work) for envelope in self._running.values())
 
     def _is_left(self) -> bool:
-        """Tell whether a driver in the foreground leaves the run, since only such work is open (`Work.leaves`)."""
+        """Return whether a driver in the foreground leaves the run, because only work with `Work.leaves` is open."""
         return any(envelope.work.leaves for envelope in self._running.values())
 
     def _rests(self, work: Work) -> bool:
-        """Tell whether work waits for a time that is far enough away to release the run."""
+        """Return whether the run waits for a time that is far enough away to release it."""
         if work.until is None or (self._rest_after is None and not work.keeps_no_process):
             return False
         return work.until - self._now() > (self._rest_after or ROUNDING)
 
     def _goes_on(self, state: S) -> bool:
-        """Tell whether work in this process will advance a run in this state: another message will come."""
+        """Return whether work in this process will advance a run in this state, so that another message will come."""
         outstanding = self._machine.outstanding(state).values()
         return any(work.address in self._mailboxes and not self._rests(work) for work in outstanding)
 
     def _asks(self) -> bool:
-        """Tell whether a person has to do some of the outstanding work."""
+        """Return whether a person has to do some of the outstanding work."""
         return any(work.address not in self._mailboxes for work in self._machine.outstanding(self.state).values())
 
     async def _take(self, delivery: Delivery[M] | Report[Message] | Mailed) -> None:
@@ -274,7 +277,7 @@ class Supervisor(Generic[S, E, M]):
             self._reconcile()
 
     async def _park(self) -> None:
-        """Ask for nothing new. Paid calls in flight go on; repeatable work is cancelled, to be redone."""
+        """Request nothing new. Paid calls in flight continue; repeatable work is cancelled, to be repeated later."""
         if self._parked or self._is_finished():
             return
         self._parked = True
@@ -282,7 +285,7 @@ class Supervisor(Generic[S, E, M]):
         self._stop_work()
 
     def _stop_work(self) -> None:
-        """Start no work any more, and cancel what is repeatable."""
+        """Start no more work, and cancel repeatable work."""
         self._parked = True
         for envelope in self._running.values():
             envelope.park()
@@ -290,7 +293,7 @@ class Supervisor(Generic[S, E, M]):
             mailbox.flush()
 
     async def _step(self, message: M | Message, inbox: int | None = None) -> None:
-        """Turn one message into records, then into work. Nothing is acted on before it is appended."""
+        """Turn one message into records, then into work. Nothing acts on an event before it is appended."""
         to_machine = cast("M", message)  # Every machine takes the messages of the runtime and of its actors.
         accepted = self._machine.accept(self.state, stamp(to_machine, self._lease.seconds()))
         if isinstance(accepted, Refused):
@@ -301,9 +304,9 @@ class Supervisor(Generic[S, E, M]):
         self._reconcile()
 
     async def _after_write(self) -> None:
-        """Stop the work if the records just written have parked the run.
+        """Stop the work if the latest records have parked the run.
 
-        Raises `trio.Cancelled` if the supervisor was cancelled meanwhile.
+        Raises `trio.Cancelled` if the supervisor was cancelled in the meantime.
         """
         if self._log.summary.parked and not self._parked:
             self._stop_work()
@@ -330,7 +333,7 @@ class Supervisor(Generic[S, E, M]):
                 self._mailboxes[work.address].put(envelope)
 
     async def _drain(self) -> None:
-        """Wait for the work in flight as long as the stop allows; then cancel it. Append every reply that comes."""
+        """Wait for the work in flight as long as the stop allows, then cancel it. Append every reply that comes."""
         if self._stop.grace is not None:
             self._grace.deadline = trio.current_time() + self._stop.grace
         with self._grace:
@@ -344,7 +347,7 @@ class Supervisor(Generic[S, E, M]):
             await self._take(await self._deliveries.receive())
 
     async def _deliver(self, delivery: Delivery[M]) -> None:
-        """Take an actor's answer, even while the run is being stopped: it has been paid for."""
+        """Receive an actor's answer, even while the run is being stopped, because it has been paid for."""
         try:
             self._send.send_nowait(delivery)
         except trio.WouldBlock:
@@ -354,7 +357,7 @@ class Supervisor(Generic[S, E, M]):
             return  # As in `_pass_on`.
 
     async def _record(self, message: Message) -> bool:
-        """Append what follows from a message about work that goes on (`Envelope.record`)."""
+        """Append the events that follow from a message about unfinished work (`Envelope.record`)."""
         report = Report(message)
         if not await self._pass_on(report):
             return False
@@ -362,7 +365,7 @@ class Supervisor(Generic[S, E, M]):
         return report.appended
 
     async def _pass_on(self, delivery: Delivery[M] | Report[Message] | Mailed) -> bool:
-        """Pass a delivery to the loop; return whether the loop took it."""
+        """Pass a delivery to the loop. Return whether the loop received it."""
         try:
             await self._send.send(delivery)
         except trio.BrokenResourceError:
@@ -390,7 +393,7 @@ class Supervisor(Generic[S, E, M]):
                 await self._pass_on(message)
 
     async def _take_inbox(self) -> bool:
-        """Take the messages in the inbox now; tell whether there were any."""
+        """Process the messages in the inbox now. Return whether there were any."""
         messages = await self._read_inbox()
         for message in messages:
             await self._take(message)

@@ -1,7 +1,7 @@
 """The port of engines that place runs on workers. An engine gives hints; the journal is the source of truth.
 
-A job says that a run may have to be driven. A worker that gets one tries to claim the run; the claim decides. So a job
-that is lost, doubled or late does no harm: `sweep` makes a job for every due run that has none.
+A job is a hint that a run may need a driver. A worker that gets a job tries to claim the run, and the claim decides. So
+lost, repeated and late jobs do no harm: `sweep` makes a job for every due run without one.
 """
 
 from collections.abc import Collection
@@ -13,24 +13,24 @@ from runtime.journal.port import Dead, Formats
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A hint that a run may have to be driven."""
+    """A hint that a run may need a driver."""
 
     id: int
     run: str
 
 
 class Dispatcher(Protocol):
-    """An engine, as one worker uses it. All calls raise `JournalError` where the engine cannot be used."""
+    """An engine, as one worker sees it. All methods raise `JournalError` if the engine cannot be used."""
 
     async def fetch(self) -> Job | None:
-        """Take the next job, which no other worker gets; None where there is none.
+        """Return the next job, which no other worker gets; None if there is none.
 
-        Jobs of runs with a higher priority come first. Among equal priorities, the tenant with the fewest runs under
-        way on all workers comes first. Within a tenant, the oldest job comes first.
+        Jobs of runs with a higher priority come first. Among equal priorities, the tenant with the fewest running runs
+        on all workers comes first. Within a tenant, the oldest job comes first.
         """
 
     async def finish(self, job: Job) -> None:
-        """Delete a job: its run has been claimed, or need not be."""
+        """Delete a job, because its run has been claimed or needs no driver."""
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
         """Make jobs for at most `limit` due runs that have none, and return the number of new jobs.

@@ -1,12 +1,11 @@
-"""The host: drives the runs of one journal that no other process drives, up to a number at once.
+"""The host: drives runs of one journal that no other process drives, up to a limit at the same time.
 
-A run that only waits for people or for a time has no task and no memory here; the journal knows when it goes on. One
-watcher serves all runs: whoever posts a message wakes it, and it also polls. What it asks the journal (`due`) costs
-nothing for runs that wait. Several hosts may serve one journal: claims decide which one drives a run.
+A run that only waits for people or for a time has no task and no memory here; the journal knows when it continues. One
+watcher serves all runs. It polls, and every process that posts a message wakes it. Its query (`due`) costs nothing for
+runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
 
-A worker is a host that an engine places runs on. A job of the engine never drives a run: it only names one. When there
-is no job and a slot is free, the worker searches the journal's agenda for due runs without a job. The engine has lost
-these, or never got them.
+A worker is a host on which an engine places runs. A job of the engine only names a run. When there is no job and room
+for a run, the worker searches the journal for due runs without a job, which the engine has lost or never got.
 """
 
 import secrets
@@ -47,21 +46,21 @@ from runtime.journal.port import Dead, Formats, Journal
 from runtime.logs import log
 
 SWEEP_SECONDS = 0.5
-"""The shortest and the usual time between two sweeps: it bounds how late a dead driver's runs are found."""
+"""The shortest and the usual time between two sweeps. It limits how late the runs of a dead driver are found."""
 
 
 class Placing:
     """The jobs of one worker."""
 
     def __init__(self, dispatcher: Dispatcher, dead: Dead, kinds: Formats | None) -> None:
-        """Take the engine, the test for dead owners of leases, and the kinds of runs that this host drives."""
+        """Take the engine, the function that recognises dead owners of leases, and the kinds of runs of this host."""
         self._dispatcher, self._dead, self._kinds = dispatcher, dead, kinds
         self._held: dict[str, Job] = {}
         self._ended: list[Job] = []
         self._swept = -SWEEP_SECONDS
 
     async def next(self, room: int, skip: Collection[str]) -> Job | None:
-        """Return the next job or None. `skip` has the runs that need no job. Raises `JournalError`."""
+        """Return the next job or None. `skip` names the runs that need no job. Raises `JournalError`."""
         await self.finish_ended()
         while True:
             job = await self._dispatcher.fetch()
@@ -104,21 +103,21 @@ class Placing:
 
 
 Drive = Callable[[str, Stop, ChangeSignal, Callable[[], None]], Awaitable[Ending]]
-"""Drives a run until it has finished, waits, or was parked. Calls the last argument once the run is this host's.
+"""Drives a run until it has finished, waits, or was parked. Calls the last argument once this host holds the run.
 
-Not called if another host finished the run in the meantime.
+It is not called if another host finished the run in the meantime.
 """
 RecordCrash = Callable[[str, Exception], Awaitable[object]]
-"""Records that a bug of its driver ended a run."""
+"""Records that a run ended by a bug of its driver."""
 
 POLL_SECONDS = 0.25
 """The interval at which the host asks whether anything was committed; a wake-up makes it ask at once."""
 LOOK_SECONDS = 5.0
-"""The longest time between two queries for due runs: the delay until a dead driver or a set clock is noticed."""
+"""The longest time between two queries for due runs. It limits how late a dead driver or a changed clock is noticed."""
 SHORTEST_SECONDS = 0.005
-"""The shortest wait until a due time; no run needs a more exact wake-up."""
+"""The shortest wait until a due time. No run needs to be woken more exactly."""
 PRESENCE_SECONDS = 30.0
-"""How long a host counts as present after it has announced itself. It does so three times in this period."""
+"""How long a host counts as present after an announcement. It announces itself three times in this period."""
 RETRY_SECONDS_MAX = 60.0
 """The pause before a run that cannot be driven is tried again."""
 RETRY_SECONDS_FIRST = 1.0
@@ -193,7 +192,7 @@ class Host:
                 await self._journal.depart(self._id)
 
     def _seconds_until(self, next_time: float | None) -> float:
-        """Return how long the host may wait for a wake-up until it has to look again by itself."""
+        """Return how long the host may wait for a wake-up before it must look at the journal again."""
         longest = LOOK_SECONDS if self._placing is None else self._placing.seconds_until_sweep()
         waits = [longest, *(time - trio.current_time() for time in self._not_before.values())]
         if next_time is not None:
@@ -224,7 +223,7 @@ class Host:
             self._report_trouble("placing", error)
 
     async def _finish_jobs(self) -> None:
-        """Delete the jobs of runs that have been claimed; what cannot be deleted is left to other workers."""
+        """Delete the jobs of claimed runs. Jobs that cannot be deleted are left to other workers."""
         if self._placing is not None:
             with suppress(JournalError):
                 await self._placing.finish_ended()
@@ -241,7 +240,7 @@ class Host:
         self.wake()
 
     async def _look(self, nursery: trio.Nursery) -> float | None:
-        """Take up runs that no process drives, as far as there is room, and wake those with unread messages.
+        """Drive runs without a driver, as far as there is room, and wake runs with unread messages.
 
         Return when the next run is due, by the journal's clock, if that is known.
         """
@@ -268,11 +267,11 @@ class Host:
         return due.next
 
     def _takes_due(self) -> bool:
-        """Tell whether this host takes up what is due by itself: no engine places runs here, or it is out of order."""
+        """Return whether this host itself looks for due runs: no engine places runs here, or the engine fails."""
         return self._placing is None or "placing" in self._trouble
 
     async def _take_placed(self, nursery: trio.Nursery, room: int) -> None:
-        """Take up the runs that the engine places here, as far as there is room."""
+        """Drive the runs that the engine places here, as far as there is room."""
         placing = self._placing
         if placing is None:
             return
@@ -299,7 +298,7 @@ class Host:
             nursery.start_soon(self._host, run)
 
     def _report_trouble(self, source: str, error: JournalError) -> None:
-        """Report an error of the journal, once for as long as it lasts."""
+        """Report an error of the journal, but only once while it lasts."""
         if self._trouble.get(source) != str(error):
             self._report(OutsideTrouble("", str(error)))
         self._trouble[source] = str(error)
@@ -336,13 +335,13 @@ class Host:
             self.wake()
 
     def _end_job(self, run: str) -> None:
-        """Let the job end that named a run: it is claimed, or found taken."""
+        """End the job of a run that is claimed, or that another process holds."""
         if self._placing is not None:
             self._placing.end(run)
             self.wake()
 
     async def _report_rest(self, run: str, ending: Ending) -> None:
-        """Report how a run rests. Where its row cannot be read, only the report is lost."""
+        """Report why a run rests. If its row cannot be read, only the report is lost."""
         try:
             summary = (await self._journal.row(run)).summary
         except JournalError as error:

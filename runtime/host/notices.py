@@ -1,6 +1,6 @@
-"""The notices of a host while it serves: a closed union of frozen values.
+"""The notices of a serving host: a closed union of frozen values.
 
-`event` is the name that machine-readable reports use; it never changes.
+`event` is the name in machine-readable reports; it never changes.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ class Resting:
     event: ClassVar[str] = "resting"
     run: str
     until: float | None
-    """When it goes on (UTC seconds since 1970), where that is known."""
+    """When it continues (UTC seconds since 1970), if that is known."""
     why: str = ""
     """The provider that it waits for; empty if it waits only for a time."""
 
@@ -70,7 +70,7 @@ class Finished:
     event: ClassVar[str] = "finished"
     run: str
     outcome: str
-    """How it ended, in the words of its kind, such as `success`."""
+    """The outcome, in the words of the run's kind, such as `success`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class NotDrivable:
     event: ClassVar[str] = "not_here"
     run: str
     reason: str
-    """Why, with the next step if there is one."""
+    """The reason, with the next step if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +100,18 @@ class Changed:
     event: ClassVar[str] = "edited"
     run: str
     change: str
-    """What has changed, in one line."""
+    """The change, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutsideTrouble:
-    """Something outside holds a run up, or the whole host."""
+    """A cause outside the program delays a run, or the whole host."""
 
     event: ClassVar[str] = "trouble"
     run: str
-    """The run's id; empty where it is not about one run."""
+    """The run's id; empty if the trouble is not about one run."""
     reason: str
-    """What holds it up, in one line."""
+    """The cause of the delay, in one line."""
 
 
 @dataclass(frozen=True, slots=True)

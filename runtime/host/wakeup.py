@@ -1,10 +1,10 @@
-"""Waking hosts: the port, and the adapter that uses a Unix socket per host.
+"""Waking hosts: the port, and the adapter with a Unix socket per host.
 
-A wake-up says only that the journal is worth a look; what is to be done is in the journal. So a lost wake-up costs one
-polling interval, and nothing that a stranger could send does any harm.
+A wake-up only says that the journal may have changed. So a lost wake-up costs one polling interval, and a forged one
+does no harm.
 
-The sockets are in `hosts/` in the home, 0700, and are 0600 themselves. They take datagrams and read none of them. A
-socket without a listener was left by a process that was killed; whoever finds it removes it.
+The sockets are in the folder `hosts/` of the home (0700), and have the mode 0600. They receive datagrams, whose content
+is ignored. A socket without a listener belongs to a killed process, and the next process that finds it removes it.
 """
 
 import os
@@ -36,7 +36,7 @@ class WakeUp(Protocol):
     ) -> None:
         """Call `callback` at every wake-up until this is cancelled; a task to be started with `nursery.start`.
 
-        Raises `UsageProblem`, before it has started, where this process cannot be woken.
+        Raises `UsageProblem` before it has started if this process cannot be woken.
         """
 
 
@@ -73,7 +73,7 @@ class WakeSockets:
     ) -> None:
         """Open this host's wake-up socket and call `callback` at every datagram, until this is cancelled.
 
-        Raises `UsageProblem`, before it has started, where no socket can be made.
+        Raises `UsageProblem` before it has started if no socket can be made.
         """
         prepare_folder(self.folder)
         path = self.folder / f"{os.getpid()}-{secrets.token_hex(4)}.sock"

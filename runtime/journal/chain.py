@@ -20,10 +20,10 @@ from runtime.journal.validation import Entry
 E = TypeVar("E")
 
 GENESIS = bytes(32)
-"""The first bytes of the hash before a run's first record."""
+"""The bytes that are hashed before a run's first record."""
 
 FIRST_EPOCH = 1
-"""The epoch of a run's first records."""
+"""The epoch of the records with which a run is admitted."""
 
 _PREVIOUS_AND_RUN = struct.Struct(">32sB")
 _PLACE = struct.Struct(">QdQqQ")
@@ -33,7 +33,7 @@ _NOT_CONSUMING = -1
 
 
 class Stored(NamedTuple):
-    """A record as stored; `body` is the event's JSON with hashes in place of its texts, `hash` is 32 bytes."""
+    """A stored record. `body` is the event's JSON with hashes in place of its texts; `hash` has 32 bytes."""
 
     seq: int
     at: float
@@ -44,20 +44,20 @@ class Stored(NamedTuple):
 
 
 class Tip(NamedTuple):
-    """The end of a run's chain: the last record's place and hash."""
+    """The end of a run's chain: the number and the hash of its last record."""
 
     seq: int
     hash: bytes
 
 
 def genesis(kind: str, format: int) -> bytes:
-    """Return the hash that the first record of a run of this kind and format follows."""
+    """Return the hash that precedes the first record of a run of this kind and format."""
     name = kind.encode()
     return hashlib.sha256(GENESIS + _FORMAT_AND_KIND.pack(format, len(name)) + name).digest()
 
 
 def link(previous: bytes, run: str, row: Stored) -> bytes:
-    """Return the hash that a record must have after `previous`, whatever hash it has."""
+    """Return the hash that a record after `previous` must have. The record's own `hash` is not read."""
     name = run.encode()
     consumed = _NOT_CONSUMING if row.inbox is None else row.inbox
     place = _PLACE.pack(row.seq, row.at, row.epoch, consumed, len(row.body))
@@ -65,7 +65,7 @@ def link(previous: bytes, run: str, row: Stored) -> bytes:
 
 
 def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]]) -> list[Stored]:
-    """Return the entries as records to store, in order, after the tip."""
+    """Return the entries as records to store after the tip, in order."""
     rows: list[Stored] = []
     seq, previous = tip
     for entry in entries:
@@ -76,7 +76,7 @@ def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]
 
 
 def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> list[Record[E]]:
-    """Return the records of entries that were stored as these rows."""
+    """Return the records whose entries were stored as these rows."""
     return [_record(run, row, entry.event) for entry, row in zip(entries, rows, strict=True)]
 
 
@@ -143,7 +143,7 @@ def _verify(text: bytes | None, digest: str, where: str) -> str:
 
 
 def seal(run: str, item: InboxItem) -> bytes:
-    """Return the hash that a posted message is stored with, so that damage to it is noticed."""
+    """Return the hash that is stored with a posted message, so that damage to the message is detected."""
     fields = (run.encode(), item.key.encode(), item.body.encode())
     sizes = _SIZES.pack(item.inbox, item.at, *map(len, fields))
     return hashlib.sha256(sizes + b"".join(fields)).digest()

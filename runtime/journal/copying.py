@@ -1,15 +1,15 @@
-"""Copying runs from one journal to another, and deleting them from the first: the order of the steps.
+"""Copies runs from one journal to another, and deletes copied runs from the first one, in a safe order of steps.
 
-Runs are copied some at a time, since a transaction waits for the disk: they are first marked as moved in their source,
-durably, so that nobody drives them there any more. Then they are read and added to the target in one transaction, with
-what they have added to each day. If the program is killed in between, the same command finds the marks and copies these
-runs again.
+Runs are copied in groups, because each transaction waits for the disk. First a group is durably marked as moved in the
+source, so that nobody drives these runs there any more. Then it is read and added to the target in one transaction,
+with the amounts that each run has added to each day. If the program is killed in between, the same command finds the
+marks and copies these runs again.
 
-A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the last record of the
-source under the same or a later epoch has received the run before: `rules.receive` tells. Every other target that has
-a run of the name refuses the copy, and the source takes its mark back. So exactly one journal drives each run.
+A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the source's last record,
+under the same or a later epoch, already has the copy (`rules.receive`). If the target has another run with this id, it
+refuses the copy, and the source removes its mark. So exactly one journal drives each run.
 
-Runs are deleted from the source only after all of them was read back from the target. One transaction deletes them, if
+Runs are deleted from the source only after all of them were read back from the target. One transaction deletes them, if
 their marks have not changed.
 """
 
@@ -30,13 +30,13 @@ from runtime.journal.rules import RunOperation
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The result of a run."""
+    """The result of copying a run."""
 
     run: str
     new: bool
-    """Whether it was added now."""
+    """Whether the run was added now."""
     problem: str = ""
-    """Why it was not copied; empty where it was."""
+    """Why the run was not copied; empty if it was."""
 
 
 def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
@@ -49,11 +49,11 @@ def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
 
 
 AT_ONCE = 100
-"""Runs that are marked, and added, in one transaction."""
+"""The number of runs that are marked, or added, in one transaction."""
 BYTES_AT_ONCE = 16 * 1024 * 1024
-"""The bytes of runs that are read before they are added; a single run may have more."""
+"""How many bytes of runs are read before they are added. A single run may have more."""
 DELETED_AT_ONCE = 500
-"""How many runs are deleted in one transaction, about: SQLite reads all records once before each."""
+"""The approximate number of runs that are deleted in one transaction. SQLite reads all records once before each."""
 
 
 def copy_runs(
@@ -68,8 +68,8 @@ def copy_runs(
 ) -> Iterator[Copied]:
     """Copy runs that nobody drives, by default all, and yield the result for each.
 
-    A run that cannot be copied stops no other. `places` are those of the source and of the target, by which moved runs
-    name them. `spent` returns what a run has added to each day.
+    An error of one run does not stop the others. `places` are the names of the source and the target in moved runs.
+    `spent` returns the amounts that a run has added to each day.
     """
     copying, runs = _Copying(source, target, places, spent), copyable(source) if runs is None else runs
     for begin in range(0, len(runs), at_once):
@@ -83,7 +83,7 @@ def copyable(source: RawStore) -> list[str]:
 
 
 def _mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[JournalError | None]:
-    """Mark runs as moved to a place, in one transaction. For each run, return None or the error.
+    """Mark runs as moved to a place, in one transaction. Return None or the error for each run.
 
     The errors are `Held`, `RunNotFound`, `JournalDamaged`, and `RunMoved` for a run that was moved elsewhere.
     """
@@ -101,7 +101,7 @@ class _Copying(NamedTuple):
     spent: Callable[[RunCopy], Mapping[int, Amount]]
 
     def copy(self, runs: Sequence[str], dead: Dead) -> Iterator[Copied]:
-        """Copy some runs, and yield the result for each, in their order."""
+        """Copy some runs, and yield the result for each, in the given order."""
         done, place = dict[str, Copied](), self.places[1]
         try:
             marked = zip(runs, _mark(self.source, runs, place, dead), strict=True)
@@ -114,7 +114,7 @@ class _Copying(NamedTuple):
         yield from (done[run] for run in runs)
 
     def _read(self, runs: Sequence[str], done: dict[str, Copied]) -> list[RunCopy]:
-        """Return some of the runs, as many as `BYTES_AT_ONCE` allows; those that cannot be read are done."""
+        """Return as many of the runs as `BYTES_AT_ONCE` allows. Runs that cannot be read get their result at once."""
         ready, size = list[RunCopy](), 0
         with self.source.look() as reader:
             for run, copy in reader.copies(runs):
@@ -127,7 +127,7 @@ class _Copying(NamedTuple):
         return ready
 
     def _add(self, copies: Sequence[RunCopy]) -> dict[str, Copied]:
-        """Add runs to the target, together or else one by one, and return the result for each."""
+        """Add runs to the target, together or, if that fails, one by one. Return the result for each."""
         here, place = self.places
         try:
             results = self.target.add([(copy, self.spent(copy)) for copy in copies], here) if copies else []
@@ -159,25 +159,25 @@ def _failure(run: str, error: JournalError) -> Copied:
 
 
 _OF_A_RUN = (Fenced, JournalDamaged, RunNotFound)
-"""The errors that are about one run; any other one ends the command."""
+"""The errors that concern only one run; any other error ends the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The result of runs that are deleted together."""
+    """The result of deleting some runs together."""
 
     runs: Sequence[str]
-    """Their ids."""
+    """The ids of the runs."""
     problem: str = ""
-    """Why they stay; empty where they were deleted."""
+    """Why the runs stay; empty if they were deleted."""
 
 
 def remove_copied(
     source: RawStore, target: RawStore, place: str, families: Iterable[Sequence[str]]
 ) -> Iterator[Removed]:
-    """Delete runs from the source that were copied to the target, and yield the result for each family.
+    """Delete copied runs from the source, and yield the result for each family.
 
-    A family is deleted as a whole, once the target was found to have all of it. `place` is the target's.
+    A family is deleted as a whole, after the target was found to have all of it. `place` is the name of the target.
     """
     ready = list[list[RunHead]]()
     for family in families:
@@ -192,7 +192,7 @@ def remove_copied(
 
 
 def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> RunHead:
-    """Return the row of a run in the source, if the target has all records, messages and texts of it.
+    """Return the row of a run in the source, if the target has all its records, messages and texts.
 
     The chains and seals of both are verified, and the texts of the target by their hashes. Raises `RunNotFound`,
     `JournalDamaged`.
@@ -216,7 +216,7 @@ def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> Run
 
 
 def _remove(source: RawStore, place: str, families: Sequence[Sequence[RunHead]]) -> Iterator[Removed]:
-    """Delete families, together or else one by one, and yield the result for each."""
+    """Delete families, together or, if that fails, one by one. Yield the result for each."""
     if not families:
         return
     mark_point("copy.verified")

@@ -1,8 +1,8 @@
 """Cursors: the progress of programs that copy records elsewhere, such as exporters of traces and senders of webhooks.
 
-A cursor has a name, and for each run the place of the last record that was copied. It is kept beside the records and
-never changes them. One process holds a cursor at a time, by a lease; so a copy is made at least once, and twice only
-where its process died before it moved the cursor.
+A cursor has a name, and for each run the number of the last copied record. It is stored outside the records and never
+changes them. A lease allows only one process at a time to hold a cursor. So each record is copied at least once, and
+twice only if a process died before it moved the cursor.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,33 +14,33 @@ CURSOR_LIMIT = 200
 
 
 class Behind(NamedTuple):
-    """A run that has records which a cursor has not passed."""
+    """A run with records that a cursor has not passed."""
 
     number: int
-    """Its place in the order of admission; the list goes on after it."""
+    """The number of the run in the order of admission. The next part of the list begins after it."""
     run: str
     kind: str
     format: int
-    """The version of its kind's format."""
+    """The version of the run's kind's format."""
     position: int
-    """The place of the last record that the cursor has passed; 0 for none."""
+    """The number of the last record that the cursor has passed; 0 for none."""
     last_seq: int
-    """The place of its last record."""
+    """The number of the run's last record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The runs of one kind with one status, counted. Times are UTC seconds since 1970."""
+    """The number of runs of one kind with one status. Times are UTC seconds since 1970."""
 
     kind: str
     status: str
-    """The status of their rows."""
+    """The status in the rows of the runs."""
     runs: int
-    """How many there are."""
+    """The number of runs."""
     waiting_since: float | None = None
-    """The time since which the first of them has waited for a person."""
+    """Since when the longest waiting run has waited for a person."""
     undriven_since: float | None = None
-    """The last change of the run that has been due and undriven for the longest time."""
+    """The last change of the run that has been due without a driver for the longest time."""
 
 
 class Cursors(Protocol):
@@ -49,19 +49,19 @@ class Cursors(Protocol):
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """Hold a cursor for `ttl` seconds from now; return False where another process holds it.
+        """Hold a cursor for `ttl` seconds from now. Return False if another process holds it.
 
-        A new cursor has passed all records of the runs whose status is in `skip`. A holder that `dead` proves to be
-        gone holds nothing.
+        A new cursor starts after all records of the runs whose status is in `skip`. The hold of an owner that is
+        certainly `dead` is ignored.
         """
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """End the hold now; a no-op for a process that does not hold it."""
+        """End the hold of a cursor now. Without a hold of this process, do nothing."""
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """Let the cursor pass the records up to these places, in one durable transaction; it never goes back.
+        """Let the cursor pass the records up to these numbers, in one durable transaction; it never goes back.
 
-        Return False, and change nothing, for a process that does not hold it. Runs that were deleted are left out.
+        Return False and change nothing if this process does not hold it. Deleted runs are ignored.
         """
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:

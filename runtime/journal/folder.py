@@ -1,7 +1,7 @@
 """The folder and the file of a journal: private to the user, and safe from other users.
 
-Problem statements and answers can be confidential, and whoever can replace the file can control a run. So the folder is
-made 0700 and the file 0600, whatever the umask is. A symbolic link is refused, and so is a folder that others may
+Problem statements and answers can be confidential, and a user who can replace the file can control a run. So the folder
+gets the mode 0700 and the file 0600, regardless of the umask. Symbolic links are refused, and folders that others may
 write.
 """
 
@@ -20,18 +20,18 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The system's errors for a full disk and for a full quota."""
 
 USE_ANOTHER = "use another folder"
-"""The default next step for a folder that cannot be used."""
+"""The default hint if a folder cannot be used."""
 
 
 def access_hint(use_another: str) -> str:
-    """Return what to do about a journal that exists, but that this user may not open."""
+    """Return the hint for a journal that exists, but that this user may not open."""
     return f"make it and the files beside it yours to write, or {use_another}"
 
 
 def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool = True) -> None:
-    """Make the folder if it is missing, and check that it is safe and can be written. Raises `UsageProblem`.
+    """Make the folder if it is missing, and check that it is safe and writable. Raises `UsageProblem`.
 
-    `use_another` says how to choose another folder. Without `write`, the folder is there and need not be writable.
+    `use_another` says how to choose another folder. Without `write`, the folder must exist, and need not be writable.
     """
     try:
         if write:
@@ -57,11 +57,11 @@ def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool 
 def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
     """Make an empty file if it is missing, and make the file private.
 
-    Raises `JournalUnreadable` if the path is no file or cannot be made private; `UsageProblem`, `StorageFull` if the
+    Raises `JournalUnreadable` if the path is not a file or cannot be made private; `UsageProblem`, `StorageFull` if the
     file cannot be made.
 
-    An existing file is never opened: closing it would release the locks that SQLite holds on it in this process, and
-    another process could then delete the write-ahead log.
+    An existing file is never opened, because closing it would release this process's SQLite locks on it. Another
+    process could then delete the write-ahead log.
     """
     try:
         if not os.path.lexists(path):
@@ -85,7 +85,7 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
 
 
 def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
-    """Tell whether something is at a path. Raises `UsageProblem` where a folder above it may not be entered."""
+    """Return whether a path exists. Raises `UsageProblem` if a folder above it may not be entered."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -96,9 +96,9 @@ def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
 
 
 def check_in_place(path: Path) -> Callable[[], None]:
-    """Return a check that the file that is now at a path is still there. The check raises `JournalMoved`.
+    """Return a check that the file now at a path is still there. The check raises `JournalMoved`.
 
-    SQLite goes on writing to a file that was renamed or removed, and reports success. The check takes microseconds.
+    SQLite continues writing to a renamed or removed file, and reports success. The check takes microseconds.
     """
     status = path.stat()
 
@@ -114,7 +114,7 @@ def check_in_place(path: Path) -> Callable[[], None]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a private file, so that every reader finds either its old bytes or the new ones. Raises `OSError`."""
+    """Write a private file, so that every reader finds either all old bytes or all new ones. Raises `OSError`."""
     import tempfile  # noqa: PLC0415 -- it loads every compression that Python has
 
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -153,7 +153,7 @@ def _sync(folder: Path) -> None:
 
 
 def explain(error: OSError, path: Path, use_another: str = USE_ANOTHER) -> ReplanError:
-    """Return the runtime's error for an error of the operating system."""
+    """Return the runtime's error that describes an error of the operating system."""
     if error.errno in FULL:
         return StorageFull(str(path))
     if error.errno is None:

@@ -1,7 +1,7 @@
-"""Group commit: writes of all runs wait together for one durable commit, whatever the store.
+"""Group commit: the writes of all runs share durable commits, in every store.
 
-A statement takes little time; a commit waits for a disk. So all jobs that are waiting form a group, which the store
-commits as one transaction, and the next group collects meanwhile.
+A statement takes little time, but a commit waits for a disk. So all waiting jobs form a group, which the store commits
+as one transaction. Meanwhile the next group collects.
 """
 
 from abc import ABC, abstractmethod
@@ -32,9 +32,9 @@ class GroupCommit(ABC, Generic[A]):
 
     @trio.lowlevel.enable_ki_protection  # Ctrl+C in the middle would leave all callers of this group waiting.
     async def do(self, work: Callable[[A], T]) -> T:
-        """Run the job in a transaction and return its result once that is committed; raise its error otherwise.
+        """Run the job in a transaction. Return its result after the commit, or raise its error.
 
-        The caller waits until the job is done, even if it is cancelled: so it knows what was written.
+        The caller waits until the job is done, even if it is cancelled, so it knows what was written.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._idle is not None:
@@ -52,7 +52,7 @@ class GroupCommit(ABC, Generic[A]):
         return job.outcome()
 
     async def stop(self) -> None:
-        """Take no more jobs, and wait until the waiting ones are done."""
+        """Accept no more jobs, and wait for the pending ones."""
         self._idle = trio.Event()
         if self._waiting or self._committing:
             await self._idle.wait()

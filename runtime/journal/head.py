@@ -1,7 +1,7 @@
-"""The row of a run: all data beside its records, messages and texts; and the mark of a moved run.
+"""The row of a run: all its data except records, messages and texts. Also the mark of a moved run. Pure.
 
-Its numbers of messages and its summary say whether it is due and whether a message waits. So a store needs nothing else
-to decide about a run, and what it keeps beside the row to find runs quickly follows from it. Pure.
+A store needs only the row to decide whether a run is due and whether a message waits. Its indices are computed from the
+row.
 """
 
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ from runtime.journal.chain import GENESIS, Tip, genesis
 from runtime.journal.port import NEW, ORDINARY, Placement, RunRow
 
 FIXED = "run, title, kind, format, tenant, priority, created"
-"""The columns that are written once."""
+"""The columns that never change."""
 
 CHANGING = (
     "owner, updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed,"
     " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before"
 )
-"""The columns that operations change; the first one has an index in every store, and changes seldom."""
+"""The columns that operations change. Every store has an index on the first one, which rarely changes."""
 
 LISTED = (
     f"{FIXED}, updated, status, detail, waiting_since, next_wake, last_seq, last_posted, last_consumed, epoch, calls,"
     " tokens, micro_usd"
 )
-"""The columns of a `RunRow`, but for the last two, which depend on the time and on what is asked."""
+"""The columns of a `RunRow`. The last two are missing, because they depend on the time and on the query."""
 
 COLUMNS = f"id, {FIXED}, {CHANGING}"
-"""All columns, in the order in which `read_head` takes their values."""
+"""All columns, in the order in which `read_head` expects their values."""
 
 
 class RunHead(NamedTuple):
@@ -44,27 +44,27 @@ class RunHead(NamedTuple):
     created: float
     updated: float
     summary: Summary
-    """The summary of its state; its open questions are read only where they are asked for."""
+    """The summary of the run's state. Its open questions are read only on request."""
     tip: Tip
-    """The end of its chain."""
+    """The end of the run's chain."""
     account: Account = Account()
-    """Its committed amount, and the day that was charged for it."""
+    """The run's committed amount, and the day that was charged."""
     last_posted: int = 0
-    """The id of its last posted message, or 0."""
+    """The id of the last posted message, or 0."""
     last_consumed: int = 0
     """The highest id of a message that a record has consumed, or 0."""
     owner: str | None = None
-    """The process that holds its lease, or where it was moved (`runtime.journal.head`)."""
+    """The process that holds the run's lease, or the place to which the run was moved (`moved_owner`)."""
     end: float = 0.0
     """When the lease ends."""
     epoch: int = 0
-    """How often it was claimed."""
+    """The number of claims so far."""
     id: int = 0
-    """Its number in the store."""
+    """The number of the run in the store."""
 
     @property
     def start(self) -> Tip:
-        """Where its chain begins."""
+        """The hash at which the run's chain begins."""
         return Tip(0, genesis(self.kind, self.format))
 
     @property
@@ -102,7 +102,7 @@ class RunHead(NamedTuple):
         )
 
     def row_at(self, now: float, *, asks: bool = True) -> RunRow:
-        """Return the status row as it is at a time, with its open questions or without."""
+        """Return the status row at a time. With `asks` it includes the open questions."""
         summary, total = self.summary, self.summary.committed
         return RunRow._make(
             (
@@ -122,7 +122,7 @@ def new_head(run: str, title: str, kind: str, format: int, placement: Placement 
 
 
 def check_head(head: RunHead) -> RunHead:
-    """Return a row. Raises `JournalDamaged` for one that no journal has written."""
+    """Return a row. Raises `JournalDamaged` if no journal can have written it."""
     # In a damaged file a column may have a value of another type.
     format, seq, posted, digest = map(type, (head.format, head.tip.seq, head.last_posted, head.tip.hash))
     numbers = format is seq is posted is type(head.last_consumed) is type(head.epoch) is int
@@ -132,9 +132,9 @@ def check_head(head: RunHead) -> RunHead:
 
 
 def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
-    """Return the row with these values of `COLUMNS`, and with its open questions where they were read.
+    """Return the row with these values of `COLUMNS`, and its open questions if they were read.
 
-    A damaged one is not noticed: a list shows it, beside the others.
+    Damage is not detected, because a list shows a damaged row beside the others.
     """
     number, run, title, kind, format, tenant, priority, created, owner = values[:9]
     updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = values[9:18]
@@ -163,16 +163,16 @@ def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
 _MOVED = "moved to "
 
 MOVED_UNTIL = 253_402_300_799.0
-"""When the lease of a moved run ends: with the year 9999."""
+"""When the lease of a moved run ends: at the end of the year 9999."""
 
 
 def moved_owner(place: str) -> str:
-    """Return the owner of a run that was moved to a place."""
+    """Return the owner in the row of a run that was moved to a place."""
     return f"{_MOVED}{place}"
 
 
 def place_moved_to(owner: str | None) -> str | None:
-    """Return where a run was moved; None for one that was not."""
+    """Return the place to which a run was moved; None if it was not moved."""
     return owner.removeprefix(_MOVED) if owner is not None and owner.startswith(_MOVED) else None
 
 

@@ -1,8 +1,8 @@
 """The journal in memory: no threads, no I/O, deterministic. For simulation and tests.
 
-A `MemoryStore` holds what was committed and outlives the journals opened on it, as a disk outlives processes. A `Fault`
-is called just before and just after the commit of every operation, and may raise there: a crash with nothing written,
-or a crash with everything written and not reported.
+A `MemoryStore` holds the committed data, and outlives the journals that are opened on it. A `Fault` is called just
+before and just after the commit of every operation, and may raise there. Then either nothing was written, or everything
+was written and not reported.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass
 class HeldRun:
-    """A run: its row, its records and its messages."""
+    """A run in memory: its row, records and messages."""
 
     head: RunHead
     rows: list[Stored] = field(default_factory=list)
@@ -41,34 +41,34 @@ class HeldRun:
 
     @property
     def consumed(self) -> set[int]:
-        """The messages that records have consumed."""
+        """The ids of the messages that records have consumed."""
         return {row.inbox for row in self.rows if row.inbox is not None}
 
 
 @dataclass
 class MemoryCursor:
-    """What a store keeps of one cursor."""
+    """The data of one cursor."""
 
     owner: str | None = None
-    """The process that holds it; None for nobody."""
+    """The process that holds the cursor; None for nobody."""
     until: float = 0.0
     """When the hold ends (UTC seconds since 1970)."""
     positions: dict[str, int] = field(default_factory=dict)
-    """The place of the last record that it has passed, by run."""
+    """The number of the last record that the cursor has passed, by run."""
 
 
 @dataclass
 class MemoryStore:
-    """What was committed to a journal in memory. It stays when the journal is closed, and can be opened again."""
+    """The committed data of a journal in memory. It outlives the journal, and another journal can be opened on it."""
 
     runs: dict[str, HeldRun] = field(default_factory=dict)
     """The runs by their ids, in the order of their admission."""
     texts: dict[str, bytes] = field(default_factory=dict)
     """The long texts of all events, each stored once, by its hash in hex."""
     days: dict[tuple[str, int], Amount] = field(default_factory=dict)
-    """What the runs of each tenant, and all together, have committed on each UTC day; days are counted from 1970."""
+    """The amounts that each tenant's runs, and all runs, have committed on each UTC day. Days are counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
-    """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
+    """The announced hosts that have not departed, by id. The presence of some may have ended."""
     cursors: dict[str, MemoryCursor] = field(default_factory=dict)
     """The cursors by name."""
     version: int = 0
@@ -81,7 +81,7 @@ class MemoryStore:
         return self.runs[run]
 
     def carry_out(self, work: RunOperation[T], now: float, budget: HomeBudget) -> T:
-        """Let a work decide, and change the store; raise the reason before anything has changed."""
+        """Carry out a write operation. If it raises, nothing has changed."""
         if work.new is not None and work.run in self.runs:
             raise RunExists(work.run)
         new = work.new and HeldRun(work.new._replace(created=now, updated=now))
@@ -101,7 +101,7 @@ class MemoryStore:
         return change.result
 
     def _new_totals(self, change: Change[Any], now: float, budget: HomeBudget) -> dict[tuple[str, int], Amount]:
-        """Return the new totals of days. Raises `HomeBudgetSpent`."""
+        """Return the totals of days after some bookings. Raises `HomeBudgetSpent`."""
         booking, days = change.booking, dict[tuple[str, int], Amount]()
         if booking is None or change.head is None:
             return days
@@ -142,7 +142,7 @@ class MemoryReader(StoreReader):
         return self._store.find_run(run).head
 
     def part(self, head: RunHead, after: int) -> Part:
-        """Implement `StoreReader.part`; each row is taken for an append."""
+        """Implement `StoreReader.part`. Each record counts as one append."""
         stored = self._store.find_run(head.run).rows
         after = min(max(0, after), len(stored))
         start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
@@ -242,7 +242,7 @@ def _earlier_time(one: float | None, other: float | None) -> float | None:
 Moment = Literal["before", "after"]
 
 Fault = Callable[[str, Moment], None]
-"""Called with an operation's name (`append`, `claim`, ...) and the moment relative to its commit. May raise."""
+"""Called with an operation's name (`append`, `claim`, ...) and the moment, before or after its commit. May raise."""
 
 
 @asynccontextmanager
@@ -254,14 +254,14 @@ async def open_memory(
     fault: Fault | None = None,
     budget: HomeBudget | None = None,
 ) -> AsyncIterator[Journal[E]]:
-    """Open a journal in memory, on a new store or the one given; `codecs` are those of the kinds that it can read."""
+    """Open a journal in memory, on a new or a given store. It can read the kinds that have `codecs`."""
     by_kind = codecs_by_kind(codecs)
     kept, faults, allowed = store or MemoryStore(), fault or _no_fault, budget or HomeBudget()
     yield _MemoryJournal(by_kind, clock, kept, faults, budget=allowed)
 
 
 def _no_fault(operation: str, moment: Moment) -> None:
-    """Let everything succeed."""
+    """Do not raise."""
 
 
 class _MemoryJournal(Operations[E], MemoryCursors):

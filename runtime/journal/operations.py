@@ -1,6 +1,6 @@
-"""The port's operations, once for every store: check and encode what comes in, let the rules decide, return records.
+"""The operations of the port, for every store: check and encode the input, apply the rules, and return records.
 
-A store says how a snapshot is read (`_look`) and how a work is carried out in a transaction (`_write`).
+A store defines how a snapshot is read (`_look`) and how an operation is carried out in a transaction (`_write`).
 """
 
 from abc import abstractmethod
@@ -53,11 +53,11 @@ class ReadOperations(Generic[E]):
         """Call a function with one snapshot of the store, and return its result."""
 
     def _check_text(self, text: str, place: str) -> str:
-        """Return a text that the store can take in a column. Raises `UsageProblem`."""
+        """Return a text if the store can write it to a column. Raises `UsageProblem`."""
         return check_text(text, place)
 
     async def _check_end(self, head: RunHead) -> None:
-        """Raise `JournalDamaged` if a run that ends so has lost records."""
+        """Raise `JournalDamaged` if a run with this end has lost records."""
 
     async def row(self, run: str) -> RunRow:
         check_known_run(run)
@@ -97,7 +97,7 @@ class ReadOperations(Generic[E]):
 
 
 class RawOperations(ReadOperations[Any]):
-    """The reading half of a journal, over a raw store; its methods wait for nothing."""
+    """The reading half of a journal over a raw store. Its methods never wait."""
 
     def __init__(self, store: RawStore, codecs: Codecs) -> None:
         self._store, self._codecs = store, codecs
@@ -108,7 +108,7 @@ class RawOperations(ReadOperations[Any]):
 
 
 class Operations(ReadOperations[E]):
-    """The port, but for hosts and cursors, whose tables each store has in its own way."""
+    """The operations of the port, except for hosts and cursors, whose tables differ between stores."""
 
     def __init__(self, codecs: Codecs) -> None:
         self._codecs = codecs
@@ -116,11 +116,11 @@ class Operations(ReadOperations[E]):
 
     @abstractmethod
     async def _write(self, work: RunOperation[T]) -> T:
-        """Carry out a work in a transaction, and return its result once that is committed."""
+        """Carry out an operation in a transaction, and return its result after the commit."""
 
     @abstractmethod
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
-        """Implement `Journal.delete`, for ids that a run may have."""
+        """Implement `Journal.delete` for valid run ids."""
 
     async def create(
         self,
@@ -210,7 +210,7 @@ class Operations(ReadOperations[E]):
         return await self._look(lambda reader: reader.spent(tenant, day_of(reader.now)))
 
     async def _codec(self, run: str) -> Codec[E]:
-        """Return the codec that a run's events are written with. Raises `RunNotFound`, `KindUnknown`."""
+        """Return the codec for a run's events. Raises `RunNotFound`, `KindUnknown`."""
         kind = self._kinds.get(run)
         if kind is None:
             head = await self._look(lambda reader: reader.head(run))

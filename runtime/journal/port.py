@@ -1,9 +1,10 @@
 """The port of journals, and the codecs of kinds of runs. `tests/contracts/journal.py` tests every adapter.
 
-A driver calls `claim` (which returns an epoch) and `read`, then `append` repeatedly, each time naming the last record
-that it knows; `renew` before the lease ends; `release` at the end. The driver of a new run calls `create` with the
-first records instead of `claim`. So every run in the journal has a record. Other processes may call `post` at any time.
-A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
+A driver calls `claim`, which returns an epoch, and `read`. Then it calls `append` repeatedly, and each time names the
+last record that it knows. It calls `renew` before the lease ends, and `release` at the end. The driver of a new run
+calls `create` with the first records instead of `claim`, so every run in the journal has a record. Other processes may
+call `post` at any time. A cancelled call has written nothing: once a write was passed to the store, its caller waits
+until it is done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +21,10 @@ from runtime.journal.cursors import Cursors
 E = TypeVar("E")
 
 FIRST_KIND = "planning"
-"""The kind of every run that was written before a journal stored kinds. Frozen: it is part of stored journals."""
+"""The kind of all runs from before kinds were stored. Frozen: it is part of stored journals."""
 
 FIRST_FORMAT = 1
-"""The format version of the runs of `FIRST_KIND` from before formats were stored."""
+"""The format version of all runs of `FIRST_KIND` from before formats were stored."""
 
 Codecs = Mapping[str, Codec[Any]]
 """The codec of each kind, by the kind's name."""
@@ -33,12 +34,12 @@ Formats = Mapping[str, int]
 
 
 def codecs_by_kind(codecs: Codec[E] | Codecs) -> Codecs:
-    """Return codecs by kind; a single codec is that of `FIRST_KIND`."""
+    """Return the codecs by kind. A single codec is for `FIRST_KIND`."""
     return {FIRST_KIND: codecs} if isinstance(codecs, Codec) else codecs
 
 
 def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
-    """Return the codec for a run of a kind in this format version. Raises `KindUnknown`."""
+    """Return the codec for a run of a kind and a format version. Raises `KindUnknown`."""
     codec = codecs.get(kind)
     if codec is None or codec.format < format:
         raise KindUnknown(run, kind, format, None if codec is None else codec.format)
@@ -46,12 +47,12 @@ def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
 
 
 def is_drivable(formats: Formats | None, kind: str, format: int) -> bool:
-    """Tell whether a process that can drive these formats can drive a run of this kind and format; None for all."""
+    """Return whether a process that can drive these formats (None for all) can drive a run of this kind and format."""
     return formats is None or format <= formats.get(kind, 0)
 
 
 def check_drivable(formats: Formats | None, run: str, kind: str, format: int) -> None:
-    """Raise `KindUnknown` for a run that is not `is_drivable`."""
+    """Raise `KindUnknown` if a run is not `is_drivable`."""
     if formats is not None and not is_drivable(formats, kind, format):
         raise KindUnknown(run, kind, format, formats.get(kind))
 
@@ -60,7 +61,7 @@ VERSION = 1
 """The version of the journals that this release writes; 1 is the first."""
 
 BEFORE_FIRST = "written by an older development version, whose journals this one does not open"
-"""The cause in the error about a journal from before version 1."""
+"""The cause in the error about a journal that is older than version 1."""
 
 
 def check_version(place: str, version: int) -> None:
@@ -75,14 +76,14 @@ def before_first(place: str) -> JournalUnreadable:
 
 
 class Fact(NamedTuple, Generic[E]):
-    """An event to append; `inbox` is the id of the posted message it consumes, if any."""
+    """An event to append. `inbox` is the id of the posted message that it consumes, if any."""
 
     event: E
     inbox: int | None = None
 
 
 class Placement(NamedTuple):
-    """The tenant that pays for a run, and the run's priority when hosts are full."""
+    """The tenant that pays for a run, and the priority of the run when hosts are full."""
 
     tenant: str = ""
     """A label with a daily budget, which matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for none."""
@@ -91,58 +92,58 @@ class Placement(NamedTuple):
 
 
 ORDINARY = Placement()
-"""The placement of a run without tenant and with the usual priority."""
+"""The placement of a run without a tenant and with the usual priority."""
 
 
 class RunRow(NamedTuple):
-    """A run's status row, flat because thousands are listed at a time. Times are UTC seconds since 1970."""
+    """A run's status row. It is flat, because thousands are listed at a time. Times are UTC seconds since 1970."""
 
     run: str
     title: str
     kind: str
-    """The name of its kind, which this process need not know."""
+    """The name of the run's kind. This process need not know the kind."""
     format: int
-    """The version of its kind's format that its events are written in."""
+    """The version of the kind's format in which the run's events are written."""
     tenant: str
-    """The tenant of its `Placement`; the priority is from there, too."""
+    """The tenant in the run's `Placement`; `priority` is also from there."""
     priority: int
     created: float
     updated: float
-    """When the row changed last."""
+    """The time of the last change of the row."""
     status: str
-    """From the `Summary` of its state, like the next three fields."""
+    """The status in the `Summary` of the run's state. The next three fields are from there, too."""
     detail: str
     waiting_since: float | None
     next_wake: float | None
     last_seq: int
-    """The place of its last record; 0 where it has none."""
+    """The number of the run's last record; 0 if it has none."""
     last_posted: int
-    """The id of its last posted message, or 0; then the highest that a record has consumed."""
+    """The id of the last posted message, or 0. `last_consumed` is the highest id that a record has consumed."""
     last_consumed: int
     epoch: int
-    """How often it was claimed."""
+    """The number of claims so far."""
     calls: int
-    """The calls that it has committed, as in `Amount`; so have tokens and money."""
+    """The calls that the run has committed, as in `Amount`. So are `tokens` and `micro_usd`."""
     tokens: int
     micro_usd: int
     owner: str | None = None
-    """The process that drives it; None when nobody holds a live lease."""
+    """The process that drives the run; None if nobody holds a valid lease."""
     asks: bytes = b""
-    """Its open questions, as in `Summary`; lists have them only where they are asked for."""
+    """The open questions, as in `Summary`. Lists have them only on request."""
 
     @property
     def unread(self) -> bool:
-        """Whether a message lies in its inbox that no record has consumed; a run that has finished reads none."""
+        """Whether the inbox has a message that no record has consumed; False for a finished run."""
         return self.last_posted > self.last_consumed and self.status != "finished"
 
     @property
     def placement(self) -> Placement:
-        """Its tenant and its priority."""
+        """The run's tenant and priority."""
         return Placement(self.tenant, self.priority)
 
     @property
     def summary(self) -> Summary:
-        """The summary of its state, as its machine gives it."""
+        """The summary of the run's state, as its machine returns it."""
         committed = Amount(self.calls, self.tokens, self.micro_usd)
         return Summary(self.status, self.detail, self.waiting_since, self.next_wake, committed, self.asks)
 
@@ -156,23 +157,23 @@ class RunFilter:
     waiting_since_before: float | None = None
     """Only runs that began to wait for a person before this time (UTC seconds since 1970); None for any."""
     title_start: str = ""
-    """Only runs whose title begins so."""
+    """Only runs whose title starts with this text."""
     run_start: str = ""
-    """Only runs whose id begins so."""
+    """Only runs whose id starts with this text."""
     unfinished: bool = False
-    """Only runs that have not finished."""
+    """Only unfinished runs."""
     tops: bool = False
-    """Only runs that are no steps of others: whose ids have no dot."""
+    """Only runs that are not steps of other runs: their ids have no dot."""
     asks: bool = False
-    """Only runs with open questions; their rows then have them, which other lists leave out (`RunRow.asks`)."""
+    """Only runs with open questions. Their rows include these questions (`RunRow.asks`)."""
     limit: int = 200
-    """How many runs are listed at most; the oldest are left out."""
+    """The largest number of listed runs; the oldest are left out."""
     begin: int = 0
-    """How many of the newest are left out."""
+    """How many of the newest runs are left out."""
 
 
 class Totals(NamedTuple):
-    """Totals of the runs that match a filter: the runs, their records, and the runs with an owner."""
+    """The totals of the runs that match a filter: how many runs, how many records, and how many runs with an owner."""
 
     runs: int
     records: int
@@ -183,111 +184,112 @@ class Posted(NamedTuple):
     """The result of posting a message."""
 
     result: Literal["accepted", "duplicate", "conflict"]
-    """`duplicate`: the inbox has the same body under this key; `conflict`: it has another body under this key."""
+    """`duplicate`: the inbox already has the same body under this key; `conflict`: it has another body under this key.
+    """
     inbox: int
-    """The id of the message that the inbox has under the key."""
+    """The id of the message under this key in the inbox."""
     body: str
-    """The text of that message, which for a conflict is not the one posted now."""
+    """The text of the message in the inbox. In a conflict, this is not the text that was posted now."""
 
 
 class Due(NamedTuple):
-    """The present work of a host, and the time of its next look."""
+    """The work that a host has now, and the time at which it should ask again."""
 
     runs: tuple[str, ...] = ()
-    """Runs to drive now, by priority and then in the order of admission: they are due or have unread messages."""
+    """Runs to drive now, because they are due or have unread messages. Sorted by priority, then by admission."""
     unread: frozenset[str] = frozenset()
-    """Driven runs with messages that are not consumed."""
+    """Driven runs with messages that no record has consumed."""
     next: float | None = None
     """When the next run is due (UTC seconds since 1970), by the journal's clock."""
 
 
 class InboxItem(NamedTuple):
-    """A message in a run's inbox, whether or not a record has consumed it."""
+    """A message in a run's inbox, consumed or not."""
 
     inbox: int
-    """Its id: counts up within a run."""
+    """The id of the message, counted up within a run."""
     key: str
-    """The name that the poster gave it; a run has one message under each key."""
+    """The name that the sender gave the message. A run has one message under each key."""
     body: str
-    """The text that the poster wrote, by convention JSON."""
+    """The text from the sender, by convention JSON."""
     at: float
-    """When it was posted (UTC seconds since 1970)."""
+    """The time at which the message was posted (UTC seconds since 1970)."""
 
 
 class Deleted(NamedTuple):
-    """What was deleted."""
+    """The result of deleting runs."""
 
     runs: int
     texts: int = 0
-    """How many texts that no other run names."""
+    """The number of deleted texts. No other run named them."""
     text_bytes: int = 0
-    """The length of these texts in bytes."""
+    """The length of the deleted texts in bytes."""
 
 
 class HostRow(NamedTuple):
     """A host that serves the journal now."""
 
     host: str
-    """Its id, which no other host has."""
+    """The id of the host, which no other host has."""
     owner: str
-    """The name of its process, as in leases."""
+    """The name of the host's process, as in leases."""
     until: float
-    """When its presence ends, unless it is announced again (UTC seconds since 1970)."""
+    """When the host's presence ends, unless it is announced again (UTC seconds since 1970)."""
     kinds: Formats | None = None
-    """The kinds of runs that it drives, with their highest formats; None for any."""
+    """The kinds of runs that the host drives, with their highest formats; None for any."""
 
 
 NEW = Summary("running")
 """The summary of a run without records."""
 
 Dead = Callable[[str], bool]
-"""Tells whether the owner of a lease is certainly gone. Called within a transaction, so it must be quick."""
+"""Returns whether the owner of a lease has certainly ended. It is called within a transaction, so it must be quick."""
 
 
 def nobody(_: str) -> bool:
-    """Take no owner for dead: for callers that cannot tell."""
+    """Return False: for callers that cannot tell whether an owner has ended."""
     return False
 
 
 class Readable(Protocol[E]):
-    """The half of the port that reads."""
+    """The reading half of the port."""
 
     async def row(self, run: str) -> RunRow:
         """Return one status row. Raises `RunNotFound`."""
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        """Return the status rows that match, the run admitted last first."""
+        """Return the status rows that match a filter, the newest run first."""
 
     async def totals(self, which: RunFilter) -> Totals:
-        """Return the totals of all runs that match, whatever part of them is listed."""
+        """Return the totals of all runs that match a filter, not only of the listed ones."""
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
 
-        If the first record is among them, the run's kind and format are verified too: the chain covers them.
+        If the first record is included, the run's kind and format are verified too, because the chain covers them.
         """
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """Return the hosts that are present, without those whose process is `dead`. Changes nothing."""
+        """Return the present hosts, except those whose process is `dead`. Changes nothing."""
 
 
 class Journal(Readable[E], Cursors, Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`.
 
-    Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.
+    Leases, days, due times and the presence of hosts follow the journal's own clock, which all processes share.
 
-    Where a newer release has upgraded the journal while it is open, every method but `now` and `version` raises
-    `JournalNewer`, and writes nothing.
+    If a newer release upgrades the open journal, every method except `now` and `version` raises `JournalNewer` and
+    writes nothing.
     """
 
     def now(self) -> float:
-        """Return the time of the journal's clock, in UTC seconds since 1970. It costs next to nothing.
+        """Return the time of the journal's clock, in UTC seconds since 1970. It costs almost nothing.
 
-        Where the clock is a server's, this is an estimate, made from its last answer; the server itself decides about
-        leases, days and due times.
+        For a server's clock, this is an estimate from its last answer. The server itself decides about leases, days and
+        due times.
         """
 
     async def create(
@@ -329,18 +331,21 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
     ) -> int:
-        """Take the run's lease for `ttl` seconds and return a new epoch, one above the last.
+        """Claim the run's lease for `ttl` seconds, and return a new epoch, one higher than the last.
 
-        A live lease is respected, even for its own holder. A lease that has ended may be taken, and so may one whose
-        holder `dead` proves to be gone. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
-        kinds and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
+        A valid lease is respected, even for its own holder. A lease that has ended may be claimed, and so may the lease
+        of an owner that is certainly `dead`. Raises `RunNotFound`, `KindUnknown` for a run that is not of these kinds
+        and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
         """
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        """Let the lease end `ttl` seconds from now, also if it has ended and was not taken. Raises `Fenced`."""
+        """Let the lease end `ttl` seconds from now.
+
+        An ended lease can be renewed until it is claimed. Raises `Fenced`.
+        """
 
     async def release(self, run: str, epoch: int) -> None:
-        """End the lease now; a no-op for an older epoch. Nothing may be appended under it afterwards."""
+        """End the lease now; afterwards nothing can be appended under it. With an older epoch, do nothing."""
 
     async def append(
         self,
@@ -354,11 +359,11 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> list[Record[E]]:
         """Append the facts and change the status row in one durable transaction: all or nothing.
 
-        What the summary has committed beyond the last one is booked on the day. `overdraw` allows this past the daily
-        budget, for facts that reserve nothing and only say what was used.
+        The amount that the summary has committed since the last one is booked on the day. `overdraw` allows it to
+        exceed the daily budget, for facts that reserve nothing and only report what was used.
 
-        Without facts only the status row changes. A posted message is consumed at most once, by the fact that names it;
-        naming one that was consumed or never posted raises `JournalError`.
+        Without facts, only the status row changes. A posted message is consumed at most once, by the fact that names
+        it. If a fact names a message that was consumed or never posted, `JournalError` is raised.
 
         Raises `RunNotFound`, `KindUnknown`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
         """
@@ -367,25 +372,25 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Put a message into the run's inbox, durably; `key` is unique within the run. Raises `RunNotFound`."""
 
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
-        """Delete runs for good: records, messages, rows, and texts that no other run names; what was spent stays.
+        """Delete runs permanently: records, messages, rows, and texts that no other run names. Spent amounts stay.
 
-        `runs` has the place of each run's last record, as it is known. All are deleted or none. Raises `RunNotFound`,
-        `Held` for a run that somebody drives, `SequenceConflict` for one that has other records by now.
+        `runs` has the expected number of each run's last record. All runs are deleted or none. Raises `RunNotFound`,
+        `Held` for a run with a driver, `SequenceConflict` for a run with other records.
         """
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         """Return the runs of these kinds and formats that a host has to drive or wake.
 
-        At most `limit` runs are to be driven. No process drives a run whose lease has ended or whose driver `dead`
-        proves to be gone. Runs that wait cost nothing. A run without a record, or one that a person has parked, is left
+        At most `limit` runs are returned to be driven. A run has no driver if its lease has ended or its owner is
+        certainly `dead`. Waiting runs cost nothing. Runs without records, and runs that a person has parked, are left
         out.
         """
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
-        """Enter a host as present for `ttl` seconds from now, or prolong its presence; `kinds` are those it drives."""
+        """Record that a host is present for `ttl` seconds from now. `kinds` are the kinds that it drives."""
 
     async def depart(self, host: str) -> None:
-        """Enter that a host is not present any more; a no-op for one that is not."""
+        """Record that a host is no longer present. Without a record of it, do nothing."""
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
         """Return the calls and money that all runs, or those of a tenant, have committed in this UTC day.
@@ -394,8 +399,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """
 
     async def version(self) -> int:
-        """Return a number that changes whenever this process or another commits something.
+        """Return a number that changes with every commit, of this process or another.
 
-        It costs microseconds and writes nothing: poll it, and read the inbox only when it has changed. Do not compare
-        numbers of different openings of a journal.
+        It costs microseconds and writes nothing: poll it, and read the inbox only if it has changed. Numbers from
+        different openings of a journal cannot be compared.
         """

@@ -1,7 +1,7 @@
 """The stored form of a journal: the port below reading, copying and verification.
 
-A `StoreReader` is one snapshot of a store. It gives rows, records with their hashes, and messages, run by run or in
-parts; the chain, the texts and the events are verified here, for every store alike.
+A `StoreReader` is one snapshot of a store. It returns rows, records with their hashes, and messages, for whole runs or
+in parts. The chain, the texts and the events are verified here, for every store in the same way.
 """
 
 import sys
@@ -37,37 +37,37 @@ TextOf = Callable[[str], bytes | None]
 
 
 class Part(NamedTuple):
-    """Records of a run as they are stored, not verified."""
+    """Some records of a run as they are stored, not verified."""
 
     start: Tip
-    """The tip of the chain before the first of them."""
+    """The tip of the chain before the first of these records."""
     rows: list[Stored]
     ends: frozenset[int]
-    """The numbers of the records that end an append; it may have others."""
+    """The numbers of the records that end an append, and perhaps others."""
 
 
 class RunCopy(NamedTuple):
-    """All that a journal has of a run."""
+    """Everything that a journal has of a run."""
 
     head: RunHead
     records: Sequence[Stored]
-    """Its records with their hashes, verified."""
+    """The run's records with their hashes, verified."""
     ends: frozenset[int]
-    """The place of the last record of each append."""
+    """The number of the last record of each append."""
     inbox: Sequence[InboxItem]
-    """Its posted messages, verified."""
+    """The run's posted messages, verified."""
     texts: Mapping[bytes, bytes]
-    """The texts that its events name, by hash."""
+    """The texts that the run's events name, by hash."""
 
     @property
     def size(self) -> int:
-        """The bytes of its records, messages and texts."""
+        """The number of bytes in the records, messages and texts."""
         records, inbox = sum(len(row.body) for row in self.records), sum(len(item.body) for item in self.inbox)
         return records + inbox + sum(map(len, self.texts.values()))
 
     @property
     def added(self) -> RunHead:
-        """The row of the run in a new journal: nobody holds it."""
+        """The row of the run in a new journal, where nobody holds it."""
         return self.head._replace(owner=None, end=0.0)
 
 
@@ -79,11 +79,11 @@ class StoreReader(ABC):
 
     @abstractmethod
     def names(self, *, recorded: bool = False) -> list[str]:
-        """Return the ids of all runs, or of those with records, in the order of their admission."""
+        """Return the ids of all runs, or only of runs with records, in the order of admission."""
 
     @abstractmethod
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """Return a run's row; with `asks` its open questions, too. Raises `RunNotFound`, `JournalDamaged`."""
+        """Return a run's row, with `asks` including its open questions. Raises `RunNotFound`, `JournalDamaged`."""
 
     def rows(self, which: RunFilter) -> list[RunRow]:
         """Implement `Journal.runs`."""
@@ -98,13 +98,13 @@ class StoreReader(ABC):
 
     @abstractmethod
     def part(self, head: RunHead, after: int) -> Part:
-        """Return a run's records from the append on that has the record after `after`."""
+        """Return a run's records, beginning with the append that contains the first record after `after`."""
 
     @abstractmethod
     def messages(self, run: str, after: int) -> list[InboxItem]:
         """Return the messages with an id above `after`, in order.
 
-        Raises `RunNotFound`, and `JournalDamaged` for one that does not match its seal.
+        Raises `RunNotFound`, and `JournalDamaged` for a message that does not match its seal.
         """
 
     @abstractmethod
@@ -120,19 +120,19 @@ class StoreReader(ABC):
         return []
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """Return the totals of the days, of all runs (`HOME`) and of each tenant, by tenant and day."""
+        """Return the totals by tenant and day. `HOME` has the totals of all runs."""
         return {}
 
     def spent(self, tenant: str, day: int) -> Amount:
-        """Return the total of a day, of a tenant or (`HOME`) of all runs."""
+        """Return the total of a tenant, or of all runs (`HOME`), on a day."""
         return self.spending().get((tenant, day), ZERO)
 
     def row(self, run: str) -> RunRow:
-        """Implement `Journal.row`; the last thing that is read from a snapshot."""
+        """Implement `Journal.row`. It must be the last read from a snapshot."""
         return self.head(run, asks=True).row_at(self.now)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:
-        """Implement `Journal.inbox`; the last thing that is read from a snapshot."""
+        """Implement `Journal.inbox`. It must be the last read from a snapshot."""
         return self.messages(run, after)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:  # noqa: ARG002 -- a store may read them all at once
@@ -160,7 +160,7 @@ class StoreReader(ABC):
         return RunCopy(head, rows, ends, self.messages(run, 0), self.named(rows))
 
     def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
-        """Yield all of some runs, each verified, or why it cannot be read."""
+        """Yield each run as a verified copy, or as the error why it cannot be read."""
         for run in runs:
             try:
                 yield run, self.copy(run)
@@ -168,7 +168,7 @@ class StoreReader(ABC):
                 yield run, error
 
     def named(self, rows: Sequence[Stored]) -> dict[bytes, bytes]:
-        """Return the existing texts of records, by hash."""
+        """The error with which a journal refuses to add a run."""
         found, text_of = dict[bytes, bytes](), self.texts_of(rows)
         for digest in named_texts(row.body for row in rows):
             text = text_of(digest.hex())
@@ -178,7 +178,7 @@ class StoreReader(ABC):
 
 
 def _matches(which: RunFilter, head: RunHead) -> bool:
-    """Tell whether a run is among those that are listed."""
+    """Return whether a run is among those that are listed."""
     summary, before = head.summary, which.waiting_since_before
     if which.status not in (None, summary.status) or (which.asks and not summary.asks):
         return False
@@ -197,28 +197,28 @@ Spent = Mapping[int, Amount]
 
 
 class RawStore(ABC):
-    """A journal outside of an event loop, to move whole runs out of it and into it."""
+    """A journal outside of an event loop, for moving whole runs out of it or into it."""
 
     @abstractmethod
     def look(self) -> AbstractContextManager[StoreReader]:
-        """Yield one snapshot of the committed content. End it before you wait for anything."""
+        """Yield one snapshot of the committed data. End it before waiting for anything."""
 
     @abstractmethod
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """Carry out works in one transaction. For each work, return None or the error that stopped it."""
+        """Carry out operations in one transaction. For each one, return None or the error that prevented it."""
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Add runs and what they have spent on each day, in one transaction; return the result for each.
+        """Add runs and the amounts that they have spent on each day, in one transaction. Return the result for each.
 
-        That is True for a run that was added, False for one that was received before, and an error as
-        `rules.receive` raises it. `source` is the place that they are copied from. A mark that a killed copy back to
-        that place has left here is taken back. Raises `JournalError`; nothing is added then.
+        The result is True for an added run, False for a run that was received before, and otherwise the error of
+        `rules.receive`. `source` is the place from which they are copied. If a killed copy back to that place has left
+        a mark here, the mark is removed. Raises `JournalError`; then nothing is added.
         """
 
     @abstractmethod
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
-        """Delete runs in one transaction. Each must be marked as moved to a place, and as its head says.
+        """Delete runs in one transaction. Each must be marked as moved to a place, and its row must be unchanged.
 
         Raises `RunNotFound`, `Fenced`; then none is deleted.
         """
@@ -235,9 +235,9 @@ class Inspection:
 
     reader: StoreReader
     problems: Iterable[str] = ()
-    """What is wrong with the store itself, one line for each problem; found as they are read."""
+    """The defects of the store itself, one line each. They are found while this is iterated."""
     lost: Sequence[str] = ()
-    """The ids of runs that were in the journal and are gone, where the store can tell."""
+    """The ids of runs that were in the journal and are missing, if the store can tell."""
     may_lack_deleted: bool = True
     """Whether runs may have been deleted."""
     agenda: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)

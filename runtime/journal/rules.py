@@ -1,8 +1,8 @@
-"""The rules of every journal: what an operation changes, decided on rows that its store has read under a lock. Pure.
+"""The rules of every journal: how an operation changes rows that its store has read under a lock. Pure.
 
-A store carries out a `RunOperation` in a transaction: it reads what the operation names (`Locked`), lets it decide, and
-writes the `Change`. A decision that raises changes nothing. Which runs are due is decided here too (`due`); a database
-says the same in SQL, so that it need not read all runs.
+A store carries out a `RunOperation` in a transaction: it reads what the operation names (`Locked`), lets the operation
+decide, and writes the `Change`. A decision that raises changes nothing. `due` decides which runs are due; a database
+has the same rule in SQL, so that it need not read all runs.
 """
 
 import base64
@@ -28,11 +28,11 @@ class Locked(NamedTuple):
     head: RunHead
     """The row of its run, or of the run that it admits."""
     now: float
-    """The time, after all locks were taken."""
+    """The time after all locks were taken."""
     message: InboxItem | None = None
-    """The message that was posted before under the operation's key, if there is one."""
+    """The earlier message under the operation's key, if there is one."""
     fresh: Mapping[int, bool] = {}
-    """The posted messages to consume, by id. The value says whether no record has consumed the message yet."""
+    """The posted messages to consume, by id. The value says whether the message is still unconsumed."""
 
 
 class Booking(NamedTuple):
@@ -41,20 +41,20 @@ class Booking(NamedTuple):
     day: int
     change: Amount
     overdraw: bool
-    """Whether it may pass the daily budget."""
+    """Whether the booking may exceed the daily budget."""
 
 
 class Change(NamedTuple, Generic[T]):
-    """What an operation changes."""
+    """The changes that an operation makes."""
 
     result: T
-    """What the caller of the operation gets."""
+    """The result for the caller of the operation."""
     head: RunHead | None = None
-    """The row of its run after it; None where nothing changes."""
+    """The row of the run after the operation; None if nothing changes."""
     records: Sequence[Stored] = ()
     """The records of one append."""
     asks: bytes | None = None
-    """The open questions after it; None where they stay as they are."""
+    """The open questions after the operation; None if they do not change."""
     posted: InboxItem | None = None
     """A new message."""
     booking: Booking | None = None
@@ -64,27 +64,27 @@ class RunOperation(NamedTuple, Generic[T]):
     """An operation on one run: what its store has to read, and how it decides."""
 
     operation: str
-    """Its name in the port."""
+    """The name of the operation in the port."""
     run: str
     decide: Callable[[Locked], Change[T]]
-    """The function that returns the change, or raises the reason for none."""
+    """A function that returns the change, or raises the reason why there is none."""
     new: RunHead | None = None
-    """The row of the run that it admits; its store raises `RunExists` where there is one of the name."""
+    """The row of the run to admit. The store raises `RunExists` if the run exists."""
     entries: Sequence[Entry[Any]] = ()
-    """The events that it appends."""
+    """The events to append."""
     key: str | None = None
-    """The key that it posts a message under."""
+    """The key under which a message is posted."""
     resumes: bool = False
     """Whether the caller continues after the last record, so that the store checks for missing records."""
 
     @property
     def texts(self) -> dict[bytes, bytes]:
-        """The texts of its events, by hash."""
+        """The texts of the events, by hash."""
         return {bytes.fromhex(digest): text for entry in self.entries for digest, text in entry.texts.items()}
 
     @property
     def consumes(self) -> list[int]:
-        """The messages that its events consume."""
+        """The messages that the events consume."""
         return [entry.inbox for entry in self.entries if entry.inbox is not None]
 
 
@@ -110,13 +110,13 @@ def claim(locked: Locked, owner: str, ttl: float, dead: Dead, kinds: Formats | N
 
 
 def renew(locked: Locked, epoch: int, ttl: float) -> Change[None]:
-    """Prolong the lease. Raises `Fenced`."""
+    """Extend the lease. Raises `Fenced`."""
     check_driver(locked.head, epoch)
     return Change(None, locked.head._replace(end=locked.now + ttl))
 
 
 def release(locked: Locked, epoch: int) -> Change[None]:
-    """End the lease; nothing for an older epoch."""
+    """End the lease. With an older epoch, do nothing."""
     head = locked.head
     if head.epoch != epoch or head.owner is None:
         return Change(None)
@@ -135,7 +135,7 @@ def append(
 
 
 def post(locked: Locked, key: str, body: str) -> Change[Posted]:
-    """Post a message, unless there is one under the key: the first one counts. Raises `RunMoved`."""
+    """Post a message, unless one exists under the key: the first one counts. Raises `RunMoved`."""
     head, item = locked.head, locked.message
     check_here(head.run, head.owner)
     if item is not None:
@@ -145,9 +145,9 @@ def post(locked: Locked, key: str, body: str) -> Change[Posted]:
 
 
 def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
-    """Mark a run as moved to another journal, under a new epoch. A run with this mark stays unchanged.
+    """Mark a run as moved to another journal, under a new epoch. A run that already has this mark stays unchanged.
 
-    Raises `Held`, and `RunMoved` for one that was moved elsewhere.
+    Raises `Held`, and `RunMoved` for a run that was moved elsewhere.
     """
     head = locked.head
     if place_moved_to(head.owner) == place:
@@ -157,18 +157,18 @@ def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
 
 
 def keep(locked: Locked, place: str) -> Change[None]:
-    """Remove the mark of a run that was to be moved to a place. Any other run stays unchanged."""
+    """Remove the mark of a run that was to be moved to a place. A run without this mark stays unchanged."""
     head = locked.head
     return Change(None, head._replace(owner=None, end=0.0) if place_moved_to(head.owner) == place else None)
 
 
 def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
-    """Return the change of the target's run with this name if it is the copied one; None for no change.
+    """Return the change of the target's run with this id if it is a copy of the same run; None for no change.
 
-    `has_tip` tells whether the copy's last record is among its records. A mark that a killed copy back to `source` has
-    left is taken back. Raises `RunMoved` where the run was moved away from the target and has gone on since: the copy
-    is the newer one. Raises `RunExists` for any other run, also one in a journal that is itself a copy of the source's
-    file.
+    `has_tip` tells whether the copy's last record is among the run's records. If a killed copy back to `source` has
+    left a mark, the mark is removed. Raises `RunMoved` if the run was moved away from the target and has continued
+    since, because the copy is newer. Raises `RunExists` for any other run, also in a journal that is itself a copy of
+    the source's file.
     """
     place = place_moved_to(found.owner)
     if has_tip and found.epoch >= copy.epoch:
@@ -179,7 +179,7 @@ def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> Run
 
 
 def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return what a host has to do, as `Journal.due`; the runs are in the order of their admission."""
+    """Return the work of a host, as in `Journal.due`; the runs are in the order of admission."""
     free, unread, later = list[RunHead](), set[str](), list[float]()
     for head in runs:
         if not is_drivable(kinds, head.kind, head.format):
@@ -196,12 +196,12 @@ def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Form
 
 
 def may_hold(holder: str | None, until: float, owner: str, now: float, dead: Dead) -> bool:
-    """Tell whether a process may hold a cursor that `holder` holds until a time."""
+    """Return whether a process may hold a cursor that `holder` holds until a time."""
     return holder in (None, owner) or until <= now or dead(str(holder))
 
 
 def _check_free(head: RunHead, now: float, dead: Dead) -> None:
-    """Raise `RunMoved`, or `Held` if the lease is alive and its owner not proved to be gone."""
+    """Raise `RunMoved`, or `Held` if the lease is valid and its owner has not certainly ended."""
     check_here(head.run, head.owner)
     if head.owner is not None and head.end > now and not dead(head.owner):
         raise Held(head.run, head.owner, head.end)
@@ -221,7 +221,7 @@ def check_deletable(head: RunHead, last_seq: int, now: float, dead: Dead) -> Non
 
 
 def check_moved(head: RunHead, read: RunHead, place: str) -> None:
-    """Raise `Fenced` unless a run is marked as moved to a place, and is as it was when it was read."""
+    """Raise `Fenced` unless a run is marked as moved to a place, and has not changed since it was read."""
     now = head.epoch, head.tip, head.last_posted
     if place_moved_to(head.owner) != place or now != (read.epoch, read.tip, read.last_posted):
         raise Fenced(head.run, read.epoch, head.epoch)
@@ -236,7 +236,7 @@ def check_total(budget: HomeBudget, total: Amount, booking: Booking, now: float)
 def _extend(
     locked: Locked, entries: Sequence[Entry[Any]], summary: Summary, *, overdraw: bool
 ) -> Change[Sequence[Stored]]:
-    """Add entries to a run, under its epoch, and change its row."""
+    """Append entries to a run under its epoch, and change its row."""
     head, now = locked.head, locked.now
     consumed = _consumed_messages(locked, entries)
     account, change = book(head.account, summary.committed, summary.reserved, now)
@@ -249,7 +249,7 @@ def _extend(
 
 
 def _consumed_messages(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int]:
-    """Return the messages that entries consume. Raises `JournalError` for one that cannot be consumed."""
+    """Return the messages that entries consume. Raises `JournalError` if a message cannot be consumed."""
     consumed, run = set[int](), locked.head.run
     for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
         if inbox not in locked.fresh:
@@ -265,7 +265,7 @@ _NAME = re.compile(rb'(?<=")[A-Za-z0-9_-]{43}(?=")')
 
 
 def named_texts(bodies: Iterable[bytes]) -> set[bytes]:
-    """Return the hashes of all texts that stored events may name, 32 bytes each."""
+    """Return the hashes of all texts that stored events may name, each 32 bytes long."""
     return {_hash(name) for body in bodies for name in _NAME.findall(body)}
 
 

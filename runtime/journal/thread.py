@@ -13,10 +13,10 @@ from runtime.core.errors import JournalError
 
 
 class Closable(Protocol):
-    """What a thread owns: a connection, or a value that opens connections."""
+    """The object that a thread owns: a connection, or a value that opens connections."""
 
     def close(self) -> object:
-        """Close it."""
+        """Close the object."""
 
 
 A = TypeVar("A")
@@ -26,13 +26,13 @@ T = TypeVar("T")
 Connect = Callable[[], C]
 
 Explain = Callable[[Exception], Exception]
-"""Returns the runtime's error for an error of the store; any other error unchanged."""
+"""Returns the runtime's error for an error of the store; any other error is returned unchanged."""
 
 
 class ThreadJob(Generic[A, T]):
     """A function, usually of the connection, and its result or error. `then` is called with the job, on trio's thread.
 
-    `then` must not refer to the job, since that would be a reference cycle.
+    `then` must not refer to the job, because that would be a reference cycle.
     """
 
     __slots__ = ("error", "result", "then", "work")
@@ -43,10 +43,10 @@ class ThreadJob(Generic[A, T]):
         self.error: Exception | None = None
 
     def outcome(self) -> T:
-        """Return the result, or raise the error. The job drops its reference to the error, so call this only once.
+        """Return the result, or raise the error. Call this only once, because the job drops its reference to the error.
 
         An error refers to the frames that it passed through. If one of these frames, or a job in it, referred to the
-        error, that would be a cycle. It would keep all objects of the caller alive until the garbage collector runs.
+        error, all objects of the caller would live until the garbage collector runs.
         """
         error, self.error = self.error, None
         if error is not None:
@@ -59,7 +59,7 @@ class ThreadJob(Generic[A, T]):
 
 @asynccontextmanager
 async def open_thread(name: str, connect: Connect[C], explain: Explain) -> AsyncIterator["ConnectionThread[C]"]:
-    """Start the thread; at the end finish all jobs, stop the thread and close the connection.
+    """Start the thread. At the end, finish all jobs, stop the thread and close the connection.
 
     Raises the error of `connect`, translated by `explain`.
     """
@@ -76,7 +76,7 @@ async def open_thread(name: str, connect: Connect[C], explain: Explain) -> Async
 
 
 class ConnectionThread(Generic[C]):
-    """A thread with its connection, which runs jobs in the order in which they come; made by `open_thread`."""
+    """A thread with a connection. It runs jobs in the order in which they arrive. Made by `open_thread`."""
 
     def __init__(self, name: str, connect: Connect[C], explain: Explain) -> None:
         self.ready = trio.Event()
@@ -93,7 +93,7 @@ class ConnectionThread(Generic[C]):
         self._thread.start()
 
     def check(self) -> None:
-        """Raise the error of opening or closing the connection, if there was one; only the first call raises it."""
+        """Raise the error of opening or closing the connection, if there was one. Only the first call raises it."""
         failure, self._failure = self._failure, None
         if failure is not None:
             try:
@@ -102,7 +102,7 @@ class ConnectionThread(Generic[C]):
                 del failure  # Like the error of a job.
 
     def post(self, job: ThreadJob[C, Any]) -> None:
-        """Queue a job; its `then` is called on trio's thread when it is done."""
+        """Queue a job. Its `then` is called on trio's thread when it is done."""
         self._jobs.put(job)
 
     async def do(self, work: Callable[[C], T]) -> T:

@@ -1,6 +1,6 @@
-"""Validation of what is written to a journal: run ids, texts (valid Unicode, bounded size), and events that encode.
+"""Validation of data before it is written to a journal: run ids, texts, and events.
 
-Every adapter validates before it writes.
+Texts must be valid Unicode of limited size. Every adapter validates before it writes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from runtime.journal.port import Fact, Placement
 E = TypeVar("E")
 
 FORMAT_MAX = 2**31 - 1
-"""The highest format of a kind that a store must be able to hold."""
+"""The highest format version of a kind that a store must be able to hold."""
 
 PRIORITY_MAX = 100
-"""The highest priority; the lowest is as far below 0."""
+"""The highest priority. The lowest is the same number below 0."""
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 """The largest single text or event, in bytes of UTF-8: far above any prompt, far below SQLite's limit of 1 GB."""
@@ -29,11 +29,11 @@ class Entry(NamedTuple, Generic[E]):
     event: E
     """The event as its caller gave it, from which `body` and `texts` were made."""
     body: bytes
-    """Its JSON, in which each text is a hash."""
+    """The JSON of the event, with hashes in place of texts."""
     texts: Mapping[str, bytes]
     """The texts in UTF-8, by hash in hex."""
     inbox: int | None
-    """The id of the posted message that it consumes, if any."""
+    """The id of the posted message that the event consumes, if any."""
 
 
 def _check_run(run: str) -> str:
@@ -45,7 +45,7 @@ def _check_run(run: str) -> str:
 
 
 def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None, placement: Placement) -> None:
-    """Raise `UsageProblem` unless a new run can be admitted with these."""
+    """Raise `UsageProblem` unless a new run can have these values."""
     _check_run(run)
     check_placement(placement)
     check_text(title, "title")
@@ -72,7 +72,7 @@ def _check_kind(kind: str, format: int) -> None:
 
 
 def check_known_run(run: str) -> str:
-    """Return the id of a run that may exist. Raises `RunNotFound` if the id is not valid."""
+    """Return an id if a run may have it. Raises `RunNotFound` if the id is not valid."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
     return run
@@ -98,7 +98,7 @@ def check_size(size: int, place: str) -> None:
 
 
 def encode_facts(codec: Codec[E], facts: Sequence[Fact[E]]) -> list[Entry[E]]:
-    """Encode the facts. Raises `UsageProblem` if one holds something that cannot be written."""
+    """Encode the facts. Raises `UsageProblem` if a fact contains something that cannot be written."""
     return [_encode_fact(codec, fact) for fact in facts]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 ITEMS_MAX = 20
-"""The largest number of items of a list, or of fields of a mapping, in an outline. A larger one appears only as its
+"""The largest number of items of a list, or of fields of a mapping, in an outline. A larger one is replaced by its
 size.
 """
 
@@ -52,7 +52,7 @@ _Processor = Callable[[Any, str, MutableMapping[str, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class _Installed:
-    """The handler that `configure` installed, and the levels that it replaced."""
+    """The handler that `configure` installed, and the previous log levels."""
 
     handler: logging.Handler
     root_level: int
@@ -87,7 +87,7 @@ def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redacto
 
 @contextmanager
 def trace_lines() -> Iterator[None]:
-    """Give each line about a run the ids of its trace and of the span of the whole run, within a block."""
+    """Within a `with` block, add the ids of the run's trace and of its root span to each line about a run."""
     global _traced  # noqa: PLW0603 -- as `_installed`
     _traced = True
     try:
@@ -111,7 +111,7 @@ def reset() -> None:
 
 @functools.cache
 def get_logger(name: str) -> "BoundLogger":
-    """Return the structured logger `replan.NAME`. Before `configure`, only other handlers get its lines."""
+    """Return the structured logger `replan.NAME`. Before `configure`, its lines go only to other handlers."""
     import structlog  # noqa: PLC0415 -- 140 ms, too much for `import replan`.
 
     processors: list[_Processor] = [
@@ -128,21 +128,21 @@ def get_logger(name: str) -> "BoundLogger":
 
 
 def bind_fields(**fields: Any) -> AbstractContextManager[None]:
-    """Add the fields to every line written within the block, also by other libraries and by tasks started in it."""
+    """Add the fields to every line within the block, including lines of other libraries and of tasks started in it."""
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     return cast("AbstractContextManager[None]", structlog.contextvars.bound_contextvars(**fields))
 
 
 def bind(**fields: Any) -> None:
-    """Add the fields to every line that this task writes from now on, also through other libraries."""
+    """Add the fields to every later line of this task, including lines of other libraries."""
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     structlog.contextvars.bind_contextvars(**fields)
 
 
 def _log_unread(what: str) -> None:
-    """Log the exception that is being handled in a reader of a model's reply, with its traceback."""
+    """Log the current exception of a reader of a model's reply, with its traceback."""
     get_logger("actor").exception("reply.unread", what=what)
 
 
@@ -179,7 +179,7 @@ def outline(value: Any) -> Any:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes lines; a line that cannot be written is replaced by a notice without its content."""
+    """Writes lines. A line that cannot be written is replaced by a notice without its content."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- the base class names it.
         notice = logging.LogRecord(record.name, logging.ERROR, "", 0, "a log line could not be written", None, None)

@@ -1,8 +1,8 @@
 """The redactor: a pure object in front of every sink, so that no secret is written anywhere.
 
-It works in two ways. It finds the secrets that this process has loaded by value, also base64-encoded (at any
-alignment), percent-encoded or escaped for JSON. And it finds what looks like a secret by its form. Every pattern is
-linear in the text: quantifiers are bounded, or a match consumes what it has scanned.
+It finds secrets in two ways. The values of the secrets of this process are found as they are, base64-encoded (at any
+alignment), percent-encoded or escaped for JSON. Other secrets are recognised by their form. Every pattern takes linear
+time: quantifiers are bounded, or a match consumes the text that it has scanned.
 """
 
 import base64
@@ -14,16 +14,16 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 MARK = "[redacted]"
-"""Replaces a secret."""
+"""The text that replaces a secret."""
 
 SECRET_MIN = 6
-"""The least length of a secret; shorter values occur in ordinary texts by chance."""
+"""The minimum length of a secret. Shorter values occur in ordinary texts by chance."""
 
 MARGIN = 8192
-"""The characters read after the end of a beginning, so that a secret at the cut is found whole."""
+"""How many characters are read beyond the cut, so that a secret at the cut is found whole."""
 
 DEPTH_MAX = 64
-"""Levels of nesting that `Redactor.value` follows; deeper parts are replaced."""
+"""The number of levels of nesting that `Redactor.value` follows. Deeper parts are replaced."""
 
 _NAME = (
     r"(?:password|passwd|passphrase|secret|credentials?|private[_-]?key|api[_-]?key|access[_-]?key|secret[_-]?key"
@@ -105,16 +105,16 @@ class Redactor:
         return text
 
     def redact_beginning(self, text: str, length: int) -> str:
-        """Return at most the first `length` characters without secrets; the time does not grow with the rest."""
+        """Return at most the first `length` characters without secrets. The time does not depend on the rest."""
         read = text[: length + self._margin]
         shown = self.text(read)
         # The end of what was read may be the beginning of a secret: as much is cut as was read beyond the length.
         return shown[: max(0, len(shown) - max(0, len(read) - length))]
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value of the same form without secrets; the text of a field with a secret's name is replaced.
+        """Return a JSON value of the same form without secrets. The text of a field with a secret's name is replaced.
 
-        Never fails: what JSON cannot hold (other objects, numbers that are not finite) becomes text.
+        Never fails: values that JSON cannot hold (other objects, numbers that are not finite) become text.
         """
         return self._value(value, DEPTH_MAX)
 
@@ -138,7 +138,7 @@ class Redactor:
 
 
 def written_forms(secret: str) -> set[str]:
-    """Return a secret as it is, escaped for JSON, percent-encoded, and in base64 at any alignment."""
+    """Return a secret unchanged, escaped for JSON, percent-encoded, and in base64 at any alignment."""
     raw = secret.encode(errors="surrogatepass")
     quoted = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
     lower = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in quoted}

@@ -39,9 +39,9 @@ class AnswerReader(ABC):
     """
 
     called: ClassVar[str]
-    """What an answer of the interface is called, such as `chat completion`."""
+    """The name of an answer of the interface, such as `chat completion`."""
     places: ClassVar[tuple[str, ...]] = ()
-    """Where each of the texts was found, if people should know it; empty for the usual place."""
+    """Where each text was found, if people should know it; empty for the usual place."""
 
     def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
         """Create a reader for the answer to one request.
@@ -66,7 +66,7 @@ class AnswerReader(ABC):
         self._broken = ""
         self._begun = False
         self.streamed: bool | None = None
-        """Whether the body is an event stream; None before its first byte that is no white space."""
+        """Whether the body is an event stream; None before its first byte that is not white space."""
         self.characters = 0
         """How many characters the model has written, including its reasoning; 0 if the answer is not streamed."""
         self._thoughts: list[str] = []
@@ -132,8 +132,8 @@ class AnswerReader(ABC):
     def result(self) -> Reply | Fault:
         """Return the reply or the fault after the end of the body.
 
-        A body that is no answer gives the fault `TOO_LARGE` if it has more than `VALUES_MAX` values, `NO_API` if it is
-        a web page, that of the status if it is an error that names one, and else `BAD_REPLY`.
+        A body that is not an answer gives a fault: `TOO_LARGE` if it has more than `VALUES_MAX` values, `NO_API` if it
+        is a web page, the fault of the status if it is an error that names one, and otherwise `BAD_REPLY`.
         """
         if not self.streamed:
             return self._whole_answer(b"".join(self._whole))
@@ -260,7 +260,7 @@ class AnswerReader(ABC):
 
 
 def _error_in(body: bytes) -> Any:
-    """Return the value of `error` in a JSON body; None if there is none."""
+    """Return the value of `error` in a JSON body; None if it is missing."""
     try:
         plain = json.loads(body)
     except (ValueError, RecursionError):

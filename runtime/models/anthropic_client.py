@@ -21,7 +21,7 @@ from runtime.models.usage import fields_of
 _MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
 _MARKS_MAX = 4
 _UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
-"""The keys of unions, which the schema of a tool's input must not have."""
+"""The keys of unions, which the schema of a tool's input may not have."""
 
 
 def _without_prompts(record: logging.LogRecord) -> bool:
@@ -35,8 +35,9 @@ logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
 class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
-    Structure is asked for with a tool whose input is the reply: one that the model must call, then one that it may
-    call, then in plain text. With thinking on, no tool can be demanded, so it begins with the second.
+    To get structure, the request has a tool whose input is the reply. First the model must call it; if refused, it may
+    call it; at last the request asks for plain text. With thinking on, a tool call cannot be demanded, so the second
+    way comes first.
     """
 
     modes = ("tool", "tool_offered", "text")
@@ -48,7 +49,7 @@ class AnthropicModel(HttpModel):
     sent_names = {"stop": "stop_sequences", "reasoning_effort": "effort"}  # noqa: RUF012 - as declared above
 
     async def context_window(self) -> ContextWindow | None:
-        """Return the context window of a model of Anthropic's own server, as the price list has it; else None."""
+        """Return the context window of a model on Anthropic's own server from the price list; else None."""
         return window_in_price_list(self._name, ANTHROPIC_URL) if self._address == ANTHROPIC_URL else None
 
     def _first_mode(self, request: ModelRequest) -> str:
@@ -90,7 +91,10 @@ class AnthropicModel(HttpModel):
 
 
 def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
-    """Return the user message: with `marked` in parts, each prefix that later requests may repeat with a mark."""
+    """Return the user message.
+
+    With `marked`, it is split, and each prefix that later requests may repeat has a mark.
+    """
     if not marked:
         return request.user
     ends = request.repeated[-(_MARKS_MAX - bool(request.system)) :]
@@ -98,9 +102,9 @@ def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
 
 
 def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a text in parts that end at `ends`, each with a mark; the text after the last one has none.
+    """Return a text in parts that end at `ends`, each with a mark; the rest of the text has none.
 
-    A part with only white space is joined to the next one, since the API refuses such a part.
+    A part with only white space is joined to the next one, because the API refuses such a part.
     """
     places = [0]
     for end in ends:

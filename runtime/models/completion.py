@@ -25,7 +25,7 @@ class _Lenient(BaseModel):
 
 
 def _plain(content: Any) -> Any:
-    """Return the text of content in parts, without other parts such as thoughts; other content unchanged."""
+    """Return the text of content in parts, without other parts such as thoughts. Other content is unchanged."""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content
     texts = [part.get("text") for part in content if part.get("type") == "text"]
@@ -52,7 +52,7 @@ class _Completion(_Lenient):
 
 
 def _only_arguments(calls: Any) -> str | None:
-    """Return the arguments of the only tool call of a message, as text; None for none and for several."""
+    """Return the arguments of the only tool call of a message, as text; None if there are none or several."""
     if not isinstance(calls, list) or len(calls) != 1 or not isinstance(calls[0], dict):
         return None
     function = calls[0].get("function")

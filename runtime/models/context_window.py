@@ -1,8 +1,8 @@
-"""Context windows: the most tokens of a prompt and its reply, as a model's server states it.
+"""Context windows: the largest size of a prompt and its reply in tokens, as a model's server states it.
 
-A prompt that cannot fit is not sent. No tokenizer is needed for that: a token of running text, code or JSON has fewer
-than `TOKEN_BYTES` bytes on average, so the bytes give the least number of tokens. Where a prompt may fit, it is sent,
-and the server decides.
+A prompt that cannot fit is not sent. This needs no tokenizer: a token of running text, code or JSON has fewer than
+`TOKEN_BYTES` bytes on average, so the bytes give a lower bound of the tokens. A prompt that may fit is sent, and the
+server decides.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,11 +21,13 @@ TOKEN_BYTES = 6
 ASK_SECONDS = 2.0
 """The longest time to wait for the server to name its context window, in seconds."""
 ASKED_FROM_TOKENS = 300
-"""The least tokens of a prompt for which a server is asked; shorter prompts fit every window."""
+"""A server is asked for its context window only if a prompt has at least this many tokens. Shorter prompts fit every
+window.
+"""
 _TOKENS_MAX = 10**9
 
 AskServer = Callable[[str, Any], Awaitable[Any]]
-"""Asks a server: takes a URL and a JSON body (None for GET), returns the JSON of the answer, or None for none."""
+"""Sends a request: takes a URL and a JSON body (None for GET), and returns the JSON of the answer, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class ContextWindow:
     tokens: int
     """The largest number of tokens in a prompt and its reply together."""
     source: str
-    """The source of the number: a path of the server, or a name for people."""
+    """The source of the number: a path on the server, or a name for people."""
 
 
 def least_tokens(text: str) -> int:
@@ -58,9 +60,9 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
 async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
     """Return the context window of a server's model, within `ASK_SECONDS`; None if it is unknown.
 
-    vLLM has it in its list of models, llama.cpp in `/props`, Ollama in `/api/ps` for a model that is loaded and in
-    `/api/show`. Only servers on this machine or in a private network are asked for the last three; OpenAI is in the
-    price list.
+    vLLM reports it in its list of models, llama.cpp in `/props`. Ollama reports it in `/api/ps` for a loaded model, and
+    in `/api/show`. The last three are requested only from servers on this machine or in a private network. The price
+    list has the windows of OpenAI's models.
     """
     if base_url == OPENAI_URL:
         return window_in_price_list(model, base_url)
@@ -76,7 +78,7 @@ async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow
 
 
 def window_in_price_list(model: str, base_url: str) -> ContextWindow | None:
-    """Return the context window of a provider's model, as the bundled price list has it."""
+    """Return the context window of a provider's model from the bundled price list."""
     import genai_prices  # noqa: PLC0415 -- it takes tens of milliseconds to load
 
     nothing = genai_prices.Usage(input_tokens=0, output_tokens=0)
@@ -118,7 +120,7 @@ async def _of_ollama(root: str, model: str, ask: AskServer) -> ContextWindow | N
 
 
 def _tokens(value: Any, *path: str) -> int | None:
-    """Return the whole number at a path of keys; None where there is none, or none that a window can have."""
+    """Return the whole number at a path of keys; None if there is none, or if it cannot be the size of a window."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     is_number = isinstance(value, int) and not isinstance(value, bool)

@@ -15,10 +15,10 @@ from runtime.models.port import Fault, FaultKind
 from runtime.models.replies import has_more_values
 
 MARK = "[key]"
-"""Replaces the key, or a part of it."""
+"""The text that replaces the key, or a part of it."""
 
 SECRET_MIN = 4
-"""The least length of a key that is removed; shorter keys are placeholders and occur in ordinary texts."""
+"""The minimum length of a key that is removed. Shorter keys are placeholders and occur in ordinary texts."""
 
 PART_MIN = 12
 """The shortest part of a key that is removed; also the shortest key that is removed from a model's own words."""
@@ -30,7 +30,7 @@ _HITS_MAX = 1000
 def without_key(text: str, secret: str) -> str:
     """Return the text without the key, in all its written forms, and without parts of at least `PART_MIN` characters.
 
-    Linear in the text. A key shorter than `SECRET_MIN` is ignored.
+    Takes linear time. A key shorter than `SECRET_MIN` is ignored.
     """
     if len(secret) < SECRET_MIN:
         return text
@@ -64,7 +64,7 @@ def _without_parts(text: str, form: str) -> str:
 
 
 def _extent(text: str, position: int, form: str, start: int, least: int) -> tuple[int, int]:
-    """Return begin and end of a part of `form` in a text whose characters at `position` are the block at `start`."""
+    """Return the start and end of the longest part of `form` in a text around two equal blocks of characters."""
     before = after = 0
     while before < min(start, position - least) and text[position - before - 1] == form[start - before - 1]:
         before += 1
@@ -79,7 +79,7 @@ MESSAGE_MAX = 300
 _VALUES_MAX = 10_000
 _SECRETS = Redactor()
 _TIME_MIN = 10**9
-"""From this number on, a wait is a time in seconds since 1970."""
+"""A wait of at least this number is a time in seconds since 1970."""
 _RETRY_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset(
     {"content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "misalignment_policy_violation"}
@@ -117,9 +117,9 @@ _STATUSES = {
 
 
 def provider_text(text: str, secret: str = "") -> str:
-    """Return a provider's text as one short line without the secret, or anything that has the form of a secret.
+    """Return a provider's text as one short line without the key, or anything that looks like a secret.
 
-    The secret is removed before the text is cut, so that no part of it stays.
+    The key is removed before the text is cut, so that no part of it stays.
     """
     text = _SECRETS.text(without_key(text, secret)[: 8 * MESSAGE_MAX])
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -156,7 +156,10 @@ def error_of(body: bytes) -> tuple[str, str]:
 
 
 def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: float, secret: str) -> Fault:
-    """Return the fault for an answer that is not 2xx. `now` is UTC seconds since 1970; header names are lower-case."""
+    """Return the fault for an answer with a status outside 200-299.
+
+    `now` is in UTC seconds since 1970; header names are in lower case.
+    """
     message, code = error_of(body)
     text = provider_text(message, secret) or "no text"
     if 300 <= status < 400:
@@ -170,7 +173,7 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
 
 
 def status_named_by(error: Any) -> int | None:
-    """Return the HTTP status that an error in an answer with status 200 names; None for none.
+    """Return the HTTP status that an error in an answer with status 200 names; None if it names none.
 
     A server writes it into the error's `code`, `status` or `type`, as a number or as a word of `_STATUSES`.
     """
@@ -245,12 +248,12 @@ def _date(text: str | None) -> float | None:
 
 
 def is_unresolved(error: BaseException) -> bool:
-    """Tell whether a connection failed because its host's name does not resolve."""
+    """Return whether a connection failed because the host's name does not resolve."""
     return any(isinstance(cause, socket.gaierror) for cause in _causes(error))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and all its causes, also those in exception groups (several addresses were tried)."""
+    """Yield an exception and all its causes, also those in exception groups."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:

@@ -61,7 +61,7 @@ def _check_proxies() -> None:
 
 
 class RejectedAnswer(Exception):
-    """Carries a fault from the reading of an answer to `runtime.models.http_model`."""
+    """Carries a fault from the code that reads an answer to `runtime.models.http_model`."""
 
     def __init__(self, kind: FaultKind, message: str, status: int, content_type: str = "") -> None:
         """Take the parts of the fault, and the content type of the answer."""
@@ -71,13 +71,16 @@ class RejectedAnswer(Exception):
 
 
 class _CappedAnswers:
-    """A response hook that stops reading at a cap of bytes and pieces. It sees every answer before its body is read."""
+    """A response hook that stops reading at a limit of bytes and pieces.
+
+    It gets every answer before its body is read.
+    """
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
 
     async def __call__(self, response: httpx2.Response) -> None:
-        """Cap the body of a response."""
+        """Limit the body of a response."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few kilobytes can expand to gigabytes; plain text was asked for.
             kind = response.headers.get("content-type", "")

@@ -1,7 +1,7 @@
 """A model behind a provider's HTTP interface: one request, sent with the provider's SDK, gives a reply or a fault.
 
-What all providers have in common is here: limits of time and size, faults, streams, and requests that are sent again
-without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
+This module has the common part of all providers: limits of time and size, faults, streams, and requests that are sent
+again without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
 
 The retries of the SDK are switched off, because each try must be reserved before it is sent. Importing this module
 loads the HTTP client (0.4 s).
@@ -58,11 +58,11 @@ class Sdk:
     """The parts of a provider's SDK that are used. The SDKs of OpenAI and of Anthropic have the same."""
 
     client: Any
-    """Its asynchronous client, which makes no retries."""
+    """The asynchronous client of the SDK, without retries."""
     status_error: type[Any]
-    """The exception for an answer that is not 2xx."""
+    """The exception for an answer with a status outside 200-299."""
     connection_error: type[Any]
-    """The exception for a missing answer; its cause is the HTTP client's own exception."""
+    """The exception for a missing answer. Its cause is the HTTP client's own exception."""
     error: type[Exception]
     stream_class: type[Any]
     """The type of a streamed answer, whose body is not read yet."""
@@ -91,9 +91,9 @@ class HttpModel(ABC):
     path_of_models: ClassVar[str]
     """The path of the list of models."""
     sent_names: ClassVar[Mapping[str, str]] = {}
-    """The names in a request of those settings that have another name there."""
+    """The names of settings in a request, if they differ from the names here."""
     provider: ClassVar[ProviderName]
-    """The provider whose `not_taken` holds for the interface."""
+    """The provider whose `not_taken` lists the settings that the interface does not accept."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class HttpModel(ABC):
 
     @property
     def _structure(self) -> str:
-        """The parameter with which structure is asked for; empty where the table has none."""
+        """The parameter that asks for structure; empty if the table has none."""
         return next((name for name, row in self._servers.refusals(self.interface).items() if row.weaker), "")
 
     @property
@@ -331,11 +331,11 @@ class HttpModel(ABC):
         return answer
 
     def _keep(self, _request: ModelRequest, _reader: AnswerReader, _reply: Reply) -> None:
-        """Keep what later requests need of a reply; here nothing."""
+        """Keep the parts of a reply that later requests need; nothing here."""
         return
 
     def _with_address(self, fault: Fault, content_type: str) -> Fault:
-        """Return a fault; for an answer of another interface, with its address and content type."""
+        """Return a fault. If the answer is of another interface, add its address and content type."""
         if fault.kind not in NO_COMPLETION:
             return fault
         came = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
@@ -355,7 +355,7 @@ class HttpModel(ABC):
 
 
 def _connection_fault(cause: BaseException, secret: str) -> Fault:
-    """Return the fault for a connection that failed, which depends on whether the request can have been sent."""
+    """Return the fault for a failed connection. It depends on whether the request may have been sent."""
     text = provider_text(str(cause), secret) or type(cause).__name__
     if isinstance(cause, httpx2.ConnectError):
         if is_unresolved(cause):

@@ -1,7 +1,7 @@
 """Finds the JSON of a reply in its text or reasoning, and repairs JSON that is broken but unambiguous.
 
-Commas, comments, quotes and line ends in strings are repaired by the library json-repair. The library also guesses. So
-the words and brackets of both texts are compared, and a text with other words or brackets is rejected.
+The library json-repair repairs commas, comments, quotes and line ends in strings. The library also guesses. So the
+words and brackets of both texts are compared, and a repair with other words or brackets is rejected.
 """
 
 import json
@@ -24,11 +24,11 @@ from runtime.models.replies import (
 )
 
 REPAIR_MAX = 128 * 1024
-"""The largest number of characters of a broken JSON text that is repaired."""
+"""The largest size, in characters, of a broken JSON text that the program tries to repair."""
 THREAD_MIN = 8 * 1024
-"""From this number of characters on, a broken JSON text is repaired in a thread. So many take 20 ms."""
+"""A broken JSON text with at least this many characters, which take 20 ms, is repaired in a thread."""
 THOUGHTS_KEPT = 2_000
-"""The number of characters that are kept of a reply that has only reasoning."""
+"""How many characters of reasoning are kept if a reply has nothing else."""
 
 # The parts of a broken JSON text. A comment or string without an end is none of them.
 _PARTS = {
@@ -45,7 +45,7 @@ _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 
 
 async def find_json(reply: Reply, thoughts: str) -> Reply:
-    """Return a reply whose text is the JSON that was asked for; the same reply if none is found.
+    """Return a reply whose text is the requested JSON; the same reply if none is found.
 
     `thoughts` is the model's reasoning. It replaces an empty text, because some servers put the JSON there. Reasoning
     without JSON is cut to its end and marked as reasoning.
@@ -95,7 +95,7 @@ def _mend(text: str) -> str | None:
 def _words(text: str) -> list[tuple[str, Any]] | None:
     """Return the strings, numbers, names and brackets of a text, without commas, colons, blanks and comments.
 
-    None for a text with anything else, such as a bare word that is neither a key nor a value of JSON.
+    Return None if the text has anything else, such as a bare word that is neither a key nor a JSON value.
     """
     words: list[tuple[str, Any]] = []
     at = 0

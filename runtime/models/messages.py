@@ -41,8 +41,8 @@ class _Message(BaseModel):
 class MessageReader(AnswerReader):
     """Reads a message.
 
-    The input of the only call of a tool is the reply, else the text is: before a call a model may say that it makes
-    one. What it thinks is counted and is no part of the reply. Invalid usage counts as not reported.
+    If the model calls one tool, the tool's input is the reply, because the text may only announce the call. Otherwise
+    the text is the reply. Reasoning is counted, but is not part of the reply. Invalid usage counts as not reported.
     """
 
     called = "message"
@@ -158,7 +158,10 @@ def _message(body: bytes) -> _Message:
 
 
 def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an object, the text of a block with escapes; a tool's input is JSON, which has its own."""
+    """Return the fields of an object.
+
+    Lone surrogates in the text of a block are escaped; a tool's input is JSON already.
+    """
     text = fields.get("text")
     return (
         {**fields, "text": escape_surrogates(text)}

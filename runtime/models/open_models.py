@@ -109,9 +109,9 @@ async def open_anthropic(
 
 
 def load_clients(environment: Mapping[str, str]) -> None:
-    """Import the installed clients of the providers that an environment configures.
+    """Import the clients of the providers that an environment configures, if they are installed.
 
-    This takes a second, and several on a busy machine. Otherwise the first run that opens a model waits for it.
+    The import takes a second, and several on a busy machine. Otherwise the first run that opens a model waits for it.
     """
     interfaces = {provider.interface for provider in PROVIDERS.values() if provider.is_configured(environment)}
     if interfaces - {"messages"}:

@@ -34,7 +34,7 @@ class OpenAIModel(HttpModel):
     path_of_models = "/models"
 
     async def context_window(self) -> ContextWindow | None:
-        """Ask the server for the context window of the model, within `ASK_SECONDS`; None where it does not say it."""
+        """Ask the server for the context window of the model, within `ASK_SECONDS`; None if the server states none."""
         return await ask_window(self._address, self._name, self._ask)
 
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class ResponsesModel(OpenAIModel):
 
 
 def _named_schema(request: ModelRequest) -> dict[str, Any]:
-    """Return the schema of a reply. It is not strict, since that refuses schemas with optional fields."""
+    """Return the schema of a reply. It is not strict, because strict schemas cannot have optional fields."""
     return {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
 
 

@@ -1,7 +1,7 @@
 """The port of models: complete one request, and return a reply or a fault.
 
-A transport fault is a value too (`Fault`), because it crosses a mailbox. What it costs depends on whether the request
-can have reached the provider.
+A fault of the transport is also a value (`Fault`), because it crosses a mailbox. Its cost depends on whether the
+request may have reached the provider.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ class FaultKind(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether another try cannot succeed."""
+        """Whether a further try cannot succeed."""
         return self in _FINAL
 
     @property
@@ -54,7 +54,7 @@ _FINAL = frozenset(
 )
 _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED, FaultKind.NO_API}
 NO_COMPLETION = frozenset({FaultKind.BAD_REPLY, FaultKind.NO_API})
-"""The faults of replies that are no chat completion: the address may belong to another service."""
+"""The faults of replies that are not chat completions. The address may belong to another service."""
 
 
 class Fault(Value):
@@ -69,11 +69,11 @@ class Fault(Value):
     retry_after: float | None = None
     """The seconds that the server asks to wait."""
     unpaid: bool = False
-    """Whether nothing was charged although faults of this kind are charged, such as an error of a gateway here."""
+    """Whether nothing was charged, although faults of this kind usually are, such as an error of a local gateway."""
 
 
 HEARD_MAX = 4_000
-"""The largest number of characters of a reply in progress that are shown."""
+"""How many characters of an unfinished reply are shown at most."""
 
 Heard = Callable[[int, Callable[[], str]], None]
 """A function that is called while a streamed reply comes in.
@@ -88,9 +88,9 @@ class ModelRequest:
     """One try of a call: the prompt, its limits, and the form of the reply."""
 
     request_id: str
-    """Its id within the run."""
+    """The id of the request within its run."""
     purpose: str
-    """The purpose of the call: the step's id."""
+    """The id of the step that makes the call, or another name for the purpose of the call."""
     system: str
     """The system message of the rendered prompt; may be empty."""
     user: str
@@ -108,19 +108,20 @@ class ModelRequest:
     run: str = ""
     """The id of the run, the first part of `client_request_id`; empty outside of a run."""
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Further fields of the request's body, such as `temperature`; the client's own go first."""
+    """Further fields of the request's body, such as `temperature`. The client's own fields take precedence."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Further headers of the request; the client's own go first."""
+    """Further headers of the request. The client's own headers take precedence."""
     context_window: int | None = None
     """The size of the context window in tokens, if a person has set it; None if the server is asked."""
     model: str = ""
-    """The name of the model, where a run has several; empty for the run's own."""
+    """The name of the model if the step names one; empty for the run's own model."""
     repeated: tuple[int, ...] = ()
-    """The lengths of the starts of the user message that later requests for the same purpose may repeat, in order."""
+    """The lengths of the prefixes of the user message that later requests for the same purpose may repeat, ascending.
+    """
     visit: str = ""
-    """A name that only the attempts of one visit of a step share in a run; empty where nothing is kept for them."""
+    """A name that only the attempts of one visit of a step share; empty if nothing is kept between them."""
     heard: Heard | None = field(default=None, compare=False)
-    """Called with each piece of a reply that is streamed; None for nobody."""
+    """Called with each piece of a streamed reply; None for no call."""
 
     @property
     def client_request_id(self) -> str:
@@ -130,18 +131,18 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The model's answer to a try, complete or ended early."""
+    """A model's answer to a try. It may be incomplete."""
 
     text: str
     """The model's text."""
     usage: Usage | None
-    """None where the provider reported none."""
+    """The usage that the provider reported; None if it reported none."""
     model: str
     """The model's name, as the provider reports it."""
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words."""
     mode: str = "text"
-    """The way structure was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
+    """How structure was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
     notices: tuple[str, ...] = ()
     """Notices for people about the reply: what the server refused, and where the text was found."""
     original: str = ""
@@ -153,10 +154,10 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that prices are looked up by and that records show."""
+        """The name of the model in price lists and records."""
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the reply or the fault. Raises only on a bug, or when cancelled."""
+        """Return the reply or the fault. Raises only if there is a bug or the call is cancelled."""
 
     async def aclose(self) -> None:
         """Close all connections. No call may follow."""

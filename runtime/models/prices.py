@@ -12,11 +12,11 @@ from runtime.models.providers import OPENAI_URL
 def find_price(
     name: str, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
 ) -> Price | None:
-    """Return the price of a model at a server, or None if it is unknown.
+    """Return the price of a model at a server; None if it is unknown.
 
-    `own` is the user's table by model name and goes first. `base_url` selects the provider (None: OpenAI), since the
-    same name has other prices elsewhere. `at` (UTC seconds since 1970) is the day whose prices count; where they
-    change with the hour, the highest does. The list is the snapshot bundled with genai-prices; nothing is fetched.
+    `own` is the user's table by model name, and takes precedence. `base_url` selects the provider (None: OpenAI),
+    because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count; if they change
+    with the hour, the highest counts. The list is the snapshot in genai-prices; nothing is downloaded.
     """
     if own is not None and name in own:
         return own[name]
@@ -32,14 +32,14 @@ def find_price(
 
 
 _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:]|$)")
-"""Names of models that search the web unasked, and bill each search."""
+"""Names of models that search the web without being asked, and charge for each search."""
 
 
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
-    """Return the price of a listed model on a day, or None if tokens do not bound the cost of a call.
+    """Return the price of a listed model on a day; None if its tokens do not limit the cost of a call.
 
-    That is so for what is not priced by tokens. It is so, too, for a model that searches the web unasked, unless the
-    list has a price of each request.
+    They do not if the model is not priced by tokens. They also do not if the model searches the web without being
+    asked, unless the list has a price for each request.
     """
     day = datetime.fromtimestamp(at, UTC)
     hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
@@ -68,7 +68,7 @@ _RATES = {
     "cache_write_1h": "cache_write",
     "reasoning": "output",
 }
-"""The kinds of tokens that a call of text can have, each with the kind whose price it has in lists without its own."""
+"""The kinds of tokens of a call. Each has the kind whose price it gets if the list has no price for it."""
 _NAMES = {"reasoning": "output_reasoning"}
 
 
@@ -77,7 +77,7 @@ def _tiers(prices: Any, kind: str) -> tuple[Any, ...]:
 
 
 def _rates(lists: list[Any], input_tokens: int) -> dict[str, Any]:
-    """Return the rates for prompts of a length: the highest of the lists."""
+    """Return the rates for prompts of a length: the highest in the lists."""
     kinds = [kind for kind in _RATES if any(_own_rate(prices, kind, input_tokens) is not None for prices in lists)]
     return {
         f"{kind}_per_token_usd": max(_rate(prices, kind, input_tokens) for prices in lists) / MTOK for kind in kinds

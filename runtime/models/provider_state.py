@@ -1,4 +1,4 @@
-"""State about each provider that all runs of a process share: the free slots for calls, and its latest answer."""
+"""The state of each provider that all runs of a process share: the free slots for calls, and the latest answer."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,9 +16,9 @@ class CallSlot(Protocol):
     """A function that opens a slot of a run."""
 
     def __call__(self, model: str = "", /) -> AbstractAsyncContextManager[Any]:
-        """Open a context that waits for a free slot when it is entered, and frees the slot when it ends.
+        """Open a context that waits for a free slot at its start, and frees the slot at its end.
 
-        `model` is the model of the call, where a step names one; empty for the run's own.
+        `model` is the model that the step names; empty for the run's own model.
         """
 
 
@@ -31,7 +31,7 @@ class CallLimiter:
         by_provider: Mapping[str, int] | None = None,
         per_run: int = 16,
     ) -> None:
-        """Take the most calls in flight to each provider, to some providers by name, and for one run."""
+        """Take the largest number of calls in flight for each provider, for some providers by name, and for one run."""
         own = dict(by_provider or {})
         self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(per_provider))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
@@ -43,9 +43,9 @@ class CallLimiter:
         of_models: Mapping[str, str] = MappingProxyType({}),
         turn: CallSlot = lambda _model="": nullcontext(),
     ) -> CallSlot:
-        """Return the slots of one run whose model is at a provider; `of_models` are those of other models, by name.
+        """Return the slots of one run. `provider` is that of its model; `of_models` has the providers of other models.
 
-        `turn` opens the context in which a call may be sent by the limits of its server.
+        `turn` opens the context in which a call may be sent under the rate limits of its server.
         """
         run_limiter = trio.CapacityLimiter(self._per_run)
 
@@ -59,10 +59,10 @@ class CallLimiter:
 
 
 PROBE_SECONDS = 10.0
-"""The time limit of one question, in seconds."""
+"""The time limit of one request for a provider's models, in seconds."""
 
 Listed = frozenset[str] | Fault
-"""The names of a provider's models, perhaps none, or the fault of the request for them."""
+"""The names of a provider's models (possibly none), or the fault of the request."""
 
 
 @runtime_checkable
@@ -71,7 +71,7 @@ class Askable(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that the provider knows it by."""
+        """The name of the model at the provider."""
 
     async def ask_models(self) -> Listed:
         """Ask the provider for its models."""
@@ -84,15 +84,15 @@ class Probes:
         self._locks: dict[str, trio.Lock] = {}
         self._answers: dict[str, tuple[float, Listed]] = {}
         self.count = 0
-        """How often a provider was asked."""
+        """How many times a provider was asked."""
 
     async def ask(
         self, provider: str, model: Askable, fault: Fault | None, *, fresh: float, clock: Clock
     ) -> Fault | None:
-        """Return None if a provider is up, else its fault.
+        """Return None if a provider is available, else its fault.
 
-        `fault` is why it is waited for: where it lacks a model, it is up once it lists it. A refusal that is not older
-        than `fresh` seconds by the clock is taken as the answer.
+        `fault` is the reason for waiting. If the provider lacks a model, it is available once it lists the model. A
+        refusal that is at most `fresh` seconds old is returned again.
         """
         return _meaning(await self._ask(provider, model.ask_models, fresh, clock.now), model.name, fault)
 

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 """The base URL of OpenAI, which is used when none is set."""
 ANTHROPIC_URL = "https://api.anthropic.com"
-"""The same for Anthropic; the version is a part of the paths of its interface."""
+"""The base URL of Anthropic. The paths of its interface contain the version."""
 
 CALL_SECONDS = 120.0
-"""The time limit of one call in seconds where nobody sets one."""
+"""The time limit of one call in seconds if nobody sets one."""
 LOCAL_CALL_SECONDS = 600.0
-"""The same for a server on this machine or in a private network: it loads the model first, and may write slowly."""
+"""The time limit of one call to a server on this machine or in a private network, which may load the model first and
+write slowly.
+"""
 
 _HOST_MAX = 253
 _REGION = re.compile("[a-z0-9-]{1,40}")
@@ -91,7 +93,7 @@ def check_key(text: str, *, place: str) -> str:
 
 
 def is_name(host: str) -> bool:
-    """Tell whether a host's name can be looked up: no label is empty or too long (RFC 1035, 2.3.4)."""
+    """Return whether a host's name can be resolved: no label is empty or too long (RFC 1035, 2.3.4)."""
     try:
         return bool(host.encode("idna")) and len(host) <= _HOST_MAX
     except UnicodeError:
@@ -99,9 +101,10 @@ def is_name(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether the host is this machine: `localhost`, a loopback address, or the unspecified one.
+    """Return whether the host is this machine: `localhost`, a loopback address, or the unspecified one.
 
-    Names below `localhost` do not count: RFC 6761 reserves them for this machine, but some resolvers ask a name server.
+        Names below `localhost` do not count: RFC 6761 reserves them for this machine, but some resolvers ask a name
+    server.
     """
     name = host.lower().rstrip(".")
     address = _address(name)
@@ -118,7 +121,7 @@ def call_seconds(base_url: str) -> float:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether the host is this machine, or an address in digits of a private network."""
+    """Return whether the host is this machine, or a numeric address of a private network."""
     address = _address(host)
     return is_loopback(host) or (
         address is not None and any(address.version == net.version and address in net for net in _PRIVATE)
@@ -126,7 +129,7 @@ def is_local(host: str) -> bool:
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address that a host is, or None. An IPv4 address in IPv6 form is returned as IPv4."""
+    """Return the IP address in a host; None if it is a name. An IPv4 address in IPv6 form is returned as IPv4."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -158,43 +161,43 @@ Interface = Literal["chat", "responses", "messages"]
 
 
 ANTHROPIC_VERSION = "2026-10-21"
-"""The version of Anthropic's interface, as its client sends it too."""
+"""The version of Anthropic's interface, which its client sends too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider of models, or the servers with its interface."""
+    """A provider of models, or all servers with its interface."""
 
     name: ProviderName
-    """Its name, the prefix of its models."""
+    """The name of the provider, which is the prefix of its models."""
     key: str
-    """The environment variable of its key."""
+    """The environment variable with the key."""
     address: str
-    """The environment variable of the address of another server."""
+    """The environment variable with the address of another server."""
     url: str
     """The base URL if `address` is not set; empty if it must be set. `{}` stands for the value of `region`."""
     title: str
     interface: Interface = "chat"
-    """The interface by which its models are asked."""
+    """The interface that its models use."""
     responses: tuple[str, ...] = ()
-    """Patterns of the models that are asked by the Responses API where the base URL is the provider's own."""
+    """Patterns of the models that use the Responses API if the base URL is the provider's own."""
     model: str = ""
-    """A model to offer to a person; empty if only the server knows its models."""
+    """A model to suggest to a person; empty if only the server knows its models."""
     port: int = 0
     """The usual port of a local server, which needs no key; 0 for a service."""
     path: str = ""
-    """The path that is added to the address."""
+    """The path that is appended to the address."""
     region: str = ""
-    """The environment variable of the region in the base URL."""
+    """The environment variable with the region in the base URL."""
     not_taken: tuple[str, ...] = ()
-    """The settings of calls that its interface does not accept."""
+    """The settings of calls that the interface does not accept."""
     efforts: tuple[str, ...] = ()
-    """The values of `reasoning_effort` that its interface accepts; empty if only the server knows."""
+    """The values of `reasoning_effort` that the interface accepts; empty if only the server knows."""
     traced_as: str = ""
-    """Its name in OpenTelemetry's conventions; empty if it is `name`."""
+    """The name of the provider in OpenTelemetry's conventions; empty if it equals `name`."""
 
     def is_configured(self, environment: Mapping[str, str]) -> bool:
-        """Tell whether a key or an address is set; a server on this machine needs neither."""
+        """Return whether a key or an address is set. A server on this machine needs neither."""
         has_key = bool(environment.get(self.key) or self.port)
         return bool(environment.get(self.address)) or (bool(self.url_in(environment)) and has_key)
 
@@ -207,7 +210,7 @@ class Provider:
         return self.url.replace("{}", region) if _REGION.fullmatch(region) or "{}" not in self.url else ""
 
     def interface_of(self, model: str, environment: Mapping[str, str]) -> Interface:
-        """Return the interface by which a model is asked."""
+        """Return the interface that a model uses."""
         if self.url and self.url_in(environment) == self.url:
             return "responses" if any(fnmatchcase(model, form) for form in self.responses) else self.interface
         return self.interface
@@ -306,7 +309,7 @@ PROVIDERS: Mapping[ProviderName, Provider] = {
 
 
 PromptCache = Literal["auto", "on", "off"]
-"""Where the cache fields are sent: `auto` is only to OpenAI's and Anthropic's own servers."""
+"""Which servers get the fields of the prompt cache. `auto` means only OpenAI's and Anthropic's own servers."""
 VARIABLE = "REPLAN_PROMPT_CACHE"
 """The environment variable that holds a `PromptCache`."""
 
@@ -316,7 +319,7 @@ _GPT = re.compile(r"(?:.*[/:])?gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:[-:@].*)?")
 
 
 def prompt_cache_of(environment: Mapping[str, str]) -> PromptCache:
-    """Return what the environment says, `auto` where it says nothing. Raises `UsageProblem` for an unknown value."""
+    """Return the setting of the environment, by default `auto`. Raises `UsageProblem` for an unknown value."""
     text = environment.get(VARIABLE, "").strip().lower() or "auto"
     if text not in get_args(PromptCache):
         raise UsageProblem(f"{text[:40]!r} is unknown", place=VARIABLE, hint="auto, on or off")
@@ -324,22 +327,22 @@ def prompt_cache_of(environment: Mapping[str, str]) -> PromptCache:
 
 
 def sends_cache_fields(setting: PromptCache, base_url: str) -> bool:
-    """Tell whether the cache fields are sent to a server; other servers may refuse unknown fields."""
+    """Return whether the cache fields are sent to a server. Other servers may refuse unknown fields."""
     return setting == "on" or (setting == "auto" and base_url in (OPENAI_URL, ANTHROPIC_URL))
 
 
 def matches_marks_only(model: str) -> bool:
-    """Tell whether a model matches only marked prefixes: GPT-5.6 and later, also with a provider's prefix."""
+    """Return whether a model's cache matches only marked prefixes: GPT-5.6 and later, also with a provider's prefix."""
     matched = _GPT.fullmatch(model)
     return matched is not None and (int(matched[1]), int(matched[2] or 0)) >= _MARKED_FROM
 
 
 def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marked: bool) -> dict[str, Any]:
-    """Return a body of one of OpenAI's interfaces with the run's key, and with `marked` with marks in its messages.
+    """Return a body of an OpenAI interface with the run's cache key. With `marked`, its messages get marks.
 
-    One mark ends the system message, and one ends each prefix of the user message that later requests may repeat; the
-    provider takes four. Its own mark at the end of the prompt is declined, since no other prompt begins with all of
-    this one.
+    One mark ends the system message, and one ends each prefix of the user message that later requests may repeat. The
+    provider accepts four. Its default mark at the end of the prompt is disabled, because no other prompt begins with
+    this whole prompt.
     """
     fields = dict(body)
     if request.run:
@@ -358,7 +361,7 @@ def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marke
 
 
 def _parts(kind: str, text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a message's text in parts that end at `ends`, each with a mark; the text after the last one has none."""
+    """Return a message's text in parts that end at `ends`, each with a mark; the rest of the text has none."""
     marked = [{"type": kind, "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
     rest = text[ends[-1] :]
     return [*marked, {"type": kind, "text": rest}] if rest else marked

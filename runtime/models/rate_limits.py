@@ -44,7 +44,7 @@ class ReportedLimit(Value):
     limit: int
     """The number of requests or tokens in a window."""
     remaining: int
-    """How many of them are left."""
+    """The number of requests or tokens that are left."""
     seconds: float
     """The time from the answer until all of them are available again, in seconds."""
 
@@ -173,7 +173,7 @@ def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> Se
 
 
 def _is_over(window: Window, now: float) -> bool:
-    """Tell whether a window has ended. It counts as ended too if the clock was set back after it began."""
+    """Return whether a window has ended. It counts as ended too if the clock was set back after it began."""
     return not now < window.resets_at <= now + RESET_MAX + MARGIN
 
 

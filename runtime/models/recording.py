@@ -62,7 +62,7 @@ class RecordedAnswer:
     answer: Reply | Fault
     """The reply, or the fault in its place."""
     prompt: Callable[[], tuple[str, str] | None]
-    """Returns the system and the user message of the prompt; None where they are not known any more."""
+    """Returns the system and the user message of the prompt; None if they are not known any more."""
 
 
 class RecordingModel:
@@ -157,7 +157,7 @@ class RecordingModel:
 
 
 def prompt_difference(then: tuple[str, str], now: tuple[str, str]) -> str:
-    """Return the first lines in which two prompts differ, as a diff; empty where they are the same."""
+    """Return the first lines in which two prompts differ, as a diff; empty if they are the same."""
     lines = []
     for role, before, after in zip(("system", "user"), then, now, strict=True):
         if before == after:
@@ -214,7 +214,7 @@ class RecordingFile:
     _systems: dict[str, str] = field(default_factory=dict)
 
     def read(self, *, may_be_missing: bool) -> list[RecordedAnswer]:
-        """Return the answers in the file. Raises `UsageProblem` for one that cannot be read or is no recording."""
+        """Return the answers in the file. Raises `UsageProblem` for one that cannot be read or is not a recording."""
         place = str(self.path)
         hint = "record it: recorded:FILE?record=MODEL, or pytest --replan-record"
         number, replies = 0, list[_FileReply]()

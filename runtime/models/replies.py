@@ -22,7 +22,7 @@ _STRING_OR_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 
 
 def has_more_values(text: str | bytes, limit: int) -> bool:
-    """Tell whether a JSON text has more values than `limit`, counted by its commas and opening brackets.
+    """Return whether a JSON text has more values than `limit`, counted by its commas and opening brackets.
 
     Those in strings do not count. Linear in the text, which need not be valid JSON.
     """
@@ -175,10 +175,10 @@ def repeated_phrase(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Tell whether a reply is one JSON object or array, with only reasoning and a closed fence around it.
+    """Return whether a reply is one JSON object or array, with only reasoning and a closed fence around it.
 
-    Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a part
-    of what was to come.
+        Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a
+    part of what was to come.
     """
     text = text.rpartition(_THINK_END)[2].strip()
     if text.startswith("```") and text.endswith("```"):
@@ -257,7 +257,7 @@ def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 def _too_deep(text: str, depth_max: int) -> bool:
-    """Tell whether brackets outside strings nest deeper than allowed; a scan, so that the parser need not recurse."""
+    """Return whether brackets outside strings nest deeper than allowed; a scan, so that the parser need not recurse."""
     if text.count("{") + text.count("[") <= depth_max:
         return False
     depth = 0

@@ -196,7 +196,7 @@ CHUNK_BYTES = 64 * 1024
 
 
 class StreamLines:
-    """The lines of a stream as an async iterator, without their ends; bytes that are no UTF-8 are replaced.
+    """The lines of a stream as an async iterator, without their ends; bytes that are not UTF-8 are replaced.
 
     It ends with the stream, and at a line or a sum of lines that is too long; then `too_long` is set.
     """

@@ -26,8 +26,8 @@ def identity() -> str:
 def name_of(pid: int) -> str:
     """Return a process's name: `HOST/NAMESPACE/PID/BIRTH`.
 
-    NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same number.
-    Either is empty where the system does not say.
+        NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same
+    number. Either is empty if the system does not say.
     """
     return f"{socket.gethostname()}/{_namespace()}/{pid}/{_birth(pid)}"
 
@@ -57,9 +57,9 @@ def is_dead(owner: str) -> bool:
 
 
 def end_of_group(name: str) -> bool | None:
-    """Tell whether the process group that a process leads has ended; None where this process cannot see it.
+    """Return whether the process group that a process leads has ended; None if this process cannot see it.
 
-    The group lives while one of its processes does, also after its leader has ended. A number is not given to a new
+        The group lives while one of its processes does, also after its leader has ended. A number is not given to a new
     process while a group has it. So a process with this number and another birth proves that the group is gone.
     """
     parts = parts_of(name)
@@ -83,7 +83,7 @@ def end_of_group(name: str) -> bool | None:
 
 
 def _group_lives(group: int) -> bool:
-    """Tell whether a process of the group still runs. A zombie does not count."""
+    """Return whether a process of the group still runs. A zombie does not count."""
     try:
         numbers = [entry.name for entry in _PROC.iterdir() if entry.name.isdigit()]
     except OSError:
@@ -99,7 +99,7 @@ def _group_lives(group: int) -> bool:
 
 
 def _namespace() -> str:
-    """Return the number of this process's PID namespace; empty where there are none, or the system does not say."""
+    """Return the number of this process's PID namespace; empty if there are none, or the system does not say."""
     try:
         return str(_NAMESPACE.readlink()).removeprefix("pid:").strip("[]")
     except OSError:
@@ -107,7 +107,7 @@ def _namespace() -> str:
 
 
 def _birth(pid: int) -> str:
-    """Return `BOOT.TICKS`, when a process started since which boot; empty where the system does not say."""
+    """Return `BOOT.TICKS`, when a process started since which boot; empty if the system does not say."""
     try:
         return f"{_boot()}.{_stat(pid)[19]}"
     except (OSError, IndexError):
@@ -127,7 +127,7 @@ def _boot_of(birth: str) -> str:
 
 
 def _has_ended(pid: int) -> bool:
-    """Tell whether a process is a zombie: it has ended, but its parent has not read the exit code."""
+    """Return whether a process is a zombie: it has ended, but its parent has not read the exit code."""
     try:
         return _stat(pid)[0] in ("Z", "X")
     except (OSError, IndexError):

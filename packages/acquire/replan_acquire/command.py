@@ -215,7 +215,7 @@ def _check_report(report: str | None) -> None:
 
 
 def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
-    """Return the result of an earlier run. Raises `UsageProblem` for a run that is no acquisition."""
+    """Return the result of an earlier run. Raises `UsageProblem` for a run that is not an acquisition."""
     from replan.cli.reading import read_home, resolve_or_newest
     from replan_acquire.acquisition.result import AcquisitionResult
 

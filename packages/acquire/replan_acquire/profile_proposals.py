@@ -70,7 +70,7 @@ def _attach(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
 
 
 def proposes_profile(loaded: Loaded) -> bool:
-    """Tell whether a run proposes a profile."""
+    """Return whether a run proposes a profile."""
     if not loaded.started or loaded.kind.name != "planning":
         return False
     return any(NAME in pair.guards for pair in loaded.state.config.workflow.action_pairs.values())
@@ -137,7 +137,7 @@ def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool 
     `taken` are the names of other profiles. A kept profile of the same name is replaced only with `replace`.
 
     Raises:
-        UsageProblem: the text is no valid profile, its name is in use, or it cannot be written.
+        UsageProblem: the text is not a valid profile, its name is in use, or it cannot be written.
     """
     name = parse_profile(text).name
     place = f"{_SOURCE}: name"

@@ -128,7 +128,7 @@ def _find_number(sought: Sought, source: Source, table: UnitTable) -> StatedNumb
 
 
 def _counts_others(sentence: str, whole: Whole, place: tuple[int, int]) -> bool:
-    """Tell whether a number without a unit stands before the words that are searched for, but counts something else."""
+    """Return whether a number without a unit comes before the searched words, but counts something else."""
     if whole.units or whole.end > place[0]:
         return False
     return _OF_OTHERS.search(sentence[whole.end : place[0]]) is not None
@@ -161,7 +161,7 @@ def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
 
 
 def _names(text: str, words: str) -> bool:
-    """Tell whether a text contains some words; their endings are ignored."""
+    """Return whether a text contains some words; their endings are ignored."""
     return _position_of(text, words) is not None
 
 

@@ -111,7 +111,7 @@ class PersonEntry(Config):
     """The questions that the links answer: ordinary ones, or also approvals, reviews and the fate of tool calls."""
 
     def may_answer(self, *, people_only: bool) -> bool:
-        """Tell whether this person may answer a question; `people_only` says that no program may answer it."""
+        """Return whether this person may answer a question; `people_only` says that no program may answer it."""
         return self.may == "approve" or not people_only
 
 

@@ -71,7 +71,7 @@ class ProxyEntry(Config):
         return urlsplit(self.public).netloc
 
     def trusts(self, address: str) -> bool:
-        """Tell whether an address is one of the proxy's."""
+        """Return whether an address is one of the proxy's."""
         try:
             peer = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:

@@ -1,13 +1,14 @@
 """Anchors: the last record and message of each run, in a small file beside the journal and its write-ahead log.
 
-The newest records of a journal are in its write-ahead log only. If that file is removed or cut, SQLite opens an earlier
-state of the journal without an error. A driver would use request ids again. So after each commit, the run's slot in
-this file is written. It gets the place and the hash of the run's last record, or the id of its last posted message. A
-run whose records end before its anchor is damaged.
+The newest records of a journal are only in its write-ahead log. If this log is removed or cut, SQLite opens an earlier
+state of the journal without an error. A driver would then use request ids again. So after each commit, the run's slot
+in this file gets the number and the hash of the run's last record, or the id of its last posted message. A run whose
+records end before its anchor is damaged.
 
-A slot is written in place after the commit, and is not synced: a loss of power leaves it older than the journal, never
-newer, and a torn slot fails its checksum and is ignored. A slot's place follows from the run's number, which is never
-used again. A file that cannot be written is left out, with a warning: the journal itself is complete without it.
+A slot is written in place after the commit, and is not synced. A loss of power may leave it older than the journal, but
+never newer; a partly written slot fails its checksum and is ignored. The position of a slot follows from the run's
+number, which is never used again. If the file cannot be written, a warning is logged, and the journal works without
+anchors.
 """
 
 import os
@@ -24,11 +25,11 @@ from runtime.journal.chain import Tip
 from runtime.journal.folder import FILE_MODE
 
 SUFFIX = "-anchors"
-"""The file's name is the journal's with this ending."""
+"""The suffix that is added to the journal's file name."""
 
 SLOT_BYTES = 128
 NUMBERS_MAX = 10_000_000
-"""The highest number of a run that has a slot; a damaged journal may hold any number."""
+"""The highest number of a run that has a slot. A damaged journal may contain any number."""
 
 _HEADER = b"replan anchors 1".ljust(SLOT_BYTES, b"\0")
 _RECORD = struct.Struct(">Q32sB64s")
@@ -38,36 +39,36 @@ _MESSAGE_OFFSET = 112
 
 
 class Anchor(NamedTuple):
-    """The last record and the last posted message of a run, as they are noted beside the journal."""
+    """The last record and the last posted message of a run, as recorded in the file of anchors."""
 
     run: str
     """The run's id."""
     tip: Tip
-    """The place and the hash of its last record that was written."""
+    """The number and the hash of the last record that was written."""
     inbox: int
-    """The id of its last posted message, or 0."""
+    """The id of the last posted message, or 0."""
 
 
 class Anchors:
-    """The anchors of one journal; without a descriptor there are none, and nothing is written."""
+    """The anchors of one journal. Without a file descriptor there are none, and nothing is written."""
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Take the descriptor of the open file."""
         self._descriptor = descriptor
 
     def note(self, number: int, run: str, tip: Tip) -> None:
-        """Note the last record of a run, once it is durable."""
+        """Write the last record of a run, after its commit."""
         name = run.encode()
         self._write(number, 0, _RECORD.pack(tip.seq, tip.hash, len(name), name))
 
     def note_message(self, number: int, inbox: int) -> None:
-        """Note the last posted message of a run, once it is durable."""
+        """Write the id of the last posted message of a run, after its commit."""
         self._write(number, _MESSAGE_OFFSET, _MESSAGE.pack(inbox))
 
     def clear(self, numbers: Iterable[int]) -> None:
-        """Clear the slots of runs that are about to be deleted, durably. A file that cannot be written is left.
+        """Clear the slots of runs that will be deleted, durably. A file that cannot be written is ignored.
 
-        A slot that is missing is added, so that the number is not used again, and the deletion can be seen.
+        A missing slot is added, so that the number is not used again and the deletion can be detected.
         """
         if self._descriptor is None:
             return
@@ -80,7 +81,7 @@ class Anchors:
             self._give_up(error)
 
     def get(self, number: int, run: str) -> Anchor | None:
-        """Return the anchor of a run; None where there is none that can be trusted."""
+        """Return the anchor of a run; None if there is no valid one."""
         if self._descriptor is None or not 0 < number <= NUMBERS_MAX:
             return None
         try:
@@ -90,7 +91,7 @@ class Anchors:
         return anchor if anchor is not None and anchor.run == run else None
 
     def without(self, known: Container[int]) -> dict[int, Anchor]:
-        """Return the anchors whose numbers are not among those that are known."""
+        """Return the anchors whose numbers are not in `known`."""
         if self._descriptor is None:
             return {}
         content = os.pread(self._descriptor, (self.count + 1) * SLOT_BYTES, 0)
@@ -126,7 +127,7 @@ class Anchors:
 
 
 def is_ahead(anchor: Anchor | None, tip: Tip) -> bool:
-    """Tell whether an anchor proves that records of a run, which end at `tip`, are missing or were replaced."""
+    """Return whether an anchor proves that records of a run, which ends at `tip`, are missing or were replaced."""
     return anchor is not None and anchor.tip.seq >= tip.seq and anchor.tip != tip
 
 
@@ -143,7 +144,7 @@ def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
 
 
 def check_not_lost(journal: Path) -> None:
-    """Raise `JournalUnreadable` for a file that is missing or empty, although its anchors name runs."""
+    """Raise `JournalUnreadable` if the file is missing or empty, although its anchors name runs."""
     try:
         size = journal.stat().st_size
     except OSError:
@@ -160,9 +161,9 @@ def check_not_lost(journal: Path) -> None:
 
 @contextmanager
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
-    """Open the anchors of a journal for the length of a block; make the file if it is missing.
+    """Open the anchors of a journal for a `with` block; make the file if it is missing.
 
-    Without `write` a missing file stands for no anchors. So does one that cannot be opened, and one of another form.
+    There are no anchors if the file cannot be opened or has another format, and without `write` also if it is missing.
     """
     descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
     try:
@@ -208,14 +209,14 @@ def _unpack(slot: bytes) -> Anchor | None:
 
 
 def _check(slot: bytes, offset: int, size: int) -> bytes | None:
-    """Return a part of a slot whose checksum is right; an empty slot has none."""
+    """Return the part of a slot before its checksum if the checksum is right; None for an empty slot."""
     content, checksum = slot[offset : offset + size], slot[offset + size : offset + size + _SUM.size]
     whole = len(checksum) == _SUM.size and any(checksum) and _SUM.unpack(checksum)[0] == zlib.crc32(content)
     return content if whole else None
 
 
 def _warn(reason: str) -> None:
-    """Log that there are no anchors."""
+    """Log that the journal has no anchors."""
     from runtime.logs import log  # noqa: PLC0415 -- a command that only reads is quick without it
 
     log.get_logger("journal").warning("journal.no_anchors", reason=reason)

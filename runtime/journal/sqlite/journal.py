@@ -1,8 +1,8 @@
-"""The journal in SQLite: the default. One file, several processes, every append durable before it returns.
+"""The journal in SQLite: the default. One file, several processes; every append is durable before it returns.
 
-One thread commits all writes, in groups, and another thread reads. A third connection, on trio's thread, only asks
-whether anything was committed. Leases and places are checked inside the transaction that writes, so the rules hold
-between processes too.
+One thread commits all writes in groups, and another thread reads. A third connection, on trio's thread, only asks
+whether anything was committed. Leases and numbers of records are checked inside the transaction that writes, so the
+rules hold between processes too.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -142,7 +142,7 @@ async def open_sqlite(
         clock: the journal's clock.
         vfs: a file system registered with APSW; no folder or mode is checked then.
         busy_seconds: how long to wait for another process that is writing.
-        budget: the daily budget; None is no limit.
+        budget: the daily budget; None means no limit.
         use_another: how the user chooses another folder, for messages about one that cannot be used.
 
     Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
@@ -239,7 +239,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         return self._version
 
     async def _write(self, work: RunOperation[T]) -> T:
-        """Carry out a work, and note its last record or message in the anchors."""
+        """Carry out an operation, and write its last record or message to the anchors."""
         now = self._clock.now()
 
         def carried_out(connection: apsw.Connection) -> Change[T]:
@@ -255,7 +255,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         return change.result
 
     def _check_new(self, connection: apsw.Connection, run: str) -> None:
-        """Raise `JournalDamaged` if a run of this name was in the journal once: it would use its request ids again."""
+        """Raise `JournalDamaged` if the journal once had a run with this id, because it would use request ids again."""
         if self._lost is None:
             numbers = {number for (number,) in connection.execute("SELECT id FROM runs")}
             self._lost = {anchor.run for anchor in self._anchors.without(numbers).values()}

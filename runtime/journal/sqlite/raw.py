@@ -1,4 +1,4 @@
-"""A SQLite file outside of an event loop: to copy runs out of it and into it, to delete and check them."""
+"""A SQLite file outside of an event loop, for copying, deleting and checking runs."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -24,22 +24,22 @@ from runtime.journal.sqlite.rows import SqliteReader
 from runtime.journal.sqlite.schema import explain, version_of
 
 _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
-"""The tables with rows of a run, those that refer to others first."""
+"""The tables with rows of a run. A table comes before the tables to which it refers."""
 
 
 class Survey(NamedTuple):
-    """The texts of runs that are to be deleted, by one snapshot of the file."""
+    """The texts of runs that will be deleted, from one snapshot of the file."""
 
     named: frozenset[bytes]
     """The texts that these runs name, by hash."""
     kept: frozenset[bytes]
-    """Those of them that other runs name too."""
+    """The named texts that other runs name too."""
     tips: dict[int, Tip]
-    """The ends of the other runs' chains, by the number of the run."""
+    """The ends of the other runs' chains, by the run's number."""
 
 
 def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
-    """Read which texts of runs other runs also name, in a snapshot of the caller. Raises `RunNotFound`."""
+    """Read which texts of some runs are also named by other runs, in the caller's snapshot. Raises `RunNotFound`."""
     reader = SqliteReader(connection, 0.0)
     numbers = {reader.head(run).id for run in runs}
     named = named_texts(body for number in numbers for body in _bodies(connection, number))
@@ -56,9 +56,9 @@ def delete_runs(
     *,
     anchors: Anchors,
 ) -> Deleted:
-    """Delete runs in an open transaction; `surveyed` is their survey by a snapshot of this file.
+    """Delete runs in an open transaction; `surveyed` is their survey from a snapshot of this file.
 
-    Raises `RunNotFound`, and what `check` raises for the row of one that must stay; then nothing is changed.
+    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay; then nothing is changed.
     """
     heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:
@@ -80,7 +80,7 @@ def delete_runs(
 
 
 def _added_since(connection: apsw.Connection, surveyed: Survey, deleted: Collection[int]) -> Iterator[bytes]:
-    """Yield the events that the survey has not seen, of runs that are not deleted."""
+    """Yield the events that the survey has not seen, of runs that stay."""
     for number, tip in list(_tips(connection)):
         before = surveyed.tips.get(number)
         if number in deleted or tip == before:
@@ -168,9 +168,9 @@ class SqliteRaw(RawStore):
         return results
 
     def _has_received(self, copy: RunHead, source: str) -> bool:
-        """Tell whether the file has a run of the name.
+        """Return whether the file already has the copy of a run.
 
-        Raises the errors of `rules.receive`, if that is not the copied one.
+        Raises the errors of `rules.receive` if it has another run with this id.
         """
         reader = SqliteReader(self._connection, self._now)
         try:
@@ -183,7 +183,7 @@ class SqliteRaw(RawStore):
         return True
 
     def _add(self, copy: RunCopy, spent: Spent) -> RunHead:
-        """Add a run that is not there, in a transaction that has begun, and return its row."""
+        """Add a run that is missing, in an open transaction, and return its row."""
         connection = self._connection
         head = writing.number_run(connection, copy.added, self._anchors)
         writing.put(connection, None, head)
@@ -218,7 +218,7 @@ class SqliteRaw(RawStore):
 
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
-    """Commit what is done within a `with` block, or nothing of it."""
+    """Commit everything that is done within a `with` block, or nothing."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -230,9 +230,9 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def open_raw(path: Path, now: float, use_another: str, *, make: bool = False) -> Iterator[SqliteRaw]:
-    """Open a file to move runs out of it or into it; only with `make` a missing one is made.
+    """Open a file to move runs out of it or into it. With `make`, a missing file is made.
 
-    Raises the errors of `open_sqlite`, and `UsageProblem` where there is none.
+    Raises the errors of `open_sqlite`, and `UsageProblem` if the file is missing.
     """
     with open_writer(path, use_another, make=make) as (connection, noted):
         yield SqliteRaw(connection, noted, now)
@@ -256,12 +256,12 @@ def open_writer(path: Path, use_another: str, *, make: bool = True) -> Iterator[
 
 
 class Noted(NamedTuple):
-    """The anchors of a journal at one time."""
+    """The anchors of a journal at one point in time."""
 
     anchors: dict[int, Anchor]
     """The anchors by the numbers of their runs."""
     slots: int | None
-    """The highest number that has a slot; None for a journal without anchors."""
+    """The highest number that has a slot; None if the journal has no anchors."""
 
     def of(self, head: RunHead) -> Anchor | None:
         """Return the anchor of a run."""
@@ -283,7 +283,7 @@ class Noted(NamedTuple):
 
 @contextmanager
 def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
-    """Open a journal that exists, for reading, in one snapshot. `now` is the time that leases are compared with.
+    """Open an existing journal for reading, in one snapshot. `now` is the time with which leases are compared.
 
     Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`; reading from it raises them too.
     """
@@ -319,7 +319,7 @@ def _inspect(connection: apsw.Connection, noted: Noted, now: float) -> Inspectio
 
 
 def _problems(connection: apsw.Connection) -> Iterator[str]:
-    """Yield what SQLite finds wrong with the file, one line for each problem."""
+    """Yield the defects that SQLite finds in the file, one line each."""
     for (line,) in connection.execute("PRAGMA integrity_check(20)"):
         if line != "ok":
             yield str(line).splitlines()[0]
@@ -328,7 +328,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
 
 
 def _agenda(connection: apsw.Connection, number: int) -> tuple[float | None, bool]:
-    """Return a run's time in the agenda, and whether it is listed with unread messages."""
+    """Return a run's time in the agenda, and whether the run is listed as having unread messages."""
     agenda = [at for (at,) in connection.execute("SELECT at FROM agenda WHERE run = ?", (number,))]
     unread = [*connection.execute("SELECT 1 FROM unread WHERE run = ?", (number,))]
     return (agenda[0] if agenda else None), bool(unread)
@@ -336,7 +336,7 @@ def _agenda(connection: apsw.Connection, number: int) -> tuple[float | None, boo
 
 @contextmanager
 def _upgrade_copy(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connection]:
-    """Copy a journal of an earlier version, as it is now, and yield a connection to the upgraded copy."""
+    """Copy the current content of a journal of an earlier version, and yield a connection to the upgraded copy."""
     path = folder / "journal"
     with closing(apsw.Connection(str(path))) as copy, copy.backup("main", source, "main") as backup:
         backup.step()
@@ -345,6 +345,6 @@ def _upgrade_copy(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connec
 
 
 def upgrade(path: Path, use_another: str) -> int:
-    """Upgrade a file that exists and return its version. Raises the errors of `open_raw`."""
+    """Upgrade an existing file, and return its version. Raises the errors of `open_raw`."""
     with open_writer(path, use_another, make=False) as (connection, _), transaction(connection):
         return version_of(connection, path)

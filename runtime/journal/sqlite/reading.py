@@ -1,6 +1,6 @@
 """Reads the SQLite file without threads and without an event loop, for short commands.
 
-Its methods are async only because the port's are: none of them waits, so `at_once` runs them without an event loop.
+The methods are async because the port's methods are. None of them waits, so `at_once` runs them without an event loop.
 """
 
 from collections.abc import Callable, Coroutine, Iterator
@@ -48,7 +48,7 @@ class FileReader(ReadOperations[E]):
         self._path, self._connection, self._anchors, self._codecs, self._now = path, connection, noted, codecs, now
 
     async def _look(self, read: Callable[[StoreReader], T]) -> T:
-        """Run a function on one snapshot of the file. Raises the journal's errors for those of SQLite."""
+        """Run a function on one snapshot of the file. Raises the journal's errors in place of SQLite's."""
         reader = SqliteReader(self._connection, self._now())
         try:
             return in_one_snapshot(self._path, lambda _: read(reader), self._connection)
@@ -63,9 +63,9 @@ class FileReader(ReadOperations[E]):
 
 @contextmanager
 def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
-    """Yield the reading half of the journal in a file; None where only `open_sqlite` can open it.
+    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open the file.
 
-    That is a file of an earlier version, a damaged one, and one that SQLite cannot read without writing.
+    Such a file has an earlier version, is damaged, or cannot be read by SQLite without writing.
     """
     try:
         connection = schema.open_reader(path, None, BUSY_SECONDS)

@@ -20,7 +20,7 @@ BETWEEN = b"\n"
 
 
 def pack(rows: Sequence[Stored]) -> list[Stored]:
-    """Return the records of one append as rows. A record that consumes a message starts a row."""
+    """Return the records of one append as rows. A record that consumes a message begins a new row."""
     packed: list[list[Stored]] = []
     for row in rows:
         if packed and row.inbox is None:
@@ -31,7 +31,7 @@ def pack(rows: Sequence[Stored]) -> list[Stored]:
 
 
 def unpack(run: str, start: Tip, packed: Sequence[Stored]) -> list[Stored]:
-    """Return the records in rows, after the record at `start`. Nothing is verified; every stored hash is kept."""
+    """Return the records in rows, after the record at `start`. They are not verified, and keep their stored hashes."""
     rows: list[Stored] = []
     previous = start.hash
     for last in packed:
@@ -98,10 +98,10 @@ NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
 class SqliteReader(StoreReader):
-    """Reads the file, in a transaction of the caller or outside of one."""
+    """Reads the file, inside or outside of a caller's transaction."""
 
     def __init__(self, connection: apsw.Connection, now: float) -> None:
-        """Take a connection, and the time that leases are compared with."""
+        """Take a connection, and the time with which leases are compared."""
         self._connection, self.now = connection, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
@@ -111,7 +111,7 @@ class SqliteReader(StoreReader):
         return check_head(self._read(run, asks=asks))
 
     def row(self, run: str) -> RunRow:
-        """Implement `StoreReader.row`, also of a damaged row."""
+        """Implement `StoreReader.row`, also for a damaged row."""
         return self._read(run, asks=True).row_at(self.now)
 
     def _read(self, run: str, *, asks: bool) -> RunHead:
@@ -145,7 +145,7 @@ class SqliteReader(StoreReader):
         return next((_item(head.run, row) for row in rows), None)
 
     def fresh(self, head: RunHead, inbox: Sequence[int]) -> dict[int, bool]:
-        """Return which of some messages were posted, and whether no record has consumed them."""
+        """Return which of some messages were posted, and for each whether it is still unconsumed."""
         if not inbox:
             return {}
         statement = (
@@ -185,7 +185,7 @@ class SqliteReader(StoreReader):
         return ZERO
 
     def has(self, head: RunHead, tip: Tip) -> bool:
-        """Tell whether a run has a record at the end of an append."""
+        """Return whether a record of a run ends an append."""
         rows = self._connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (head.id, tip.seq))
         return [bytes(digest) for (digest,) in rows] == [tip.hash]
 

@@ -38,10 +38,10 @@ SQLITE_MIN = "3.51.3"
 """The first SQLite release without the WAL-reset bug, which can damage a journal that two processes write."""
 
 WAL_BYTES_KEPT = 64 * 1024 * 1024
-"""The size to which the write-ahead log is truncated after it was longer."""
+"""The size to which the write-ahead log is truncated after it was larger."""
 
 BUSY_PAUSE = 0.005
-"""Seconds between two tries to switch a new file to write-ahead logging."""
+"""The pause in seconds between two attempts to switch a new file to write-ahead logging."""
 
 FIRST = (
     """CREATE TABLE runs (
@@ -140,11 +140,11 @@ FIRST = (
 """The tables of version 1."""
 
 UPGRADES: tuple[tuple[str, ...], ...] = ()
-"""The statements that each version adds to the one before it, from version 2 on."""
+"""The statements that upgrade a journal to each version, from version 2 on."""
 
 
 def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
-    """Open the journal for writing; create its tables in a new file, upgrade a file of an earlier version.
+    """Open the journal for writing. Create the tables of a new file, and upgrade a file of an earlier version.
 
     A file that is refused is not changed.
 
@@ -166,7 +166,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
 
 
 def open_reader(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
-    """Open a journal that a writer has open already; this connection never writes."""
+    """Open a journal that a writer has already opened. This connection never writes."""
     connection = _open(path, vfs, busy_seconds)
     with _close_on_error(connection):
         connection.pragma("query_only", 1)
@@ -195,9 +195,9 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
 
 
 def version_of(connection: apsw.Connection, path: Path) -> int:
-    """Return the journal's version, once its tables are checked, 0 for a new file.
+    """Return the journal's version after checking its tables; 0 for a new file.
 
-    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable` for one of an older development version, `apsw.Error`.
+    Raises `JournalDamaged`, `JournalNewer`, `apsw.Error`, and `JournalUnreadable` for an older development version.
     """
     # One statement, because another process may be creating the tables at the same time.
     statement = (
@@ -218,12 +218,12 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
 
 
 def is_current(connection: apsw.Connection, path: Path) -> bool:
-    """Tell whether the journal has this release's version. Raises the errors of `version_of`."""
+    """Return whether the journal has this release's version. Raises the errors of `version_of`."""
     return version_of(connection, path) == VERSION
 
 
 def check_unchanged(connection: apsw.Connection, path: Path) -> None:
-    """Raise `JournalNewer` for an open file that a newer release has upgraded meanwhile. It costs microseconds."""
+    """Raise `JournalNewer` if a newer release has upgraded the open file. It costs microseconds."""
     check_version(str(path), connection.pragma("user_version"))
 
 
@@ -273,7 +273,7 @@ def _tables(connection: apsw.Connection) -> list[str]:
 
 
 def explain(path: Path, use_another: str, error: Exception) -> Exception:
-    """Return the runtime's error for an error of SQLite or of the system; any other error unchanged."""
+    """Return the runtime's error for an error of SQLite or of the system; any other error is returned unchanged."""
     match error:
         case apsw.FullError():
             return StorageFull(str(path))

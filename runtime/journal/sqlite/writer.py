@@ -29,7 +29,7 @@ WAIT_MS = 500
 
 
 class Checkpointer:
-    """Copies the write-ahead log into the database file once it has grown to a threshold."""
+    """Copies the write-ahead log into the database file when the log has reached a certain length."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._pages, self._threshold = 0, PAGES_MAX
@@ -41,7 +41,10 @@ class Checkpointer:
         return self._pages >= self._threshold
 
     def run(self, connection: apsw.Connection) -> None:
-        """Copy the log into the file. If that fails nothing is lost, and it is tried again when the log has grown."""
+        """Copy the log into the file.
+
+        If that fails, nothing is lost, and the next attempt follows when the log has grown.
+        """
         connection.set_busy_timeout(WAIT_MS)
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
@@ -101,7 +104,7 @@ async def open_writer(
 
 
 class SqliteWriter(GroupCommit[apsw.Connection]):
-    """Runs jobs in transactions, several in each; made by `open_writer`. Between commits it uses the connection."""
+    """Runs jobs in transactions, several in each. Made by `open_writer`. Between commits it uses the connection."""
 
     def __init__(
         self,
@@ -165,7 +168,7 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
 
 
 def _pause_before(until: float) -> bool:
-    """Wait a little, and tell whether to try again."""
+    """Wait a little. Return whether to try again."""
     time.sleep(BUSY_SECONDS)
     return time.monotonic() < until
 
@@ -179,7 +182,7 @@ def _end(failure: Exception | None, check: Callable[[], None], connection: apsw.
 
 
 def _failure_of(function: Callable[[A], object], argument: A) -> Exception | None:
-    """Return the error of a call, or None. Every error is caught, so that no caller waits for ever."""
+    """Return the error of a call, or None. Every error is caught, so that no caller waits forever."""
     try:
         function(argument)
     except Exception as error:  # noqa: BLE001 -- it becomes the error of each job in the group

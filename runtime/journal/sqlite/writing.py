@@ -1,7 +1,7 @@
-"""Carrying out an operation in the SQLite file: read the rows that it concerns, let it decide, write the change.
+"""Carries out an operation in the SQLite file: reads the rows, lets the operation decide, writes the change.
 
-Everything happens in the caller's transaction. `agenda`, `unread` and `asked` follow from the row of a run; they are
-written where it changes.
+Everything happens in the caller's transaction. `agenda`, `unread` and `asked` are computed from the row of a run, and
+written if they change.
 """
 
 import json
@@ -51,9 +51,9 @@ _SPEND = (
 def carry_out(
     connection: apsw.Connection, work: RunOperation[T], now: float, budget: HomeBudget, noted: Anchors
 ) -> Change[T]:
-    """Let a work decide, and write its changes. The caller updates the anchors after the commit.
+    """Let an operation decide, and write its changes. The caller updates the anchors after the commit.
 
-    Raises what the decision raises, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
+    Raises the errors of the decision, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
     """
     reader = SqliteReader(connection, now)
     if work.new is None:
@@ -82,7 +82,7 @@ def carry_out(
 
 
 def number_run(connection: apsw.Connection, new: RunHead, noted: Anchors) -> RunHead:
-    """Return the row of a new run with its number, which no run of this file has had. Raises `RunExists`."""
+    """Return the row of a new run with a number that no run of this file has had. Raises `RunExists`."""
     ((exists, last),) = connection.execute(_EXISTS, (new.run,))
     if exists:
         raise RunExists(new.run)
@@ -123,7 +123,7 @@ def add_message(connection: apsw.Connection, head: RunHead, item: InboxItem) -> 
 
 
 def add_texts(connection: apsw.Connection, texts: Mapping[bytes, bytes]) -> None:
-    """Write texts that are not there yet."""
+    """Write the texts that are not stored yet."""
     for row in texts.items():
         connection.execute("INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING", row)
 
@@ -136,7 +136,7 @@ def add_records(connection: apsw.Connection, head: RunHead, rows: Sequence[Store
 
 
 def spend(connection: apsw.Connection, tenant: str, day: int, change: Amount) -> Amount:
-    """Add to the total of a day, of a tenant or (`HOME`) of all runs, and return the new total."""
+    """Add to the total of a tenant, or of all runs (`HOME`), on a day. Return the new total."""
     total: Any
     (total,) = connection.execute(_SPEND, (tenant, day, change.calls, change.micro_usd)).fetchall()
     return Amount(calls=total[0], micro_usd=total[1])

@@ -110,7 +110,7 @@ def _is_plural(noun: str) -> bool:
 
 
 def _is_counted(schema: Schema, path: str) -> bool:
-    """Tell whether a field's number counts things: its unit is empty, or begins with a unit that does not convert."""
+    """Return whether a field's number counts things: its unit is empty, or begins with a unit that does not convert."""
     unit = schema.unit(path)
     if unit is None:
         return False  # It is money, in a currency that is not known yet.
@@ -215,7 +215,7 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """Return the question about a field.
 
-    It quotes the words if they are the model's, or if the profile's words are no question.
+    It quotes the words if they are the model's, or if the profile's words are not question.
     """
     path = decision.target_field
     blocked, asked = _split_question(decision.question)
@@ -318,7 +318,7 @@ def _read_told_value(state: State, path: str, text: str) -> FieldValue:
 
 
 def _units_depend_on(schema: Schema, path: str) -> bool:
-    """Tell whether a new value of a field would change the units of existing values."""
+    """Return whether a new value of a field would change the units of existing values."""
     if schema.value(path) is None:
         return False
     return any(

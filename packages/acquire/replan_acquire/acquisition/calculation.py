@@ -38,7 +38,7 @@ def known_numbers(schema: Schema) -> dict[str, KnownNumber]:
 
 
 def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, KnownNumber]) -> bool | None:
-    """Tell whether a check holds for the chosen values; None if that is unknown, such as if a value is missing."""
+    """Return whether a check holds for the chosen values; None if that is unknown, such as if a value is missing."""
     values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
         case "yes":
@@ -171,6 +171,6 @@ def _precondition_error(
 
 
 def is_blocked(state: State) -> bool:
-    """Tell whether the latest calculation is blocked, and no value has changed since."""
+    """Return whether the latest calculation is blocked, and no value has changed since."""
     calculation = state.planner.calculation
     return calculation.status == "blocked" and calculation.inputs_hash == hash_inputs(schema_of(state))

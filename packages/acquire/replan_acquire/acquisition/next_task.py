@@ -8,12 +8,12 @@ from replan_acquire.acquisition.state import State
 
 
 def searches_left(state: State, path: str) -> bool:
-    """Tell whether another search for a field is allowed in this round."""
+    """Return whether another search for a field is allowed in this round."""
     return state.planner.searches_for(path) < state.config.profile.caps.attempts_per_field
 
 
 def questions_left(state: State, path: str) -> bool:
-    """Tell whether another question about a field is allowed in this round."""
+    """Return whether another question about a field is allowed in this round."""
     asked = state.planner.questions_about(path)
     return path not in state.planner.refused and asked < state.config.profile.caps.attempts_per_field
 
@@ -52,7 +52,7 @@ def query_for(state: State, schema: Schema, path: str) -> str:
 
 
 def was_query_made(state: State, path: str, query: str) -> bool:
-    """Tell whether a query was made for a field in this round. Case and white space are ignored."""
+    """Return whether a query was made for a field in this round. Case and white space are ignored."""
     words = _fold_query(query)
     return any(search.path == path and _fold_query(search.query) == words for search in state.planner.searches)
 

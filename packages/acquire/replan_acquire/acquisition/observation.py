@@ -112,7 +112,7 @@ def _widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
 
 
 def _states_text(quote: str, value: str) -> bool:
-    """Tell whether a quote contains the words of a value."""
+    """Return whether a quote contains the words of a value."""
     return bool(value.strip()) and _fold_quote(value) in _fold_quote(quote)
 
 
@@ -153,7 +153,7 @@ def _read_other_rows(
 
 
 def _cell_offsets(text: str, start: int) -> list[tuple[int, int]]:
-    """Return the offsets of the cells in the line that begins at `start`; none if the line is no row of a table."""
+    """Return the offsets of the cells in the line that begins at `start`; none if the line is not a row of a table."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     cells = []
@@ -172,7 +172,7 @@ def _cell_subjects(text: str, cells: list[tuple[int, int]]) -> list[str]:
 
 
 def _has_year(text: str, cells: list[tuple[int, int]]) -> bool:
-    """Tell whether a row names one year."""
+    """Return whether a row names one year."""
     begin, end = cells[0][0], cells[-1][1]
     row = text[begin:end]
     return any(last_year(period_of(row, place, place)) for place in (0, len(row)))

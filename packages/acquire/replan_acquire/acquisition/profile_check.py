@@ -259,7 +259,7 @@ def shipped_profiles() -> tuple[str, ...]:
 
 
 def is_profile(name_or_path: str) -> bool:
-    """Tell whether a text is the name of a shipped profile, or the path of a file with the key `fields`.
+    """Return whether a text is the name of a shipped profile, or the path of a file with the key `fields`.
 
     Raises:
         UsageProblem: there is such a file, and it cannot be read.

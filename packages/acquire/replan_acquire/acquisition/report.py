@@ -247,6 +247,6 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
 
 
 def _covers(places: Sequence[tuple[int, str]], span: tuple[int, int], place: str) -> bool:
-    """Tell whether a place of a passage begins before the end of a span."""
+    """Return whether a place of a passage begins before the end of a span."""
     inside = {name for start, name in places if span[0] <= start < span[1]}
     return place in inside | {name for start, name in places if start <= span[0]}

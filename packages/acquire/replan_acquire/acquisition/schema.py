@@ -78,17 +78,17 @@ class Schema:
         return own if isinstance(own, Decomposition) else self.planner.decompositions.get(path)
 
     def lacks_decomposition(self, path: str) -> bool:
-        """Tell whether a field still needs a decomposition from a model."""
+        """Return whether a field still needs a decomposition from a model."""
         spec = self.profile.fields.get(path)
         generated = spec is not None and spec.source == "components" and spec.decomposition == "generated"
         return generated and path not in self.planner.decompositions
 
     def is_direct(self, path: str) -> bool:
-        """Tell whether a field of the profile is acquired by searches or questions, and not made of others."""
+        """Return whether a field of the profile is acquired by searches or questions, and not made of others."""
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Tell whether a field is made of others, or will be once a model has proposed its decomposition.
+        """Return whether a field is made of others, or will be once a model has proposed its decomposition.
 
         False if no proposal could be used.
         """

@@ -118,7 +118,7 @@ def describe_dangers(content: bytes) -> list[str]:
 
 
 def _leads_outside(relations: bytes) -> bool:
-    """Tell whether the relations of an office document load other files. Links to click on do not count."""
+    """Return whether the relations of an office document load other files. Links to click on do not count."""
     outside = (part for part in relations.split(b"<Relationship ") if b'TargetMode="External"' in part)
     return any(b"/hyperlink" not in item for item in outside)
 

@@ -66,7 +66,7 @@ class _Reading:
 
 
 def read(content: bytes) -> Mapping[str, Any]:
-    """Return the blocks of a document. Raises `DocumentRefused` if the file is no Word document."""
+    """Return the blocks of a document. Raises `DocumentRefused` if the file is not a Word document."""
     if "word/document.xml" not in open_archive(content).namelist():
         raise DocumentRefused("it is no DOCX file: it has no word/document.xml")
     try:
@@ -151,7 +151,7 @@ def _add_table(reading: _Reading, table: Table, place: str, depth: int) -> None:
 
 
 def _merges_values(cells: list[Any], texts: list[str]) -> bool:
-    """Tell whether a row has a cell that contains a digit and spans several columns or rows."""
+    """Return whether a row has a cell that contains a digit and spans several columns or rows."""
     spans = [cell.vMerge is not None or sum(other is cell for other in cells) > 1 for cell in cells]
     return any(span and any(map(str.isdigit, text)) for span, text in zip(spans, texts, strict=False))
 
@@ -236,7 +236,7 @@ def _text(element: Any, box: Any = None) -> str:
 
 
 def _is_within(text: Any, element: Any, box: Any) -> bool:
-    """Tell whether a text is not read as a part of `element`: it is not read at all, or belongs to an inner element."""
+    """Return whether a text is not read as part of `element`: it is not read at all, or is in an inner element."""
     for outer in text.iterancestors():
         if outer is element:
             return box is None and _is_gone(text)

@@ -103,7 +103,7 @@ def _has_columns(table: Table) -> bool:
 
 
 def _is_unruled(table: FoundTable) -> bool:
-    """Tell whether the row at a cut edge of the table may be several rows without lines between them."""
+    """Return whether the row at a cut edge of the table may be several rows without lines between them."""
     cut = [table.rows[0]] if table.cut_above else []
     cut += [table.rows[-1]] if table.cut_below else []
     return any(sum(lines > 1 for lines in row.lines) > 1 for row in cut)
@@ -168,7 +168,7 @@ def _find_table(
 
 
 def _has_spanning_cell(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
-    """Tell whether a row has a cell over several columns, or a cell with a number over several rows.
+    """Return whether a row has a cell over several columns, or a cell with a number over several rows.
 
     A row of only one cell is a title, and does not count.
     """
@@ -217,7 +217,7 @@ def _title(text: str) -> str:
 
 
 def _is_running(text: str, running: frozenset[str]) -> bool:
-    """Tell whether a line is a running title, a page number, or a note that the table continues."""
+    """Return whether a line is a running title, a page number, or a note that the table continues."""
     return _title(text) in running or not any(map(str.isalpha, text)) or _CONTINUED.search(text) is not None
 
 
@@ -246,9 +246,10 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
 
 
 def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
-    """Tell whether two rows are the parts of one. They are not if joining them would join two numbers.
+    """Return whether two rows are the parts of one. They are not if joining them would join two numbers.
 
-    If lines close both rows, the second row must begin without a capital letter, and no column may have text in both.
+        If lines close both rows, the second row must begin without a capital letter, and no column may have text in
+    both.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))
     if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):

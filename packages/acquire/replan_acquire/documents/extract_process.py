@@ -164,7 +164,7 @@ def _document(name: str, part: _Part) -> Document:
 
 
 def _has_commas(part: _Part) -> bool:
-    """Tell whether the numbers of a document with sheets get decimal commas, because its texts have them."""
+    """Return whether the numbers of a document with sheets get decimal commas, because its texts have them."""
     if not any(block.kind == "sheet" for block in part.blocks):
         return False
     texts = [
@@ -238,7 +238,7 @@ document, `read` may raise any error.
 
 
 def is_extracted(suffix: str) -> bool:
-    """Tell whether files with this suffix, such as `.pdf`, are read in a process of their own."""
+    """Return whether files with this suffix, such as `.pdf`, are read in a process of their own."""
     return suffix in FORMATS or READER_PLUGINS.find(suffix[1:]) is not None
 
 

@@ -153,7 +153,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
 
 
 def _merges_values(sheet: Any) -> bool:
-    """Tell whether merged cells make a table doubtful, because they have a value or are a heading within the table."""
+    """Return whether merged cells make a table doubtful, because they have a value or are a heading inside it."""
     return any(
         _is_doubtful(sheet, item, sheet.cell(item.min_row, item.min_col).value) for item in sheet.merged_cells.ranges
     )
@@ -186,7 +186,7 @@ def _rows_and_columns(sheet: Any) -> tuple[int, int]:
 
 
 def _is_title(sheet: Any, merged: Any) -> bool:
-    """Tell whether merged cells are a title, because nothing else stands in their row."""
+    """Return whether merged cells are a title, because nothing else stands in their row."""
     return bool(
         merged.min_row == merged.max_row
         and all(

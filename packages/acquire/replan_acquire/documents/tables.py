@@ -70,12 +70,12 @@ def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) 
 
 
 def _says_a_unit(caption: str) -> bool:
-    """Tell whether a caption may state a scale or a unit of the numbers below it."""
+    """Return whether a caption may state a scale or a unit of the numbers below it."""
     return re.search(r"\b(?:in|en)\s|[(\[%€$£]", caption, re.IGNORECASE) is not None
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Tell whether a row may name columns: it has several cells, and no numbers but years."""
+    """Return whether a row may name columns: it has several cells, and no numbers but years."""
     filled = [cell for cell in cells if cell]
     return len(filled) > 1 and not any(_is_number(cell) for cell in filled)
 
@@ -193,7 +193,7 @@ def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _is_narrower(row: Row, before: Row) -> bool:
-    """Tell whether a row has at most half as many cells as the row before, so that it belongs to another table."""
+    """Return whether a row has at most half as many cells as the row before, so that it belongs to another table."""
     return 2 * sum(map(bool, row[1])) <= sum(map(bool, before[1]))
 
 

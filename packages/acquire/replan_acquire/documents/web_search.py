@@ -76,7 +76,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address belongs to the public internet. An IPv4 address may be written as IPv6."""
+    """Return whether an IP address belongs to the public internet. An IPv4 address may be written as IPv6."""
     parsed = ip_address(address.partition("%")[0])
     mapped = parsed.ipv4_mapped or parsed.sixtofour if parsed.version == 6 else None
     parsed = mapped or parsed

@@ -70,7 +70,7 @@ def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
     Raises:
         FormulaCycle: fields need each other.
-        FormulaUnreadable: a text is no formula.
+        FormulaUnreadable: a text is not a formula.
     """
     needs = {path: [name for name in parse_formula(text).names if name in formulas] for path, text in formulas.items()}
     order: dict[str, None] = {}

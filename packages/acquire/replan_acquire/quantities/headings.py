@@ -89,12 +89,12 @@ def heading_before(text: str, start: int, table: UnitTable, language: str = "") 
 
 
 def _is_named(own: str) -> bool:
-    """Tell whether the part of a cell before its number has a name or a word."""
+    """Return whether the part of a cell before its number has a name or a word."""
     return any(letter.isalpha() for letter in own)
 
 
 def _row_names_it(line: str, position: int) -> bool:
-    """Tell whether a row is a name and one value, or the number's cell has a unit too."""
+    """Return whether a row is a name and one value, or the number's cell has a unit too."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     end = line.find("|", position)
     own = line[line.rfind("|", 0, position) + 1 : len(line) if end < 0 else end].strip()

@@ -62,7 +62,7 @@ def _fold_character(character: str) -> str:
 
 
 def readings(numeral: str) -> Readings | None:
-    """Return the readings of a numeral; None if it is no number, such as a version or an identifier."""
+    """Return the readings of a numeral; None if it is not a number, such as a version or an identifier."""
     digits = re.sub(r"\D", "", numeral)
     if len(digits) > DIGITS_MAX:
         return None
@@ -111,7 +111,7 @@ def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
 
 
 def _groups(numeral: str, mark: str) -> bool:
-    """Tell whether a mark separates groups of three digits.
+    """Return whether a mark separates groups of three digits.
 
     Before the last group, groups of two are allowed (India).
     """
@@ -165,8 +165,8 @@ _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int, tuple[float, ...]]:
     """Return the end of the scale word at an offset, and the factors that it may mean; (start, (1,)) for none.
 
-    If the number is no amount of money, `k` and `M` count only directly after it, because `5 m` is a length. The
-    letters `m`, `B` and `T` count only for money.
+        If the number is not an amount of money, `k` and `M` count only directly after it, because `5 m` is a length.
+    The letters `m`, `B` and `T` count only for money.
     """
     match = _WORD.match(text, start)
     if match and _ends(text, match.end("word")):
@@ -190,7 +190,7 @@ def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int,
 
 
 def _ends(text: str, end: int) -> bool:
-    """Tell whether a word ends at the offset `end`. In Chinese, Japanese and Korean, a word may end anywhere."""
+    """Return whether a word ends at the offset `end`. In Chinese, Japanese and Korean, a word may end anywhere."""
     after, last = text[end : end + 1], text[end - 1]
     return not (after.isalpha() and last < "\u2e80" and after < "\u2e80")
 

@@ -208,7 +208,7 @@ class _Reader:
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:
-        """Tell whether two units are the same rate. Two different units of time are not."""
+        """Return whether two units are the same rate. Two different units of time are not."""
         return one == other or (one not in TIME_UNITS and self.table.same_kind(one, other))
 
 
@@ -217,7 +217,7 @@ def _words(text: str, whole: Whole) -> str:
 
 
 def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a quote contains a part of the text. The point of an abbreviation at the end may be missing."""
+    """Return whether a quote contains a part of the text. The point of an abbreviation at the end may be missing."""
     end -= text[end - 1 : end] == "."
     return any(first <= start and end <= last for first, last in spans)
 
@@ -230,7 +230,7 @@ def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
 
 
 def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:
-    """Tell whether a value means a number of the text: it has the same digits as written, or the same size."""
+    """Return whether a value means a number of the text: it has the same digits as written, or the same size."""
     digits = fold(value).strip()
     written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():

@@ -66,10 +66,10 @@ class UnitForm(NamedTuple):
 def find_form(
     written: Sequence[str], wanted: str, given: str, table: UnitTable, declared: Mapping[str, str]
 ) -> "UnitForm | Refusal":
-    """Return the form in which a source writes a wanted unit, or why the source's unit is no form of it.
+    """Return the form in which a source writes a wanted unit, or why the source's unit is not a form of it.
 
-    A source may leave counted units out. It may leave out another rate only if the unit that a model or a profile gives
-    has that rate. A number without a unit is a count or a plain number.
+        A source may leave counted units out. It may leave out another rate only if the unit that a model or a profile
+    gives has that rate. A number without a unit is a count or a plain number.
     """
     names = _names(wanted)
     short = drop_counted_units(wanted, declared)
@@ -106,7 +106,7 @@ def find_form(
 
 
 def _yearly_share(unit: str, table: UnitTable) -> bool:
-    """Tell whether a unit is a percentage per year, such as the interest `4.5 % p.a.`."""
+    """Return whether a unit is a percentage per year, such as the interest `4.5 % p.a.`."""
     return unit.startswith(("percent/", "permille/")) and table.same_kind(unit, "1/year") and unit.endswith("/(year)")
 
 
@@ -118,7 +118,7 @@ def _names(unit: str) -> Mapping[str, int]:
 
 
 def _is_counted(name: str, declared: Mapping[str, str]) -> bool:
-    """Tell whether a name is a counted unit of the profile, in the singular or in the plural."""
+    """Return whether a name is a counted unit of the profile, in the singular or in the plural."""
     own = {item for item, meaning in declared.items() if not meaning.strip()}
     forms = (name, name.removesuffix("s"), name.removesuffix("es"), f"{name.removesuffix('ies')}y")
     return any(form in own for form in forms)
@@ -203,9 +203,9 @@ def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
-    """Tell whether a word of time after a space multiplies a unit, as in `GB month`.
+    """Return whether a word of time after a space multiplies a unit, as in `GB month`.
 
-    It does if it is no symbol, and if the unit is no unit of time.
+    It does if it is not a symbol, and if the unit is not a unit of time.
     """
     return unit not in TIME_UNITS and following.end - start > 2
 
@@ -248,7 +248,7 @@ def _rate(
 
 
 def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
-    """Return the rate after `per`, such as `100 km`. If the word is no unit, the rate is doubtful."""
+    """Return the rate after `per`, such as `100 km`. If the word is not a unit, the rate is doubtful."""
     number, start = 1.0, position
     said = " ".join(text[max(0, position - 5) : position + 30].split("\n", maxsplit=1)[0].split())
     if match := NUMERAL.match(text, position):

@@ -131,7 +131,7 @@ def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Tell whether a word continues after an offset, such as `kmh` after `km`."""
+    """Return whether a word continues after an offset, such as `kmh` after `km`."""
     after = text[end : end + 1]
     return after.isalnum() or after == "_"
 

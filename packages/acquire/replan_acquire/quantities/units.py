@@ -268,7 +268,7 @@ class UnitTable:
         return known
 
     def same_kind(self, first: str, second: str) -> bool:
-        """Tell whether two texts are units that convert into each other."""
+        """Return whether two texts are units that convert into each other."""
         try:
             return self.unit(first).dimensions == self.unit(second).dimensions
         except UnitUnreadable:
@@ -392,7 +392,7 @@ def _physical(name: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def is_written_name(name: str) -> bool:
-    """Tell whether people write a unit of pint by this name, such as `kWh`, but not `cars` (centi-ares)."""
+    """Return whether people write a unit of pint by this name, such as `kWh`, but not `cars` (centi-ares)."""
     if _physical_or_none(name) is None:
         return False
     prefix, unit, suffix = _registry().parse_unit_name(name)[0]

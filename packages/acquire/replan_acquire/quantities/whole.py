@@ -166,7 +166,7 @@ def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, 
 
 
 def _is_minor(text: str, match: "re.Match[str]") -> bool:
-    """Tell whether a short word is a minor unit. `p` is one only directly after its number, or before a rate."""
+    """Return whether a short word is a minor unit. `p` is one only directly after its number, or before a rate."""
     attached = not match[0][:1].isspace()
     return match["word"] != "p" or attached or text[match.end() : match.end() + 5].lstrip().startswith(("/", "per"))
 
@@ -214,7 +214,7 @@ def _sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], list[str]]":
-    """Return the other rates in a quantity's sentence: their units, and the words after `per` that are no units.
+    """Return the other rates in a quantity's sentence: their units, and the words after `per` that are not units.
 
     If a quantity leaves its rate out, its sentence must not name another one.
     """

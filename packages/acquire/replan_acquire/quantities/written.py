@@ -119,7 +119,7 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
 
 
 def _in_word(text: str, start: int) -> bool:
-    """Tell whether a number is a part of a word such as `A4`. A currency before the number is no such word."""
+    """Return whether a number is a part of a word such as `A4`. A currency before the number is no such word."""
     if not (text[start - 1 : start].isalpha() and text[start - 1].isascii()):
         return False
     match = _BEFORE.search(text, max(0, start - 6), start)

@@ -311,7 +311,7 @@ class ExperimentProblem:
     text: str
     """The problem statement, which the run gets unchanged."""
     category: str = ""
-    """The category, by which tables group the trials; empty where the file names none."""
+    """The category, by which tables group the trials; empty if the file names none."""
 
 
 def read_problems(

@@ -20,7 +20,7 @@ def read_plan_actions(text: str, name: str) -> list[PlanAction]:
     An action may follow its number in the order and a colon, such as `0:` or `0.000:`; the numbers must rise.
 
     Raises:
-        UsageProblem: an item is no action, or the numbers do not rise; with the line.
+        UsageProblem: an item is not an action, or the numbers do not rise; with the line.
     """
     source = PddlFile(name)
     actions: list[PlanAction] = []
@@ -51,7 +51,7 @@ _WORDS = re.compile(r"[^\s(),]+")
 
 
 def actions_in(value: Any) -> tuple[list[PlanAction], tuple[Finding, ...]]:
-    """Return the actions in an answer, and an error for each item that is no action. Never raises.
+    """Return the actions in an answer, and an error for each item that is not an action. Never raises.
 
     `(move a b)`, `move a b` and `move(a, b)` are the same action.
     """

@@ -219,7 +219,7 @@ def judge_sequence(
 ) -> tuple[Verdict, dict[str, Any]]:
     """Return the verdict on the sequential plan in a text, and the object that is printed.
 
-    `name` is the name of the plan's file. Raises `UsageProblem` for a text that is no plan.
+    `name` is the name of the plan's file. Raises `UsageProblem` for a text that is not a plan.
     """
     actions = read_plan_actions(text, name)
     judgement = judge_actions(*task, actions, level=level, assurance=assurance)

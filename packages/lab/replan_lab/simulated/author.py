@@ -135,7 +135,7 @@ class Request:
         return self.material.get("afresh") is not None and not self.material.get("retry")
 
     def is_drawn(self, what: str, share: float) -> bool:
-        """Tell whether something happens that has the probability `share`.
+        """Return whether something happens that has the probability `share`.
 
         The answer is always the same for the same attempt and purpose (`what`).
         """

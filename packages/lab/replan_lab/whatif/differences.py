@@ -46,7 +46,7 @@ class RunComparison:
     status: str = ""
     """The status of its row, such as `waiting`."""
     seq: int | None = None
-    """The number of the first record that would be another; None where none would."""
+    """The number of the first record that would be another; None if none would."""
     reason: str = ""
     """The reason in a few words, the same for all runs with the same cause."""
     then: str = ""
@@ -78,7 +78,7 @@ class RunComparison:
 
 
 def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
-    """Tell whether two decisions are the same: `in_every_field`, or in what they do."""
+    """Return whether two decisions are the same: `in_every_field`, or in what they do."""
     if type(then) is not type(now):
         return False
     if then == now:
@@ -162,7 +162,7 @@ class EditedRules:
     From the machine, the state, the recorded event and the run's first one. Raises what the guard raises.
     """
     affects: Callable[[Any], str] = lambda _: ""
-    """Returns why a run, by its first event, is not affected; empty where it is."""
+    """Returns why a run, by its first event, is not affected; empty if it is."""
     in_every_field: bool = True
     """Whether decisions are compared in every field, or only in what they do."""
     is_none: bool = True

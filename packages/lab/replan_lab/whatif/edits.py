@@ -95,7 +95,7 @@ class _Edit:
     _configs: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
     def reason_unaffected(self, first: Any) -> str:
-        """Return why a run, by its first event, is not affected; empty where it is."""
+        """Return why a run, by its first event, is not affected; empty if it is."""
         if not isinstance(first, RunStarted):
             return "not a planning run"
         if is_child(first.run) and not self.request.named:
@@ -141,7 +141,7 @@ class _Edit:
         return now.changed(workflow=_with_guards(now, own)) if own else now
 
     def verdict(self, machine: Any, state: Any, event: Any, first: Any) -> Judged | None:
-        """Return the message of a new verdict where the guard of a step is edited; None where it is as it was."""
+        """Return the message of a new verdict where the guard of a step is edited; None if it is as it was."""
         request = state.judgements.get(event.request_id) if isinstance(event, VerdictReached) else None
         if request is None or not self._is_edited(read_config(first.pinned).workflow, state.config, request.step):
             return None
@@ -153,7 +153,7 @@ class _Edit:
         return Judged(event.request_id, event.at, event.elapsed, checked, mono=event.mono)
 
     def _is_edited(self, then: Workflow, now: RunConfig, step: str) -> bool:
-        """Tell whether a step is judged anew: by another guard, with other settings, or by one that is asked again."""
+        """Return whether a step is judged again: by another guard, with other settings, or by a guard to ask again."""
         workflow = now.workflow
         if step not in workflow.action_pairs or step in now.reviewed:
             return False

@@ -150,11 +150,11 @@ class Fold:
                     self._verdict = "the guard finds something else"
 
     def _only_started(self, position: int) -> bool:
-        """Tell whether only the start was recorded before: an admitted run decides nothing until it is driven."""
+        """Return whether only the start was recorded before: an admitted run decides nothing until it is driven."""
         return position == 1 and isinstance(self._run.events[1].event, RunResumed)
 
     def _is_held_back(self, more: Any, position: int) -> bool:
-        """Tell whether a decision at the end of an append was left to later when the run was recorded.
+        """Return whether a decision at the end of an append was left to later when the run was recorded.
 
         A call that the daily budget did not allow is asked for later, and so stands in a later record.
         """
@@ -206,7 +206,7 @@ class Fold:
             return self._machine.evolve(self._state, now), (now,)
 
     def _has_reply(self, call: Any) -> bool:
-        """Tell whether a reply to the same prompt of the same node is recorded."""
+        """Return whether a reply to the same prompt of the same node is recorded."""
         asked = {same.request_id for placed in self._run.events if (same := _same_call(placed.event, call)) is not None}
         return any(
             isinstance(placed.event, Replied) and placed.event.request_id in asked for placed in self._run.events

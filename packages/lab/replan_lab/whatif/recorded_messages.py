@@ -28,7 +28,7 @@ _UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
 
 
 def may_come_from_outside(placed: PlacedEvent) -> bool:
-    """Tell whether an event may record a message from outside, rather than a decision of the machine."""
+    """Return whether an event may record a message from outside, rather than a decision of the machine."""
     event = placed.event
     if placed.inbox is not None:
         return True
@@ -40,15 +40,16 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 
 
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
-    """Tell whether an event may be a fact that comes after another fact in the same append.
+    """Return whether an event may be a fact that comes after another fact in the same append.
 
-    A driver that takes a run over records the messages of its inbox first; the machine decides after the last of them.
+        A driver that takes a run over records the messages of its inbox first; the machine decides after the last of
+    them.
     """
     return placed.inbox is not None or isinstance(placed.event, RunResumed)
 
 
 def is_pause(event: Any) -> bool:
-    """Tell whether an event may be one by which a driver stops within an append, since the daily budget is spent."""
+    """Return whether an event may be one by which a driver stops within an append, since the daily budget is spent."""
     match event:
         case WaitRequested():
             return event.request_id == HOME_BUDGET
@@ -63,10 +64,10 @@ def is_pause(event: Any) -> bool:
 def message_of(
     machine: Any, state: Any, placed: PlacedEvent, mail: Mapping[int, InboxItem], reserved: Mapping[str, Amount]
 ) -> Any:
-    """Return the message that a recorded fact came from; None where the records lack a part of it.
+    """Return the message that a recorded fact came from; None if the records lack a part of it.
 
-    `reserved` is what the recorded requests have reserved, by request id. A fact without a message is taken as it was
-    recorded, such as the end of a child run by its deadline.
+        `reserved` is what the recorded requests have reserved, by request id. A fact without a message is taken as it
+    was recorded, such as the end of a child run by its deadline.
     """
     event = placed.event
     if placed.inbox is not None:

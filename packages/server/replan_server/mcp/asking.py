@@ -33,7 +33,7 @@ TEXT_MAX = 4_000
 
 
 def is_shown(question: Mapping[str, Any]) -> bool:
-    """Tell whether a form may ask a question: programs may answer it, and its answer is one plain value."""
+    """Return whether a form may ask a question: programs may answer it, and its answer is one plain value."""
     return not question.get("people_only") and answer_form(question["answer_schema"]) != "json"
 
 

@@ -81,7 +81,7 @@ async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> Asyn
 
 
 def _is_message(line: str) -> bool:
-    """Tell whether a line is a message. The SDK reads a request as a notification if its id is no text or int."""
+    """Return whether a line is a message. The SDK reads a request as a notification if its id is not a text or int."""
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
@@ -90,7 +90,7 @@ def _is_message(line: str) -> bool:
 
 
 def _error_for(line: str) -> dict[str, Any]:
-    """Return the JSON-RPC error that answers a line which is no message."""
+    """Return the JSON-RPC error that answers a line which is not a message."""
     code, message = INVALID_REQUEST, "this is no message of JSON-RPC 2.0"
     try:
         from_json(line)

@@ -91,7 +91,7 @@ def _protection(parts: Mapping[str, str], environment: Mapping[str, str]) -> dic
 
 
 def _is_local(host: str) -> bool:
-    """Tell whether a host is this machine: a socket's folder, `localhost` or a loopback address."""
+    """Return whether a host is this machine: a socket's folder, `localhost` or a loopback address."""
     if host in {"", "localhost"} or host.startswith(("/", "@")):
         return True
     try:

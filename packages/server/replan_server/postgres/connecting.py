@@ -172,14 +172,14 @@ _LOST = ("08", "57", "53300")
 
 
 def is_passing(error: psycopg.Error) -> bool:
-    """Tell whether the transaction may succeed if it is retried."""
+    """Return whether the transaction may succeed if it is retried."""
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError)
     return error.sqlstate in _PASSING or error.sqlstate.startswith("08")
 
 
 def leaves_unknown(error: psycopg.Error) -> bool:
-    """Tell whether a COMMIT that met this error may have been made."""
+    """Return whether a COMMIT that met this error may have been made."""
     return error.sqlstate is None or error.sqlstate.startswith(_UNKNOWN_AFTER_COMMIT)
 
 

@@ -43,7 +43,7 @@ def size_of(work: Request) -> int:
 
 
 def writes_early(work: RunOperation[Any]) -> bool:
-    """Tell whether a part of a job is written before it decides."""
+    """Return whether a part of a job is written before it decides."""
     return work.new is not None or any(entry.texts for entry in work.entries)
 
 

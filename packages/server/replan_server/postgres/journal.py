@@ -128,7 +128,7 @@ async def open_postgres(
     Args:
         address: the database.
         codecs: the codecs of the kinds of runs that can be read; a single codec is that of `FIRST_KIND`.
-        budget: the daily budget; None is no limit.
+        budget: the daily budget; None means no limit.
         clock: takes the place of the server's clock, in tests.
         answer_seconds: how long to wait for an answer of the server before the connection is given up.
         retry_seconds: how long a change is tried again while the server cannot be reached or others are in the way.

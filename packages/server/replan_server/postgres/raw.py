@@ -196,7 +196,7 @@ def open_raw(address: DatabaseAddress) -> Iterator[PostgresRaw]:
 
 @contextmanager
 def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
-    """Open a journal for reading in one snapshot; None where the database has no journal.
+    """Open a journal for reading in one snapshot; None if the database has no journal.
 
     Raises `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`, `JournalDamaged`.
     """

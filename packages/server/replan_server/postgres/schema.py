@@ -171,7 +171,7 @@ _FOUND = (
 
 
 def version_of(connection: Connection, place: str) -> int:
-    """Return the journal's version, 0 where there is none.
+    """Return the journal's version, 0 if there is none.
 
     Raises `JournalNewer`, `JournalUnreadable` for one of an older development version, `psycopg.Error`.
     """

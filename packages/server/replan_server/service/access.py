@@ -38,7 +38,7 @@ class Principal:
     """The hash of the program's token; empty for a browser."""
 
     def may(self, scope: Scope) -> bool:
-        """Tell whether the scope is included."""
+        """Return whether the scope is included."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
     @property

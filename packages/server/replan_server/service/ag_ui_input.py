@@ -35,7 +35,7 @@ class AgUiMessage(AgUiBody):
 
     @property
     def text(self) -> str:
-        """The text of the message. Raises `UsageProblem` if a part of it is no text, such as an image."""
+        """The text of the message. Raises `UsageProblem` if a part of it is not a text, such as an image."""
         if isinstance(self.content, str):
             return self.content
         parts = self.content if isinstance(self.content, list) else []

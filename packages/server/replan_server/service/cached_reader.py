@@ -67,7 +67,7 @@ class CachedReader(RunReader):
         return (await self._read(run)).loaded
 
     def takes_long(self, row: RunRow) -> bool:
-        """Tell whether reading the new records of a run takes noticeably long."""
+        """Return whether reading the new records of a run takes noticeably long."""
         kept = self._kept.get(row.run)
         known = 0 if kept is None or kept.created != row.created else kept.loaded.seq
         return row.last_seq - known > AT_ONCE_MAX

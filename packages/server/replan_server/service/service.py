@@ -141,7 +141,7 @@ class Service:
         return who
 
     def has_token(self, who: Principal) -> bool:
-        """Tell whether the token of a program is still valid. An open stream ends when it is not."""
+        """Return whether the token of a program is still valid. An open stream ends when it is not."""
         return who.token in {token.digest for token in self.store.read().tokens.values()}
 
     def check_scope(self, who: Principal, scope: Scope) -> None:
@@ -181,7 +181,7 @@ OnChange = Callable[[ShownRun], Awaitable[None]]
 
 
 def is_at_rest(service: Service, shown: ShownRun) -> bool:
-    """Tell whether a run rests: nothing happens to it until a person or a program does something."""
+    """Return whether a run rests: nothing happens to it until a person or a program does something."""
     common = shown.common
     match shown.status:
         case "finished" if common is not None and common.reopening:  # A message lets it go on: it is driven next.

@@ -33,7 +33,7 @@ ANSWER_BYTES_MAX = 1024 * 1024
 ANSWER_SECONDS_MAX = 10.0
 """How long the body of an answer may take."""
 TEXT_MAX = 4096
-"""The largest number of characters in an attribute that is no content."""
+"""The largest number of characters in an attribute that is not content."""
 
 _BAD_DATA = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
 _CONTENT = frozenset(

@@ -94,7 +94,7 @@ async def export_once(engine: Engine, *, again: tuple[str, ...] = ()) -> "Export
 
 
 def is_installed() -> bool:
-    """Tell whether the packages of the extra `otel` are here."""
+    """Return whether the packages of the extra `otel` are here."""
     return find_spec("opentelemetry") is not None and find_spec("opentelemetry.exporter") is not None
 
 

@@ -50,7 +50,7 @@ def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
 
 
 def _is_on(environment: Mapping[str, str], signal: str, problems: list[str]) -> bool:
-    """Tell whether one of the signals is exported: where an exporter or, without one, an address is named."""
+    """Return whether one of the signals is exported: where an exporter or, without one, an address is named."""
     variable = f"OTEL_{signal}_EXPORTER"
     chosen = {name.strip().lower() for name in environment.get(variable, "").split(",")} - {""}
     if chosen - {"otlp", "none"}:

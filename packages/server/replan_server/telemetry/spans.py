@@ -159,7 +159,7 @@ class Trace:
         return self._done
 
     def by_child(self, event: Any) -> bool:
-        """Tell whether an event is about a call that a run of its own answers."""
+        """Return whether an event is about a call that a run of its own answers."""
         if not isinstance(event, Replied | CallFailed | Settled):
             return False
         return child_run(self._run, node_of(event.request_id)) in self._kind.children(self._state)

@@ -168,7 +168,7 @@ async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInpu
 
 
 async def _is_known(site: Site, run: str, text: str) -> bool:
-    """Tell whether a finished run has a message already, because a client that comes back sends it again."""
+    """Return whether a finished run has a message already, because a client that comes back sends it again."""
     shown = await read_shown(site.reader, run)
     return shown.status == "finished" and any(message.text == text.strip() for message in shown.result.messages)
 

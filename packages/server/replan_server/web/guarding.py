@@ -146,7 +146,7 @@ class RequestGuard:
         return host in self.hosts or (host in self.loopback and path.startswith(self.public))
 
     def _is_link(self, scope: Scope, headers: Headers) -> bool:
-        """Tell whether a request follows a link, perhaps from another site, to a page without a session."""
+        """Return whether a request follows a link, perhaps from another site, to a page without a session."""
         opened = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
         below = tuple([path for path in self.linked if path.endswith("/")])
         named = scope["path"] in self.linked or scope["path"].startswith(below)

@@ -101,7 +101,7 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
 def row_number(request: Request, name: str) -> int | None:
     """Return how many rows are before a page, from the query; None if the query does not say.
 
-    Raises `HTTPException` for a text that is no number.
+    Raises `HTTPException` for a text that is not a number.
     """
     text = request.query_params.get(name)
     if text is None:

@@ -179,7 +179,7 @@ class Site(Service):
         return who
 
     def visitor_ended(self, who: Principal) -> bool:
-        """Tell whether the session or the token that opened a stream has ended since."""
+        """Return whether the session or the token that opened a stream has ended since."""
         if self.proxy is not None and who.session:
             return False  # The proxy decides, with the next request.
         if who.session:

@@ -1,6 +1,7 @@
 """The cost and the workflow of a run, for the form that starts it. They are updated as the fields change.
 
-The form asks with a GET request, which starts nothing and is no write; without scripts, a button shows the form again.
+The form asks with a GET request, which starts nothing and is not a write; without scripts, a button shows the form
+again.
 """
 
 from dataclasses import dataclass

@@ -82,7 +82,7 @@ def confirmation(answering: Answering, token: str, answer: str, now: float) -> s
 
 
 def is_confirmed(answering: Answering, token: str, answer: str, given: str, now: float) -> bool:
-    """Tell whether `given` is a valid confirmation of this answer through this link."""
+    """Return whether `given` is a valid confirmation of this answer through this link."""
     time, _, signature = given.partition(".")
     if not (time.isascii() and time.isdigit() and len(time) < 12) or now >= int(time):
         return False

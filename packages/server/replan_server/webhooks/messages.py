@@ -130,7 +130,7 @@ class Webhook:
         return {name: person for name, person in people.items() if self.name in person.webhooks}
 
     def gets(self, notification: Notification) -> bool:
-        """Tell whether the webhook gets a message. If it has readers and people are asked, a reader must be asked."""
+        """Return whether the webhook gets a message. If it has readers and people are asked, a reader must be asked."""
         if notification.event not in self.entry.events:
             return False
         readers, asked = self.readers, notification.asked_people

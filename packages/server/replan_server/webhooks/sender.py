@@ -302,7 +302,7 @@ class Sender:
         return True
 
     def _gives_up(self, run: str, message: OutgoingMessage) -> bool:
-        """Tell whether to give up a message that was not accepted: it is old, and this was not its first try."""
+        """Return whether to give up a message that was not accepted: it is old, and this was not its first try."""
         is_old = bool(self._failures.get(run)) and self._journal.now() - message.at >= GIVE_UP_SECONDS
         if is_old:
             self._log().error(f"{self._channel.topic}.given_up", run_id=run, message=message.id)
