@@ -210,7 +210,7 @@ def __dir__() -> list[str]:
 
 
 class _Called(ModuleType):
-    """The package `replan.runs`. It can be called as the API's function of that name."""
+    """The package `replan.runs`, which can also be called as the API function with this name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Call `replan.api.stored.runs`."""

@@ -39,7 +39,7 @@ def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
 
 @pytest.fixture
 def replan_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the test's empty home. All functions of `replan` use it unless they name another one."""
+    """The folder of the test's empty home. All functions of `replan` use it, unless they name another home."""
     home = tmp_path / "replan-home"
     monkeypatch.setenv("REPLAN_HOME", str(home))
     return home
@@ -85,7 +85,7 @@ def _replan_recorded(
 
 
 def _divergence(home: Path) -> str:
-    """Return the fault of the first run of a home that sent another prompt than the recorded one; empty for none."""
+    """Return the fault of the first run of a home whose prompt differed from the recorded one; empty for none."""
     import anyio
 
     from actors.run.calls import CallFailed

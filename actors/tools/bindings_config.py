@@ -1,4 +1,4 @@
-"""Bindings in a tools file: a tool with its arguments, and how the output of a generator is read. Pure."""
+"""Bindings in a tools file: a tool with its arguments, and how a generator's output is read. Pure."""
 
 from typing import Annotated, Any, Literal
 
@@ -30,24 +30,24 @@ class TokenValue(Config):
     """The value of a token, as an argument."""
 
     value: TokenName
-    """The token; an earlier step has read its value from an output."""
+    """The token. An earlier step has read its value from an output."""
 
 
 class OutputValue(Config):
-    """Where a token's value is in an output."""
+    """The place of a token's value in an output."""
 
     after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
-    """The text before the value. Its first occurrence counts; without it, the value begins the output."""
+    """The text before the value, at its first occurrence; if empty, the value begins the output."""
     pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
     """The regular expression of the value; the value is the longest match."""
 
 
 StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^,]+$", strip_whitespace=True)]
-"""A token of a plan; without commas, since command lines list tokens by commas."""
+"""A token of a plan. It contains no comma, because command lines separate tokens by commas."""
 
 
 class OutcomeTokens(Config):
-    """The changes of tokens by one outcome of a step, in addition to those by every outcome."""
+    """The tokens that one outcome changes, in addition to those that every outcome changes."""
 
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that the outcome adds."""
@@ -56,20 +56,20 @@ class OutcomeTokens(Config):
 
 
 class StepTokens(Config):
-    """The facts about the steps of a generator that planning without a model needs."""
+    """The facts about a generator's step that planning without a model needs."""
 
     preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that must hold before it; tokens with values that the call uses are added."""
+    """The tokens that must hold before the step. Tokens whose values the call uses are added."""
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that its success adds."""
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that its success deletes, before tokens are added."""
+    """The tokens that its success deletes, before its effects are added."""
     outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
-    """The changes of outcomes, by their names in the binding; other outcomes change nothing more."""
+    """The changes of outcomes, by their names in the binding. An outcome that is not named changes nothing more."""
     guard: PlanName | None = None
     """The name under `guards` that checks the step; null for none."""
     retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
-    """The largest number of attempts, the first included."""
+    """The largest number of attempts, including the first."""
 
 
 class Binding(Config):
@@ -82,13 +82,15 @@ class Binding(Config):
     )
     """The arguments by parameter, each a value or `{value: TOKEN}`; the others have their defaults."""
     expect: Expected = "success"
-    """How a call must end. `failure` is for a call whose failure is wanted, such as a test that must fail."""
+    """How a call must end. `failure` expects a failure, such as of a test that must fail before the fix."""
     outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
-    """The outcomes of a generator's steps, by name; the first with a pattern that matches an output line counts."""
+    """The outcomes of a generator's steps, by name. The first one whose pattern matches an output line counts."""
     values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
-    """The tokens with values that are read from a generator's output, each with `{after, pattern}`."""
+    """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
     step: StepTokens | None = None
-    """What a generator's step needs and does, for `run --goal`, which plans without a model; null: it is not used."""
+    """The needs and effects of a generator's step, for `run --goal`, which plans without a model; null leaves the step
+    unused.
+    """
 
     @field_validator("outcomes")
     @classmethod
@@ -106,16 +108,16 @@ def _as_binding(value: Any) -> Any:
 
 
 Bound = Annotated[Binding, BeforeValidator(_as_binding, json_schema_input_type=ToolName | Binding)]
-"""A tool's name, or a tool with arguments."""
+"""The name of a tool, or a tool with arguments."""
 
 
 class StepBinding(Config):
-    """The tools of one step of a plan. They replace those of its generator and its guard."""
+    """The tools of one step of a plan. They replace the tools of its generator and its guard."""
 
     generator: Bound | None = None
-    """The tool that executes the step; null for the one of its generator."""
+    """The tool that executes the step; null uses the tool of its generator."""
     guard: Bound | None = None
-    """The tool that checks the step; null for the one of its guard."""
+    """The tool that checks the step; null uses the tool of its guard."""
 
     @checks(mode="after")
     def _check_bound(self) -> "StepBinding":

@@ -228,12 +228,12 @@ def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSn
 
 
 Work = Callable[[Workspace, Mapping[str, Any]], str]
-"""What does the work of a call, in a thread, and returns the output. It raises `CallRefused`."""
+"""A function that does the work of a call in a thread, and returns the output. It may raise `CallRefused`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WorkCall(PreparedCall):
-    """A call of a built-in tool. In each workspace, only one such call works at a time."""
+    """A call of a built-in tool. Only one such call works in a workspace at a time."""
 
     work: Work
     workspace: Workspace

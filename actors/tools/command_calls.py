@@ -38,7 +38,7 @@ class CallRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RefusedCall(PreparedCall):
-    """A call that cannot begin. It returns the result that it was given."""
+    """A call that cannot begin. It returns a given result."""
 
     result: ToolResult
 
@@ -48,7 +48,7 @@ class RefusedCall(PreparedCall):
         return False
 
     async def run(self) -> ToolResult:
-        """Return the result."""
+        """Return the given result."""
         return self.result
 
 

@@ -140,7 +140,7 @@ def files_inside(folder: int, path: str) -> set[str] | None:
 
 
 def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | None:
-    """Return the mode, in git's form, and the content of a file or link below an open folder; None if it is missing.
+    """Return the mode (in git's form) and the content of a file or link below an open folder; None if it is missing.
 
     Raises `OutOfBounds` for a folder, a device, or a path through a link; also `TooLarge` and `OSError`.
     """

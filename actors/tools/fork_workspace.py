@@ -127,7 +127,7 @@ def _list_folder(folder: Path, home: Path | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LeftFolder:
-    """What became of the folder of a deleted fork: it was removed or kept."""
+    """The result for the folder of a deleted fork: it was removed or kept."""
 
     folder: str
     """The absolute path of the folder."""

@@ -32,9 +32,7 @@ PREFIX = "listing:"
 """The beginning of a listing's id."""
 
 Listing = Mapping[str, tuple[str, str]]
-"""For each file, by path: the hash of its content, and its size, times and mode as a text that shows whether it
-changed.
-"""
+"""By path of a file: the hash of its content, and its size, times and mode as a text that shows whether it changed."""
 
 
 class TooManyFiles(Exception):
@@ -121,9 +119,9 @@ def _change_marks(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.stat_result, int, bytes]]:
-    """Yield each file below an open folder: its path, its status, the open folder that holds it, and its name.
+    """Yield each file below an open folder: its path, its status, the open folder that contains it, and its name.
 
-    Folders named `.git` are left out. A folder that may not be read is yielded as if it were a file.
+    Folders named `.git` are left out. A folder that may not be read is yielded like a file.
     """
     if depth > DEPTH_MAX:
         raise TooManyFiles(f"folders are nested over {DEPTH_MAX} deep")

@@ -124,14 +124,14 @@ class _ServerCall(PreparedCall):
     arguments: Mapping[str, Any]
     """The arguments for the server."""
     redactor: Redactor
-    """What removes secrets from the server's texts."""
+    """The redactor that removes secrets from the server's texts."""
     lists: bool
     """Whether it asks for the schemas of all tools, and calls none."""
     is_made: bool = False
     """Whether the call was sent."""
 
     def send(self) -> None:
-        """Note that the call is being sent now."""
+        """Record that the call is being sent now."""
         self.is_made = True
 
     async def talk(self, streams: "AbstractAsyncContextManager[Streams]") -> ToolResult:

@@ -47,13 +47,13 @@ from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
 
 POLL_SECONDS = (0.05, 30.0)
-"""The shortest and the longest time between two polls, in seconds, whatever the server asks for."""
+"""The shortest and the longest time between two polls, in seconds. They limit the time that the server asks for."""
 SLOWER = 0.05
 """The shortest time between two polls, as a fraction of the time that the task has taken so far."""
 CANCEL_SECONDS = 2.0
 """The time limit, in seconds, for the answer to the request to cancel a task."""
 ANY: Any = TypeAdapter(dict[str, Any])
-"""What accepts any JSON object, and returns it unchanged."""
+"""The type that accepts any JSON object and returns it unchanged."""
 
 
 class StartedTask(Result):
@@ -160,7 +160,7 @@ EVALUATIONS_MAX = 2_000
 ERRORS_MAX = 10
 """How many errors of arguments are compared to choose the one to report."""
 UNEVALUATED = frozenset({"pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"})
-"""The keywords that only the server checks: they have patterns of its own, which might take endless time."""
+"""The keywords that only the server checks. They contain patterns, whose evaluation might never end."""
 
 
 async def call_server(
@@ -223,7 +223,7 @@ async def _listed_tools(client: Client) -> AsyncGenerator[ListedTool]:
 
 
 async def _find_tool(client: Client, name: str) -> ListedTool | None:
-    """Return a tool as a server lists it; None if the server lists no tool of this name."""
+    """Return a tool as a server lists it; None if the server does not list the tool."""
     async with aclosing(_listed_tools(client)) as tools:
         async for tool in tools:
             if tool.name == name:

@@ -30,7 +30,7 @@ assert TOKEN_VALUE_MAX <= TEXT_CHARACTERS_MAX
 
 
 class ValueSource(Value):
-    """Where a token's value is in the output of a call."""
+    """The place of a token's value in the output of a call."""
 
     after: str = ""
     """The text before the value, at its first occurrence. If it is empty, the value begins the output."""
@@ -81,7 +81,7 @@ def value_of(source: ValueSource, output: str) -> str | None:
 
 
 def find_values(sources: Mapping[str, ValueSource], tokens: Iterable[str], output: str) -> FoundValues:
-    """Return the values of those tokens that have a source, or the name of the first value that the output lacks."""
+    """Return the values of the tokens that have a source, or the name of the first value that the output lacks."""
     values = []
     for token in sorted(set(tokens) & set(sources)):
         value = value_of(sources[token], output)
@@ -94,7 +94,7 @@ def find_values(sources: Mapping[str, ValueSource], tokens: Iterable[str], outpu
 def arguments_with(
     fixed: Mapping[str, Any], takes: Mapping[str, str], parameters: Parameters, values: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the fixed arguments, and for each parameter in `takes` the value of its token.
+    """Return the fixed arguments, and the value of a token for each parameter in `takes`.
 
     For an integer parameter, digits become a number. The actor that makes the call checks every argument.
     """

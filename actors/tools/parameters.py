@@ -83,7 +83,7 @@ TEXT_CHARACTERS_MAX = 1_000
 PATH_BYTES_MAX = 1_024
 """The largest number of bytes in a path below the workspace."""
 INTEGER_MAX = 2**53
-"""The largest magnitude of an integer. Every JSON reader keeps it exactly."""
+"""The largest absolute value of an integer. Every JSON reader keeps it exactly."""
 
 Bound = Annotated[int, Field(ge=-INTEGER_MAX, le=INTEGER_MAX, strict=True)]
 
@@ -118,13 +118,13 @@ class PathParameter(Config):
     type: Literal["path"]
     """The kind of value: `path`."""
     exists: bool = False
-    """Whether it must be there when the tool is called."""
+    """Whether the path must exist when the tool is called."""
     default: str | None = None
     """The value if a binding gives none; without it, every binding must give one."""
 
 
 class ChoiceParameter(Config):
-    """One of some texts."""
+    """A text from a fixed list."""
 
     type: Literal["choice"]
     """The kind of value: `choice`."""

@@ -1,4 +1,4 @@
-"""The preflight check of a plan: looks up whether what the plan needs is there. It calls none of the user's tools.
+"""The preflight check of a plan: looks up whether everything that the plan needs is there. It calls no user's tool.
 
 Each MCP server is asked once for the schemas of its tools. If the server is a program, the check starts it.
 """
@@ -101,7 +101,7 @@ class _PreflightCall(PreparedCall):
 async def observe(
     needs: Needs, toolset: ToolSet, place: PreflightFolder, environment: Mapping[str, str]
 ) -> PreflightReport:
-    """Look up what a plan needs, and return what was found. It raises nothing except cancellation."""
+    """Look up what a plan needs, and return what was found. Raises nothing except cancellation."""
     offers = await _ask_servers(needs, toolset, place, environment)
 
     def work() -> PreflightReport:
@@ -147,7 +147,7 @@ def _unknown(why: str) -> Availability:
 
 
 Offers = Mapping[str, Mapping[str, Any] | Availability]
-"""What each server offers, by its name in the tools file: the schemas of its tools, or why there are none."""
+"""The schemas of a server's tools, or why there are none, by the server's name in the tools file."""
 
 
 async def _ask_servers(
@@ -199,7 +199,7 @@ def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, st
 
 
 def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Availability:
-    """Return what was found about the tool of a call. Raises `ProgramMissing` and `CodeUnusable`."""
+    """Return what was found about the tool of a call. Raises `ProgramMissing`, `CodeUnusable`."""
     match spec:
         case CommandSpec():
             find_programs(spec, environment)
@@ -281,14 +281,14 @@ def _free_mb(folder: Path) -> int | None:
 
 
 def _unset_variables(spec: ToolSpec, environment: Mapping[str, str], usual: Sequence[str]) -> tuple[str, ...]:
-    """Return the variables that a tool is to see and that are not set, without the `usual` ones."""
+    """Return the unset environment variables that a tool should get, except the `usual` ones."""
     own = spec.mcp.environment if isinstance(spec, AgentSpec) and spec.mcp is not None else ()
     listed = (*spec.environment, *own) if isinstance(spec, CommandSpec | McpSpec | AgentSpec) else ()
     return tuple(name for name in listed if "=" not in name and name not in usual and name not in environment)
 
 
 def _known_schema(schema: Mapping[str, Any], later: Sequence[str]) -> Mapping[str, Any]:
-    """Return a schema of arguments that accepts anything for the arguments whose values are known only later."""
+    """Return a schema of arguments that accepts any value for an argument whose value is known only later."""
     properties = schema.get("properties")
     if not later or not isinstance(properties, Mapping):
         return schema

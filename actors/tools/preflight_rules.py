@@ -107,7 +107,7 @@ def _needed_call(use: ToolUse) -> NeededCall:
 
 
 def preflight_use(needs: Needs) -> ToolUse:
-    """Return the call of `workspace:look` for the needs of a plan."""
+    """Return the call of the built-in tool `workspace:look`, which checks the needs of a plan."""
     return built_in_use(WORKSPACE_LOOK, needs.model_dump(mode="json"), LOOK_SECONDS)
 
 
@@ -203,7 +203,7 @@ def _calls_of(step: Step, tools: ToolSet) -> Iterator[ToolUse]:
 
 
 def _readings(plan: Plan, tools: ToolSet) -> Iterator[_Reading]:
-    """Yield the paths that steps read: path arguments that must exist, and files that a model must be shown."""
+    """Yield the paths that steps read: path arguments that must exist, and files that a model is shown."""
     for step in plan.steps:
         for use in _calls_of(step, tools):
             yield from (_Reading(step, path) for path in _existing_paths(use, tools))
@@ -223,7 +223,7 @@ def _existing_paths(use: ToolUse, tools: ToolSet) -> Iterator[str]:
 
 
 def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
-    """Return the files that a use makes; None if that is not declared, as for a person."""
+    """Return the files that a use makes; None if they are not declared, as for a person."""
     match use:
         case ModelUse():
             return (use.file,)
@@ -236,7 +236,7 @@ def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
 
 
 def _lies_in(made: str, path: str) -> bool:
-    """Return whether a path may exist once another was made: one of them is the other, or a folder above it."""
+    """Return whether making a path may also make another: they are equal, or one is a folder above the other."""
     made, path = made.removeprefix("./").rstrip("/"), path.removeprefix("./").rstrip("/")
     return made == path or made.startswith(f"{path}/") or path.startswith(f"{made}/")
 
@@ -259,7 +259,7 @@ def _steps_before(program: Program, step_id: str) -> list[str]:
 
 
 def _commits(spec: ToolSpec | None) -> bool:
-    """Return whether a command is one of git that makes commits."""
+    """Return whether a command is a git command that makes commits."""
     if not isinstance(spec, CommandSpec) or spec.argv[0].rpartition("/")[2] != "git":
         return False
     return any(word in _COMMITS for word in spec.argv[1:])

@@ -369,7 +369,7 @@ def _written_folders(repository: Repository) -> str:
 
 
 def _object_folders(objects: Path) -> list[Path]:
-    """Return the folders to which objects are written: this one, and each symbolic link in it, resolved."""
+    """Return the folders to which objects are written: the given one, and the target of each symbolic link in it."""
     folders = [objects]
     with os.scandir(objects) as entries:
         folders += sorted(Path(entry.path) for entry in entries if entry.is_symlink())

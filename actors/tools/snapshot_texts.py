@@ -45,7 +45,7 @@ def read_snapshot(output: str) -> WorkspaceSnapshot:
 
 
 def touched_paths(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
-    """Return the changed paths that are equal to one of `paths` or are below one, sorted."""
+    """Return the changed paths that equal one of `paths` or are below one, sorted."""
     folded = [path.strip("/").removeprefix("./") for path in paths]
     return tuple(sorted(one for one in changed if any(one == path or one.startswith(f"{path}/") for path in folded)))
 
@@ -84,7 +84,7 @@ def output_of(files: Mapping[str, str | None]) -> str:
 
 
 def read_file_output(output: str) -> dict[str, str | None]:
-    """Return the texts in an output of `workspace:read`, by path, in the order asked for. A missing file has None.
+    """Return the texts in an output of `workspace:read`, by path, in the requested order. A missing file has None.
 
     Raises `ValueError` for any other text.
     """

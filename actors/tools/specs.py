@@ -23,9 +23,7 @@ class CommandSpec(Value):
     argv: tuple[str, ...]
     """The program and its arguments, in which `{name}` stands for a parameter."""
     wrap: tuple[str, ...] = ()
-    """The words to put before `argv`, such as those of a sandbox: the user's own, or Replan's
-    (`actors.tools.programs`).
-    """
+    """The words before `argv`, such as those of a sandbox: the user's own, or Replan's (`actors.tools.programs`)."""
     folder: str
     """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     parameters: Mapping[str, Parameter]
@@ -61,7 +59,7 @@ class PythonSpec(Value):
 
 
 class PluginToolSpec(Value):
-    """A tool of a sort that an installed distribution adds. It runs in the driver's process."""
+    """A tool of a type that an installed distribution adds. It runs in the driver's process."""
 
     kind: Literal["plugin"] = "plugin"
     name: str
@@ -72,7 +70,7 @@ class PluginToolSpec(Value):
     """Its settings in the tools file, the text of a JSON object."""
     parameters: Mapping[str, Parameter]
     output_bytes: int
-    """Bytes of its result that are kept."""
+    """The number of bytes of its result that are kept."""
 
 
 class McpSpec(Value):

@@ -28,7 +28,7 @@ USE_A_SCRIPT = "put it into a script beside this file, and name the script"
 
 
 def _as_list(line: str) -> str:
-    """Return a command that was written as one line, as a YAML list; empty if it is not certain how it is split."""
+    """Return a one-line command as a YAML list; empty if it is not certain how it is split."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -113,11 +113,11 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 
 
 WritablePath = Annotated[str, StringConstraints(pattern=r"^(/|~/)[^\x00]*$", max_length=1_000)]
-"""An absolute path, or one below the home folder of the user."""
+"""An absolute path, or a path below the user's home folder."""
 
 
 class _Called(Config):
-    """The keys of every kind of tool but `human`."""
+    """The keys of every kind of tool except `human`."""
 
     risk: Literal["none", "risky"] = "risky"
     """Whether a person must approve each call under `--approve risky`; `none` means that nobody must."""
@@ -126,9 +126,9 @@ class _Called(Config):
     disk_mb: int = Field(default=0, ge=0, le=1_000_000_000)
     """The free disk space that it needs, in megabytes (10^6 bytes); it is looked up before the plan runs."""
     makes: tuple[str, ...] = Field(default=(), max_length=50)
-    """The files and folders that a success leaves in the workspace, for steps after it that read them."""
+    """The files and folders that a success leaves in the workspace, for later steps that read them."""
     undo: ToolName | None = None
-    """The tool that undoes one successful call, `nothing`, or `irreversible`; it holds for steps that name none."""
+    """The tool that undoes one successful call, `nothing`, or `irreversible`; used for steps that name none."""
 
     @field_validator("makes")
     @classmethod
@@ -444,4 +444,6 @@ class ToolsFile(Config):
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
     """The tools that check the steps of each guard, by its name, which has no meaning under `generators`."""
     steps: dict[PlanName, StepBinding] = Field(default_factory=dict, max_length=1_000)
-    """The tools of single steps, by a step's id: `{generator, guard}`. They come before the two above."""
+    """The tools of single steps, by a step's id: `{generator, guard}`. They take precedence over `generators` and
+    `guards`.
+    """

@@ -82,7 +82,7 @@ class ToolUse(Value):
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
     """Where the values of tokens are read in the output, by token."""
     agent: AgentTerms | None = Field(default=None, exclude_if=operator.not_)
-    """The terms of a coding agent, whose work is merged after it was checked; None for any other tool."""
+    """The terms of a coding agent, whose work is merged after a check; None for any other tool."""
 
     @property
     def needs(self) -> frozenset[str]:
@@ -164,9 +164,9 @@ class StepUses(Value):
     """The uses to which a tools file binds one step of a plan."""
 
     generator: Use | None = None
-    """The use that executes the step; None for the one of its generator."""
+    """The use that executes the step; None uses the one of its generator."""
     guard: Use | None = None
-    """The use that checks the step; None for the one of its guard."""
+    """The use that checks the step; None uses the one of its guard."""
 
 
 class ToolSet(Value):
@@ -181,7 +181,7 @@ class ToolSet(Value):
     generators: Mapping[str, Use]
     """The use of each generator, by the generator's name."""
     guards: Mapping[str, Use]
-    """The use of each guard, by the guard's name. A guard and a generator of the same name have nothing in common."""
+    """The use of each guard, by the guard's name. A guard is independent of a generator with the same name."""
     steps: Mapping[str, StepUses] = {}
     """The uses of single steps, by their ids (`bound_names`)."""
     undos: Mapping[str, Annotated[ToolUse | PersonUse, Field(discriminator="kind")]] = Field(
@@ -280,7 +280,7 @@ class ToolSet(Value):
                     yield f"the parameter {name!r} of undo {step.undo!r} for step {step.step_id!r}"
 
     def _names_known_after(self, plan: Plan, step: Step, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the names that have an argument or a value after any success of a step."""
+        """Yield the names that have an argument or a value after every success of a step."""
         use = self.generator_use(step)
         if isinstance(use, ModelUse):
             yield "file"
@@ -389,7 +389,10 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return what each name's results contain and its calls use, sorted by name. Names with neither are left out."""
+    """Return for each name the facts in its results and the tokens that its calls use, sorted by name.
+
+    Names with neither are left out.
+    """
     results = {
         name: ReadableResult(
             outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs))

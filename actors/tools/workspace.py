@@ -23,7 +23,7 @@ class Holder(NamedTuple):
     """The holder of a lock, as the lock's file names it."""
 
     run: str
-    """The id of the run; empty if the file does not name it."""
+    """The id of the run; empty if the lock's file does not name it."""
     owner: str
     """The driver that has the lock, in the form of `runtime.process.identity`; empty if the file does not name it."""
 
@@ -75,7 +75,7 @@ class WorkspaceLock:
 
 
 def key_of(folder: Path) -> str:
-    """Return the name, made from a folder's path, under which the home keeps what belongs to the workspace."""
+    """Return the name under which the home keeps the data of a workspace. It is made from the folder's path."""
     return sha256(os.fsencode(folder)).hexdigest()[:32]
 
 
@@ -88,7 +88,7 @@ def in_use_problem(folder: Path, holder: Holder) -> UsageProblem:
 
 
 def ensure_free(folder: Path, home: Path) -> None:
-    """Raise `UsageProblem` if a run works in a folder now. Its lock is acquired for that, and released at once."""
+    """Raise `UsageProblem` if a run works in a folder now. To find out, its lock is acquired and released at once."""
     lock = WorkspaceLock(folder, home)
     try:
         if holder := lock.take(""):
@@ -124,7 +124,7 @@ class Workspace:
     handle: int
     """The descriptor of the open folder. Built-in tools open paths below it."""
     lock: WorkspaceLock
-    """The lock of the folder. It is not held while processes live that an earlier driver of this run has started."""
+    """The lock of the folder. It is not held while processes from an earlier driver of this run still live."""
     writing: trio.Lock = field(default_factory=trio.Lock)
     """Held while a built-in tool writes."""
 

@@ -188,7 +188,7 @@ class DiffRecorder:
     """The work of `worktree:diff`, as a callable."""
 
     redactor: Redactor
-    """What removes secrets from the stored diff."""
+    """The redactor that removes secrets from the stored diff."""
 
     def __call__(self, workspace: Workspace, arguments: Mapping[str, Any]) -> str:
         """Record the work of an agent, and remove its worktree. Return an `AgentWork` as JSON. Raises `CallRefused`."""
@@ -258,7 +258,7 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 def refuse_git_errors(doing: str) -> Iterator[None]:
     """Turn errors of git and of the system into refusals of a call. Their reason begins with the clause `doing`.
 
-    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary, else permanent.
+    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; otherwise permanent.
     """
     try:
         yield
@@ -271,7 +271,7 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
 
 def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return a function that takes a commit, and returns what prepares a tool's calls on the files of that commit.
+    """Return a function from a commit to a function that prepares a tool's calls on the files of that commit.
 
     Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.
     """

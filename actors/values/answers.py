@@ -125,7 +125,7 @@ def normal_answer(schema: Schema, text: object) -> str:
 
 
 def _json_value(schema: Schema, answer: str) -> Any:
-    """Return the JSON value of an answer, or the answer itself if no value of it fits the form."""
+    """Return the JSON value of an answer; the answer itself if it has no value that fits the form."""
     form = answer_form(schema)
     match form:
         case "text":

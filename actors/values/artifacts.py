@@ -27,7 +27,7 @@ class Artifact:
     artifact_id: str
     """Its id, unique within the run."""
     step: str
-    """The id of the step that it was made for."""
+    """The id of the step for which the artifact was made."""
     content: str
     """The text as the generator wrote it, with any text around the JSON."""
     node: str = ""
@@ -35,7 +35,7 @@ class Artifact:
     previous_attempt_id: str | None = None
     """The id of the artifact of the previous attempt, if any."""
     parents: tuple[str, ...] = ()
-    """The ids of the artifacts that it was made from."""
+    """The ids of the artifacts from which this one was made."""
     usage: Usage | None = None
     """The tokens of its reply, as the provider reports them; None if it reports none."""
     finish_reason: str = "stop"
@@ -127,8 +127,8 @@ class Context:
     escalation: tuple[Feedback, ...] = ()
     """The last failures of later steps that led back to this step, oldest first; at most `feedback_window`."""
     afresh: tuple[str, ...] | None = None
-    """If the step has begun afresh: what the checks of answers found that are not among `retry` and `escalation`. None
-    if it has not, or if the policy shows nothing.
+    """What earlier checks found that is neither in `retry` nor in `escalation`, if the step has begun afresh. None if
+    it has not, or if the policy shows nothing.
     """
     clarifications: tuple[Clarified, ...] = ()
     """The closed questions (answered, declined or expired), in the order of asking."""

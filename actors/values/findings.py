@@ -242,7 +242,7 @@ class Verdict(Value):
 
 
 FINDINGS_MAX = 100
-"""The largest number of findings in a verdict, not counting the last one, which says how many were left out."""
+"""The largest number of findings in a verdict, in addition to a last one that says how many were left out."""
 TEXT_MAX = 4_000
 """The largest number of characters in a message, a place or a code."""
 TOKENS_MAX = 1_000
@@ -284,9 +284,9 @@ def _is_same_object(new: object, old: object) -> bool:
 
 
 def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return at most `FINDINGS_MAX` findings, errors first, and one more that counts those left out.
+    """Return at most `FINDINGS_MAX` findings, errors first, and one more that counts the omitted ones.
 
-    The one more is an error if an error was left out.
+    The additional finding is an error if an error was left out.
     """
     if len(findings) <= FINDINGS_MAX or (len(findings) == FINDINGS_MAX + 1 and findings[-1].code == Code.MORE_FINDINGS):
         return findings
@@ -310,7 +310,7 @@ def _shorten_finding(finding: Finding) -> Finding:
 
 
 def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first `TOKENS_MAX` tokens, each cut short; the same tuple if all of it is short."""
+    """Return the first `TOKENS_MAX` tokens, each shortened; the same tuple if it is short enough."""
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
     return tuple(shorten(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])

@@ -1,6 +1,6 @@
-"""The facts that a planning run is given beside the problem: attached files, a state to plan from, steps of tools.
+"""The facts that a planning run is given in addition to the problem: attached files, a start state, and steps of tools.
 
-Before any guard judges a plan, a given fact replaces what the model wrote in its place. A fact that is None is left to
+Before a guard judges a plan, given facts replace what the model wrote in their place. A fact that is None is left to
 the model.
 """
 
@@ -26,7 +26,7 @@ class GivenAnswer(Value):
 
 
 class ReadableResult(Value):
-    """The facts that a plan may read from the result of a generator, and those that its call needs."""
+    """The facts that a plan may read from the result of a generator, and the facts that its call needs."""
 
     outcomes: tuple[str, ...] = ()
     """The result's outcomes, in their order; none if a success has only one outcome."""
@@ -62,11 +62,11 @@ class Given(Value):
     guards: tuple[str, ...] | None = None
     """The names of guards that tools implement, which steps may use; None allows all names."""
     step_generators: tuple[str, ...] = ()
-    """Ids of steps that tools execute, whatever their generator is."""
+    """Ids of steps that tools execute, with any generator."""
     step_guards: tuple[str, ...] = ()
-    """Ids of steps that tools check, whatever their guard is."""
+    """Ids of steps that tools check, with any guard."""
     results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The facts in the results of generators, by their names. Generators without any are left out."""
+    """The facts in the results of generators, by name. A generator without facts is left out."""
     step_results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
     """The facts in the results of `step_generators`, by the ids of the steps."""
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -80,13 +80,13 @@ class Given(Value):
     failure_summary: str = ""
     """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty if nothing failed."""
     achieved: tuple[str, ...] = ()
-    """Tokens, or texts for people, about work that is done already and is not repeated."""
+    """Tokens, or texts for people, about completed work that is not repeated."""
     failed_generators: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    """The generators of steps that failed in earlier plans, sorted; only for plans that consist of tools' steps."""
+    """The generators of steps that failed in earlier plans, sorted; only for plans made from the steps of tools."""
     answers: tuple[GivenAnswer, ...] = ()
     """The questions of earlier planning runs with their answers, oldest first."""
     asks_nobody: bool = False
-    """Whether a question ends the run at once, with the question in its result, since no person answers."""
+    """Whether a question ends the run at once, because nobody answers. The result then has the question."""
 
     @property
     def values(self) -> dict[str, list[Any]]:
@@ -181,7 +181,7 @@ class DeclaredStep(Value):
     guard: str = ""
     """The guard that checks it; empty for none."""
     retry_budget: int = Field(default=3, ge=1)
-    """The number of attempts, the first included."""
+    """The number of attempts, including the first."""
     preconditions: tuple[str, ...] = ()
     """Tokens that must hold before it, with the tokens whose values its calls use."""
     effects: tuple[str, ...] = ()

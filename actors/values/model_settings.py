@@ -29,7 +29,7 @@ KEY = "model_settings"
 UNKNOWN = "unknown setting"
 """The beginning of the error for an unknown setting."""
 EXTRAS = frozenset({"extra_body", "extra_headers"})
-"""The settings whose values are mappings with any names: further fields of a body, and headers."""
+"""The settings whose values are mappings with arbitrary names: further fields of a body, and headers."""
 OWN = frozenset({"context_window", "compact"})
 """The settings that this program uses itself and does not send."""
 EXTRA_BYTES_MAX = 16_000
@@ -191,7 +191,7 @@ class ModelSettings(Config):
         return ModelSettings.model_validate({name: value for name, value in fields.items() if value is not None})
 
     def fill_from(self, other: "ModelSettings") -> "ModelSettings":
-        """Return these settings; those that are missing come from `other`."""
+        """Return these settings, with missing ones taken from `other`."""
         return other.apply_patch(self.model_dump())
 
 
@@ -199,7 +199,7 @@ _NOTHING_SET = ModelSettings.model_construct().__dict__
 
 
 def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
-    """Check a change of settings, and return it as plain data by name; None removes a setting.
+    """Check a change of settings, and return it as plain data by name. None removes a setting.
 
     `value` is a mapping, a text `NAME=VALUE`, or several of these texts. VALUE is read as JSON, or else as text.
 

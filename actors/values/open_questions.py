@@ -39,7 +39,7 @@ QUESTIONS_SCHEMA: dict[str, Any] = {
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The field in which a model says that it does not understand the problem, and why."""
+"""The field in which a model says that it does not understand the problem, and why not."""
 
 
 def find_misunderstandings(value: Any) -> Iterator[Finding]:

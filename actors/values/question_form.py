@@ -1,8 +1,8 @@
 """The form of every question to a person. Pure.
 
-There is one form, and it is checked when a question is made and when it is read. Its text is a sentence with a question
-mark, each choice says its effect, and the question says what happens without an answer. `quote_question` brings the
-words of a model, a plan or a plug-in into the form, and never fails.
+There is only one form. It is checked when a question is made and when it is read. Its text is a sentence with a
+question mark, each choice says its effect, and the question says what happens without an answer. `quote_question` puts
+the words of a model, a plan or a plug-in into this form, and never fails.
 """
 
 import re
@@ -234,7 +234,7 @@ def waiting_text(step: str, blocked: Sequence[str]) -> str:
 
 
 def one_line(text: str, limit: int = SENTENCE_MAX) -> str:
-    """Return a text on one line, without control and format characters. If it is cut, it keeps its last `?` or `.`."""
+    """Return a text on one line, without control and format characters. A cut text keeps its final `?` or `.`."""
     line = " ".join(_remove_invisible(text).split())
     if len(line) <= limit:
         return line

@@ -16,7 +16,7 @@ million."""
 
 
 class RequirementKind(StrEnum):
-    """The kinds of requirements. Plans cover goals, and things to avoid and to keep; the others are only shown."""
+    """The kinds of requirements. Plans must cover goals, prohibitions and things to keep; the others are only shown."""
 
     GOAL = "goal"  # something that must be true at the end
     SCOPE = "scope"  # what belongs to the work, and what does not
@@ -57,7 +57,7 @@ class Requirement(NamedTuple):
     source: str = RequirementSource.PROBLEM
     """Its source, a value of `RequirementSource`."""
     tokens: tuple[str, ...] = ()
-    """Tokens of the plan. Those of a goal hold once it is reached; those of other kinds must or must not hold."""
+    """Tokens of the plan. A goal's tokens hold once it is reached; the tokens of other kinds must or must not hold."""
     depends_on: tuple[str, ...] = ()
     """The ids of the goals that must be reached before it; only for a goal."""
     tools: tuple[str, ...] = ()
@@ -115,9 +115,9 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return the ids made from quotes, by the ids that the model chose for these requirements in a JSON list.
+    """Return the ids made from quotes, by the ids that the model chose for the same requirements in a JSON list.
 
-    Ids that are already made from quotes are left out. A model that does not know these ids refers to requirements by
+    Ids that are already made from quotes are left out. A model does not know these ids, so it refers to requirements by
     its own. Never raises.
     """
     made_ids = {

@@ -27,7 +27,7 @@ CANCEL_SECONDS = 1.0
 """The seconds that the trio thread waits for a cancelled function of a blocked event loop."""
 
 LOOK_SECONDS = 1.0
-"""The seconds between two checks whether the caller's event loop has closed."""
+"""The seconds between two checks of whether the caller's event loop has closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Caller:
         )
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function, await what it returns if that is an awaitable, and return the value; raise its error."""
+        """Call a function, await its result if it is awaitable, and return the value or raise its error."""
         if _is_async(function):
             return await self._in_loop(partial(function, *arguments))
         work = partial(self.context.copy().run, function, *arguments)
@@ -107,7 +107,7 @@ class Caller:
         return task.result()
 
     async def _park(self) -> None:
-        """Park the run, and wait until parking cancels this call."""
+        """Park the run, and wait until this call is cancelled by parking."""
         self.on_cancelled()
         await trio.sleep_forever()
 
@@ -171,7 +171,7 @@ class AsyncioRun(Run[R]):
         call.ended.result()
 
     async def _drive(self, options: Driving) -> None:
-        """Drive the run in the trio thread until it rests and the block was left."""
+        """Drive the run in the trio thread until it rests and the block has ended."""
         try:
             async with drive_in_trio(self._driven, options) as run, trio.open_nursery() as nursery:
                 self._soon(self._open)
@@ -182,7 +182,7 @@ class AsyncioRun(Run[R]):
             self._soon(self._stream.end, None, None)
 
     async def _await_end(self, run: TrioRun[R]) -> None:
-        """Pass on the result or the error as soon as there is one; the block may still continue."""
+        """Pass on the result or the error as soon as there is one. The block may still be running."""
         try:
             result = await run.result()
         except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited

@@ -26,12 +26,13 @@ def check(
     r_max: int = Settings().r_max,
     guard_catalog: Sequence[str] = (),
 ) -> Verdict:
-    """Judge a plan (a typed plan, a JSON value, or text that holds one) at a level: minimal, medium or expansive.
+    """Judge a plan (a typed plan, a JSON value, or a text) at a level: minimal, medium or expansive.
 
-    A plan that does what one of its own requirements forbids is rejected, as far as names and tokens show it. Only an
-    execution can compare what a name is bound to. A rejection is returned, not raised. `guard_catalog` are guard names
-    that steps may use beside the default ones; `r_max` bounds the plan's total budget; `assurance` is what expansive
-    demands of the traces that do not escalate. Raises `UsageProblem` for a level or a setting that does not exist.
+    A plan that does something that its own requirements forbid is rejected, as far as names and tokens show it. Only an
+    execution can compare the tools to which names are bound. A rejection is returned, not raised. `guard_catalog` are
+    guard names that steps may use in addition to the default ones. `r_max` limits the plan's total budget. `assurance`
+    is the guarantee that `expansive` demands of the traces that do not escalate. Raises `UsageProblem` for an unknown
+    level or setting.
     """
     guard = BUILT_IN.get(f"plan_{level}")
     if guard is None:
@@ -54,12 +55,12 @@ def _text(plan: Plan | Mapping[str, Any] | str) -> str:
 
 
 UNREADABLE = frozenset(str(code) for code in ReplyCode)
-"""The codes of findings about a text that holds no plan."""
+"""The codes of findings about a text that contains no plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """The settings that every plan is checked against."""
+    """The settings for checking plans."""
 
     level: str
     """`minimal`, `medium` or `expansive`."""
@@ -78,21 +79,21 @@ class PlanToCheck:
     file: str
     """The path of its file as the user named it, or `-` for standard input."""
     text: str
-    """The text of the plan, which need not be JSON."""
+    """The text to read the plan from, such as JSON or a Markdown file with JSON."""
     line: int | None = None
     """The number of the plan's line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
 Comparison = Callable[[Mapping[str, Any]], Sequence[Finding]]
-"""Compares a plan, given as JSON, with the world, and returns what it found."""
+"""A function that compares a plan, given as JSON, with the tools and files that exist, and returns its findings."""
 
 
 def judge_plan(
     case: PlanToCheck, standard: Standard, compare: Comparison | None = None
 ) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on one plan, the printed object, and the name of the guard of each step.
+    """Return the verdict on one plan, the object to print, and the name of the guard of each step.
 
-    With `compare`, the plan is compared with the world, too.
+    With `compare`, the plan is also compared with the tools and files that exist.
     """
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
@@ -152,7 +153,7 @@ def names_of(finding: Finding) -> dict[str, Any]:
 
 
 def _about_file(message: str, case: PlanToCheck) -> str:
-    """Return a message about a model's reply, reworded for a person with a file or a line of it."""
+    """Return a message about a model's reply, reworded for a person who checks a file or a line of it."""
     advice = re.compile("; (?:answer with one JSON object.*|be briefer)[.]$")
     subject = "file" if case.line is None else "line"
     return advice.sub("; a plan is one JSON object of at most 4 MiB.", message).replace(

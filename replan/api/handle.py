@@ -66,7 +66,7 @@ class RecordStream(Generic[T]):
         return self._result
 
     async def records(self) -> AsyncIterator[Record[Any]]:
-        """Yield every record from the first on, until the end."""
+        """Yield every record, beginning with the first, until the end."""
         place = 0
         while True:
             while place < len(self._records):
@@ -90,7 +90,7 @@ Parking the run then takes at most half a second more.
 """
 
 LOOK_SECONDS = 0.25
-"""How often a run that waits for `ask` looks whether somebody else has answered, in seconds."""
+"""How often a run that waits for `ask` checks whether somebody else has answered, in seconds."""
 
 R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)
@@ -124,7 +124,7 @@ class Run(ABC, Generic[R_co]):
 
 
 class TrioRun(Run[R]):
-    """A run that the trio program which started it drives."""
+    """A run that is driven by the trio program that started it."""
 
     def __init__(self, run_id: str, new: PreparedRun | None = None, on_record: OnRecord | None = None) -> None:
         """Store the run's id. `new` is what a new run starts with; None resumes a run.
@@ -138,7 +138,7 @@ class TrioRun(Run[R]):
         self._stream: RecordStream[RunResult] = RecordStream(trio.Event)
         self._left = trio.Event()
         self.entered = trio.Event()
-        """Set when the run is in the journal, or has ended without being there. Then its block may be entered."""
+        """Set when the run is in the journal, or has ended without being recorded. Then its block may be entered."""
         if new is None:
             self.entered.set()
         self._asking = trio.CancelScope()
@@ -168,7 +168,7 @@ class TrioRun(Run[R]):
         self.entered.set()
 
     async def drive(self, engine: Engine, ask: Ask | None) -> None:
-        """Drive the run until it comes to rest, and keep its result or error."""
+        """Drive the run until it rests, and keep its result or error."""
         session = RunSession(engine, self.run_id, self.append)
         result: RunResult | None = None
         error: Exception | None = None
@@ -260,7 +260,7 @@ async def _wait_until_closed(engine: Engine, run: str, question: OpenQuestion) -
 
 
 def _answer(answer: object) -> str:
-    """Return the answer of `ask` as text, empty for none. Raises `UsageProblem` for anything else."""
+    """Return the answer of `ask` as text; empty for none. Raises `UsageProblem` for any other value."""
     if answer is None:
         return ""
     if not isinstance(answer, str):

@@ -15,11 +15,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Loop = Literal["trio", "asyncio"]
-"""The event loops that the API works in."""
+"""The event loops in which the API works."""
 
 
 def running_loop() -> Loop | None:
-    """Return the event loop that the caller runs in, or None outside of both.
+    """Return the event loop in which the caller runs; None outside of both.
 
     In a trio task it is `trio`, even if trio runs as a guest of asyncio.
     """

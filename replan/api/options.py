@@ -30,7 +30,7 @@ from runtime.open_journal import open_journal
 T = TypeVar("T")
 
 Home = Path | str | None
-"""The folder of a home; None is `$REPLAN_HOME`, else the platform's data folder."""
+"""The folder of a home. None means `$REPLAN_HOME`, or else the platform's data folder."""
 
 
 def environment_of(home: Home) -> Mapping[str, str]:
@@ -81,7 +81,7 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "tenant": (str, "a name"),
     "priority": (int, "a whole number"),
 }
-"""The types that keywords accept beside None. Limits and `search` are checked when the run is prepared."""
+"""The types that keywords accept in addition to None. Limits and `search` are checked when the run is prepared."""
 
 
 class FunctionKeywords(TypedDict, total=False):
@@ -96,7 +96,7 @@ class FunctionKeywords(TypedDict, total=False):
 
 
 class DriveKeywords(FunctionKeywords, RunLimits, total=False):
-    """The keywords of every function that drives a run, limits included."""
+    """The keywords of every function that drives a run, including limits."""
 
     model: str | None
     """The model in the form of `--model`."""

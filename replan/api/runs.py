@@ -60,7 +60,7 @@ async def drive_run(run: str, how: Driving, *, new: PreparedRun | None = None) -
 
 
 async def run_beside_loop(work: Callable[[], T]) -> T:
-    """Do work that reads files. An asyncio program does it in a thread, since its event loop also serves others."""
+    """Do work that reads files. An asyncio program does it in a thread, because its event loop has other tasks."""
     if running_loop() != "asyncio":
         return work()
     import asyncio  # noqa: PLC0415 - a trio program does not need it

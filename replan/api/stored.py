@@ -41,7 +41,7 @@ class RunSummary:
     kind: str
     """The name of its kind, such as `planning`."""
     title: str
-    """Its title in lists, made from its task."""
+    """The title in lists, made from the run's task."""
     status: str
     """`running`, `waiting`, `parked`, `finished` or `moved`."""
     outcome: str
@@ -58,7 +58,7 @@ class RunSummary:
     records: int
     """How many records its journal has so far; 0 for a run that was only admitted."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The object that `replan runs --json` prints for it."""
+    """The object that `replan runs --json` prints for the run."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `replan runs --json` prints for it."""

@@ -1,7 +1,7 @@
-"""The trio thread: the one thread of this process that drives the runs of asyncio programs, and calls into it.
+"""The trio thread: the only thread of this process that drives the runs of asyncio programs, and calls into it.
 
-The thread starts with the first call and stays until the process ends; then it has two seconds to stop its work. The
-runs that it was driving can be resumed. A forked child starts a thread of its own.
+The thread starts with the first call and stays until the process ends; then it has two seconds to stop its work. Runs
+that it was driving can be resumed. A forked child process starts its own thread.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class _Slot:
             thread.stop()
 
     def forget(self) -> None:
-        """Forget the parent's thread in a forked child process, so that the next call starts another one."""
+        """Forget the parent's thread in a forked child process, so that the next call starts a new one."""
         self.lock, self.thread = threading.Lock(), None
 
 

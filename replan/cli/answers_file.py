@@ -30,7 +30,7 @@ class AnswerEntry(Config):
     answer: str | None = None
     """The answer as text. Without one the questions stay open."""
     decline: bool = False
-    """Whether there will be no answer."""
+    """Whether the question is declined."""
 
     @model_validator(mode="before")
     @classmethod
@@ -86,7 +86,10 @@ def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
 
 
 def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
-    """Yield the path in the file, the id and the answer of each question to answer. The answer None declines it."""
+    """Yield the path in the file, the id and the answer for each question to answer.
+
+    The answer None declines the question.
+    """
     for number, entry in enumerate(file.answers):
         if entry.decline or entry.answer is not None:
             for place, question in enumerate(entry.questions):

@@ -87,7 +87,7 @@ click.Context.formatter_class = HelpFormatter  # For the commands of groups with
 
 
 class BrokenPipe(Exception):
-    """Wraps a `BrokenPipeError`: click itself would exit with another code."""
+    """Wraps a `BrokenPipeError`, because click itself would exit with another code."""
 
     def __init__(self, error: BrokenPipeError) -> None:
         super().__init__(error)
@@ -180,7 +180,7 @@ class App(CommandGroup):
 
 
 def _leave_at_once(code: int) -> NoReturn:
-    """End this process without freeing its objects one by one. Freeing takes a sixteenth of a short command's time."""
+    """End this process without freeing its objects, which would take a sixteenth of a short command's time."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)

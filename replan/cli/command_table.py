@@ -66,7 +66,10 @@ COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for nam
 
 
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
-    """Return the rows of a group's commands by their last word. Without a noun, the commands are those in no group."""
+    """Return the rows of a group's commands by their last word.
+
+    Without a noun, return the commands that are in no group.
+    """
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
 
@@ -95,7 +98,7 @@ class CommandGroup(click.Group):
     """A group of commands, each of which is imported when it is used."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the rows of its commands by their last word: here those of the table that are in no group."""
+        """Return the rows of the commands by their last word: the commands of the table that are in no group."""
         return rows_below()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -171,7 +174,7 @@ ELSEWHERE = {
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
-"""What to do instead of using an option that the command does not have, by the command and the option."""
+"""The advice for an option that a command does not have, by the command and the option."""
 
 
 def hint_for_problem(arguments: list[str], program: str) -> str:

@@ -96,7 +96,7 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _runs() -> Iterator[tuple[str, str]]:
-    """Yield id and title of the newest runs."""
+    """Yield the id and title of the newest runs."""
     return _rows("SELECT run, title FROM runs WHERE run NOT LIKE '%.%' ORDER BY id DESC LIMIT ?")
 
 

@@ -186,7 +186,7 @@ class DoctorCheck:
 
 
 def examine(*, online: bool, model: str | None, as_json: bool) -> int:
-    """Check everything and print the results. Return 0 if all is right, else 1."""
+    """Make all checks and print the results. Return 0 if nothing is wrong, else 1."""
     checks = list(_checks(os.environ, model, online=online))
     ok = all(check.ok for check in checks)
     if as_json:
@@ -309,7 +309,7 @@ def _describe_config(environment: Mapping[str, str]) -> str:
 
 
 def _open_existing_journal(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
-    """Return a context that opens the journal in use: the database's, or the home's; None if the home has none."""
+    """Return a context that opens the journal in use, in a database or in the home; None if the home has none."""
     url, path = database_url(environment), locate_home(environment).journal
     if url is None and not path.exists():
         return nullcontext()
@@ -343,7 +343,7 @@ async def _describe_tenants(environment: Mapping[str, str]) -> str:
 
 
 def _budget_text(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
-    """Describe the committed part of a day's budget and the rest of it; `unlimited` is the text without a limit."""
+    """Describe the committed part of a day's budget and the rest. Without a limit, the text is `unlimited`."""
     calls = format_count(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
     remaining = [] if budget.calls is None else [f"{format_count(max(0, budget.calls - spent.calls), 'call')} left"]

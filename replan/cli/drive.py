@@ -69,13 +69,13 @@ def _grace_text(grace: float | None) -> str:
 
 
 ANSWER_SHOWN_MAX = 200
-"""The largest number of characters that are shown of an answer from elsewhere."""
+"""How many characters are shown of an answer that another interface sent."""
 
 
 async def _converse(
     engine: Engine, session: RunSession, result: RunResult, signals: Signals, progress: Progress
 ) -> RunResult:
-    """Ask the user the run's questions and resume it, until it waits no more or the user does not answer."""
+    """Ask the user the run's questions and resume it, until it no longer waits or the user does not answer."""
     has_asked = False
     while result.status == "waiting" and result.question is not None and signals.code is None:
         progress.pause()
@@ -93,7 +93,10 @@ async def _converse(
 
 
 async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
-    """Post an answer, or say which other one counts. Return False if the question is still open, to be asked again."""
+    """Post an answer, or print that another one counts.
+
+    Return False if the question is still open, to be asked again.
+    """
     full = str(question["id"])
     run, _, name = full.rpartition("/")
     common = await engine.common_with_inbox(run)
@@ -149,7 +152,7 @@ async def drive_to_rest(
     admit: Admit | None = None,
     compare: bool = False,
 ) -> tuple[RunResult, Signals]:
-    """Drive a run until it ends, asks or is stopped. Return its result, and the signals that came meanwhile.
+    """Drive a run until it ends, asks or is stopped. Return its result, and the signals received meanwhile.
 
     `new` is what a new run starts with; None for a run that has begun. `admit` and `compare` are those of
     `RunSession.begin` and `RunSession.drive`.
@@ -184,7 +187,7 @@ async def drive_to_rest(
 async def show_result(
     engine: Engine, kind: AnyKind, result: RunResult, signals: Signals, invocation: Invocation
 ) -> int:
-    """Print the result of a run that this process does not drive any more. Return the exit code."""
+    """Print the result of a run that this process no longer drives. Return the exit code."""
     invocation.run = result.run_id
     print_result(kind, result, as_json=invocation.json, full=invocation.full)
     row = await engine.journal.row(result.run_id)

@@ -73,7 +73,7 @@ _OUTCOMES = {
 
 
 _HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL, "reply": Exit.PROVIDER}
-"""The exit codes of parked runs that no person has parked, by the cause."""
+"""The exit codes of runs that were parked by the program, by the cause."""
 
 
 def exit_of_error(error: BaseException) -> Exit:

@@ -13,7 +13,7 @@ from replan.setup.installation import program
 
 
 def say_how_to_answer(result: RunResult) -> None:
-    """Print how to answer the questions of a run: the command for the first, and where the others are listed."""
+    """Print how to answer the questions of a run: the command for the first one, and the command that lists others."""
     if result.status == "waiting" and result.open_questions:
         say_answer_command(result.open_questions[0])
         say_more_questions(result.run_id, len(result.open_questions) - 1)
@@ -25,7 +25,7 @@ def say_answer_command(question: str) -> None:
 
 
 def say_more_questions(run: str, count: int) -> None:
-    """Print how many other questions of a run are open, and where they are listed."""
+    """Print how many other questions of a run are open, and the command that lists them."""
     if count > 0:
         notice(
             f"{format_count(count, 'more question')} {'is' if count == 1 else 'are'} open: {program()} questions {run}"
@@ -33,7 +33,7 @@ def say_more_questions(run: str, count: int) -> None:
 
 
 def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
-    """Say which command resumes a run. It names the plug-in files of this command."""
+    """Print the command that resumes a run. It names the plug-in files of this command."""
     files = "".join(f" --plugins {shlex.quote(file)}" for file in plugins)
     notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}{files}")
 

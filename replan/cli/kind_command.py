@@ -89,7 +89,7 @@ def _order_of(order: type[BaseModel], values: Mapping[str, Any]) -> BaseModel:
 
 
 def _place(order: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """Return the argument or the option of a field; empty for an error about the order as a whole."""
+    """Return the argument or the option of a field; empty if the error is about the whole order."""
     if not location:
         return ""
     name = str(location[0])

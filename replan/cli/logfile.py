@@ -45,7 +45,10 @@ class _Printer(logging.Handler):
         self._redactor, self._printed = redactor, set[str]()
 
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- the signature of logging
-        """Print the traceback, without secrets. One that was printed before, such as before a restart, is left out."""
+        """Print the traceback, without secrets.
+
+        A traceback that was already printed, such as before a restart, is left out.
+        """
         error = sys.exc_info()[1]
         if error is None:
             return
@@ -56,7 +59,7 @@ class _Printer(logging.Handler):
 
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""The size from which a process renames the log to `log.jsonl.1`, which replaces the earlier one."""
+"""The size at which a process renames the log to `log.jsonl.1`. This replaces the earlier file with that name."""
 
 
 def log_path() -> Path:
@@ -87,7 +90,7 @@ def open_log(invocation: Invocation) -> Iterator[None]:
 
 
 class LogFile(io.TextIOBase):
-    """The open log. Each line is appended to the file that is at the path now, never to a full one."""
+    """The open log. Each line is appended to the file that is at the path now, unless that file is full."""
 
     def __init__(self, path: Path) -> None:
         """Open the log. Raises `UsageProblem`."""

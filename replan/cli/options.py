@@ -12,10 +12,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Invocation:
-    """The options of one call of the program, whatever the command."""
+    """The options of one call of the program, for every command."""
 
     verbose: int = 0
-    """How often `-v` was given."""
+    """The number of times `-v` was given."""
     log_json: bool = False
     """Whether logs go to stderr as JSON lines."""
     debug: bool = False
@@ -37,9 +37,10 @@ class Invocation:
     no_input: bool = False
     """Whether the user is never asked."""
     grace: float | None = None
-    """How long parking waits for replies in flight, in seconds; None waits as long as their own time limits allow."""
+    """How long parking waits for replies in flight, in seconds; None waits as long as the calls' own time limits allow.
+    """
     tenant: str = ""
-    """The tenant of a new run, as `--tenant` names it; empty for none."""
+    """The tenant of a new run from `--tenant`; empty for none."""
     priority: int = 0
     """The priority of a new run."""
 

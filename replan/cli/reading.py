@@ -1,7 +1,7 @@
 """Reads the home directly for a command that only reads, if that is possible.
 
 Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. With `-v`, or if
-the journal is missing or must be upgraded or repaired, the home is opened like for every other command.
+the journal is missing or must be upgraded or repaired, the home is opened in the usual way.
 """
 
 import os

@@ -21,12 +21,12 @@ _OPTION_OF_KEYWORD = {
         *LIMITS,
     )
 } | {"given": "--set"}
-"""The option for each Python keyword that errors of preparing a run may have as their place."""
+"""The option for each Python keyword that may be the place of an error in preparing a run."""
 
 
 @contextmanager
 def name_options(**others: str) -> Iterator[None]:
-    """In each `UsageProblem` of the block, replace the keyword by the option's name. `others` are further names."""
+    """In each `UsageProblem` of the block, replace the keyword by the option's name. `others` are additional names."""
     try:
         yield
     except UsageProblem as wrong:

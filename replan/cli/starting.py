@@ -114,7 +114,7 @@ async def _admit(engine: Engine, request: Any, run: str) -> None:
 
 
 def _workspace(request: Any) -> Path | None:
-    """Return the folder that a prepared execution works in; None for a run of another kind."""
+    """Return the workspace of a prepared execution; None for a run of another kind."""
     return Path(request.config.workspace) if request.kind == "execution" else None
 
 
@@ -136,7 +136,7 @@ def print_dry_run(prepared: Prepared[RunRequest], *, as_json: bool) -> int:
 
 
 def print_cost_of(pinned: RunConfig, *, as_json: bool) -> None:
-    """Print what a run of the configuration can cost, whatever the problem."""
+    """Print what a run of the configuration can cost, for any problem."""
     _print_cost(cost_of(pinned), as_json=as_json)
 
 

@@ -1,7 +1,7 @@
-"""Reads the files that a user attaches, and the list and named files of a repository: bounded, without secrets.
+"""Reads the files that a user attaches, and the list and named files of a repository: size-limited, without secrets.
 
-Nothing of a repository is run: git lists the files with a folder of its own as its data, so that neither hooks nor the
-settings of the repository take effect.
+Nothing in a repository is executed. git lists the files with its own data folder, so neither hooks nor settings of the
+repository take effect.
 """
 
 import os
@@ -148,7 +148,7 @@ def _list_files(repository: str) -> list[str]:
 
 
 def _run(command: Sequence[str], folder: Path) -> bytes:
-    """Return the output of git. The variables that would name another repository are removed from its environment."""
+    """Return the output of git. Environment variables that name another repository are removed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=GIT_SECONDS)  # noqa: S603 -- git itself, with paths of the user
     return done.stdout

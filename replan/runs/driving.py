@@ -1,4 +1,4 @@
-"""Drives child runs, ends runs that were cancelled, and concludes runs that a supervisor has driven."""
+"""Drives child runs, ends cancelled runs, and does what follows after a supervisor has driven a run."""
 
 import json
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ HELD_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Driver(Opener):
-    """Drives the child runs of one journal, and does what follows after any run was driven."""
+    """Drives the child runs of one journal, and does the work that follows after any run was driven."""
 
     async def conclude(
         self, run: str, kind: AnyKind, state: Any, ending: Ending, options: DriveOptions
@@ -63,7 +63,7 @@ class Driver(Opener):
     async def drive_child(
         self, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
     ) -> Any | None:
-        """Drive a child run, again if an earlier driver of the parent begins it meanwhile."""
+        """Drive a child run. Try again if an earlier driver of the parent begins it in the meantime."""
         while True:
             try:
                 return await self._drive_child_once(child, parent_model, options)
@@ -73,7 +73,10 @@ class Driver(Opener):
     async def _drive_child_once(
         self, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
     ) -> Any | None:
-        """Resume the child run, or begin it if there is none. Raises `RunExists` if another driver begins it first."""
+        """Resume the child run, or begin it if it does not exist.
+
+        Raises `RunExists` if another driver begins it first.
+        """
         admission = None
         try:
             loaded = await self.read(child.run)
@@ -129,9 +132,9 @@ class Driver(Opener):
         return supervisor.state if ending is Ending.FINISHED or waits else None
 
     async def cancel_children(self, kind: AnyKind, run: str, state: Any) -> None:
-        """End the withdrawn children of a run whose end is final.
+        """End the withdrawn child runs of a run whose end is final.
 
-        If the journal fails for a while, the run has ended nevertheless. Its next `resume` ends the other children.
+        If the journal fails for a while, the run still counts as ended. Its next `resume` ends the other child runs.
         """
         common = kind.run_state(state)
         if common is None or common.finished is None or not (common.over and common.finished.final):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from replan.runs.inbox import RunPoster
 
 KEY = f"{EDIT}:"
-"""The beginning of the keys of edits in the inbox. The number of the edit follows, so that only one can be the next."""
+"""The prefix of the keys of edits in the inbox. The number of the edit follows, so only one edit can be the next."""
 
 
 class EditRejected(UsageProblem):
@@ -64,7 +64,7 @@ class EditedMeanwhile(UsageProblem):
 
 @dataclass(frozen=True)
 class OpenPlan:
-    """What is left of the plan of a run when a person opens it."""
+    """The rest of a run's plan at the time when a person opened it."""
 
     run: str
     revision: int

@@ -1,4 +1,4 @@
-"""The engine: starts, resumes and cancels the runs of one journal, whatever their kinds."""
+"""The engine: starts, resumes and cancels the runs of one journal, of all kinds."""
 
 from dataclasses import dataclass, replace
 from typing import Any

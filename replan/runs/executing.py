@@ -1,4 +1,4 @@
-"""Prepares an execution: its plan, from a file or a planning run; its settings; and a workspace for it alone."""
+"""Prepares an execution: its plan, from a file or a planning run; its settings; and a workspace of its own."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -144,13 +144,15 @@ class ExecutionOptions:
     approval: Approval = "risky"
     """Which calls of tools a person must approve first."""
     level: str | None = None
-    """The level at which the plan is proved. None is that of its planning run, or `expansive` for a plan of a file."""
+    """The level at which the plan is proved. None uses the level of its planning run, or `expansive` for a plan from a
+    file.
+    """
     r_max: int | None = None
-    """The largest `total_retry_budget` that a plan may have. None is the value of its planning run, or 100."""
+    """The largest `total_retry_budget` of a plan. None uses the value of its planning run, or 100."""
     workflow: str | None = None
-    """The workflow of the planning runs that replan; None for that of the plan's own run, or `search`."""
+    """The workflow of the planning runs that replan; None uses the workflow of the plan's own run, or `search`."""
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits of the execution, replans included."""
+    """The limits of the execution, including its replans."""
 
 
 def prepare_to_execute(
@@ -392,7 +394,7 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 
 
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
-    """Record the start of an execution for a host, unless another one works in its workspace.
+    """Record the start of an execution for a host, unless another execution works in its workspace.
 
     If two are admitted at once, each finds the other, and both are cancelled before they have done anything. Raises
     `UsageProblem` then, and the errors of `ensure_unused`.

@@ -1,4 +1,7 @@
-"""Runs that belong together (a run, its steps, the runs made from its result), and a run with all that is shown."""
+"""Runs that belong together: a run, its steps, and the runs made from its result.
+
+Also a run with everything that is shown.
+"""
 
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
 async def family_of(reader: "RunReader", run: str, ids: Container[str], above: Container[str]) -> dict[str, str | None]:
     """Return a run and the runs of its steps at any depth, each with its parent run; None for the run itself.
 
-    `ids` are the ids of all runs. `above` are the ids of runs that may have such steps; only these are read. The steps
-    of a run that cannot be read are not found.
+    `ids` are the ids of all runs. `above` are the ids of runs that may have steps that are runs; only these are read.
+    Steps of a run that cannot be read are not found.
     """
     family, waiting = dict[str, str | None]({run: None}), [run]
     while waiting:
@@ -38,7 +41,7 @@ async def family_of(reader: "RunReader", run: str, ids: Container[str], above: C
 
 
 def runs_above(ids: Iterable[str]) -> frozenset[str]:
-    """Return the ids of runs whose steps are runs, found as the prefixes of other ids."""
+    """Return the ids of runs with steps that are runs. They are found as prefixes of other ids."""
     return frozenset(name.rpartition(".")[0] for name in ids if is_child(name))
 
 
@@ -116,7 +119,7 @@ async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """All values that a page or command shows of one run."""
+    """Everything that a page or a command shows of one run."""
 
     row: RunRow
     """The status row, after the last record."""
@@ -158,7 +161,7 @@ class ShownRun:
 
 
 async def read_shown(reader: "RunReader", run: str) -> ShownRun:
-    """Return one run with all that is shown of it. Raises the errors of `RunReader.read`."""
+    """Return one run with everything that is shown of it. Raises the errors of `RunReader.read`."""
     loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await _top_of(reader, run)
     hosted = await reader.has_host(row.kind, row.format)

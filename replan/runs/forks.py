@@ -1,7 +1,7 @@
-"""Forks a run: a new run begins with copies of its first records, and goes on from there under rules of its own.
+"""Forks a run: a new run begins with copies of its first records, and continues independently.
 
-The other run is only read, whether it is driven, waits, is parked or has ended. `actors.run.fork_rules` decides which
-state a fork keeps, and which it begins again.
+The other run is only read. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which part
+of the state a fork keeps, and which part begins again.
 """
 
 import json
@@ -60,19 +60,19 @@ class ForkRequest:
     """The place of a fork, and its changes."""
 
     at: str = ""
-    """The number of the last record that is shared, or an attempt, whose verdict is shared. With `BEFORE` in front of
-    it, the attempt is not shared. Empty for the last record before the run's end.
+    """The number of the last shared record, or an attempt whose verdict is shared. With `BEFORE` in front of it, the
+    attempt is not shared. Empty means the last record before the run's end.
     """
     workflow: str | None = None
-    """The workflow from there on; None for no change."""
+    """The workflow after the fork; None for no change."""
     policy: str | None = None
-    """The policy from there on; None for no change, or for the policy of the new workflow."""
+    """The policy after the fork; None for no change, or for the policy of the new workflow."""
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that hold from there on, in place of those found, as texts by the path of the field."""
+    """Values that replace found values after the fork, as texts by the path of the field."""
     workspace: Path | None = None
-    """The folder to make for the tools of a fork of an execution; None for one beside the other run's workspace."""
+    """The folder to make for the tools of a fork of an execution; None makes one beside the other run's workspace."""
 
 
 async def fork_run(
@@ -228,7 +228,10 @@ def _common(loaded: Loaded) -> RunState[Any]:
 
 
 def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
-    """Return the event after the shared records. Its deadline is as far away as the run's was when the run began."""
+    """Return the event after the shared records.
+
+    Its deadline is as far away as the run's deadline was at the run's start.
+    """
     events = [record.event for record in loaded.records]
     first: Started = events[0]
     limits: dict[str, Any] = dict(before)

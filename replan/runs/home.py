@@ -1,4 +1,4 @@
-"""Opens a home as an engine: the folder of a user's runs and settings, with its journal or that of a database."""
+"""Opens a home as an engine: the folder of a user's runs and settings, with its own journal or one in a database."""
 
 import os
 import shutil

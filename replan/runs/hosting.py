@@ -1,4 +1,4 @@
-"""Hosts runs: the runtime's host, with models that runs share, services, and a wake-up socket."""
+"""Hosts runs: the runtime's host, with shared models, services, and a wake-up socket."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -76,7 +76,7 @@ async def host(
 class _Drive:
     """Drives one run.
 
-    If the files of a run have changed since it began, that is reported once, and not each time the run is driven.
+    If the files of a run have changed since it began, this is reported once, and not each time the run is driven.
     """
 
     def __init__(self, engine: Engine, report: Report) -> None:

@@ -1,7 +1,7 @@
-"""Messages from people to a run, and the open questions of one run or of all.
+"""Messages from people to a run, and the open questions of one run or of all runs.
 
 A message is checked against the run's state, then posted; the driver checks it again. No process needs to drive the
-run: the inbox is in the journal, and a message is durable once it is posted.
+run: the inbox is in the journal, and a posted message is durable.
 """
 
 import json
@@ -197,7 +197,7 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 
 
 async def post_answer(journal: Journal[Any], checked: CheckedAnswer) -> AnswerReceipt:
-    """Post an answer or a decline. The same one is a duplicate, even if it came in another way."""
+    """Post an answer or a decline. The same answer again is a duplicate, even if it was sent in another way."""
     body, way, name = checked.body, checked.way, checked.body["question"]
     known = {key: value for key, value in way.items() if value}
     posted = await _post(journal, checked.run, f"answer:{name}", {**body, **known})
@@ -210,7 +210,7 @@ async def post_answer(journal: Journal[Any], checked: CheckedAnswer) -> AnswerRe
 
 
 def _unfinished_state(run: str, common: Common) -> RunState[Any]:
-    """Return the common state of a run that may go on, and so accepts messages. Raises `UsageProblem` otherwise."""
+    """Return the common state of a run that may continue, and so accepts messages. Raises `UsageProblem` otherwise."""
     if common is None:
         raise not_started(run)
     if common.finished is not None and common.finished.final:
@@ -293,7 +293,7 @@ async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]
 
 
 def check_receipt(receipt: "AnswerReceipt", question: str) -> None:
-    """Raise `UsageProblem` if another answer counts."""
+    """Raise `UsageProblem` if another answer was given first."""
     if receipt.result == "conflict":
         raise UsageProblem(_earlier_in_words(receipt.stands), place=question, hint=FIRST_COUNTS)
 
@@ -423,7 +423,7 @@ class RunPoster(RunReader):
         return await self._and_wake(post_cancel(self.journal, run))
 
     async def _and_wake(self, posting: Awaitable[P]) -> P:
-        """Wait for a message to be posted, then wake the hosts, so that a run that waits for it goes on at once."""
+        """Wait until a message is posted, then wake the hosts, so that a waiting run continues at once."""
         posted = await posting
         self.wakeup.wake()
         return posted

@@ -44,7 +44,7 @@ class Names:
     key: str
     """The key under which the offer lists the names, such as `profiles`."""
     thing: str
-    """What a name stands for, for messages, such as `profile`."""
+    """The key in the config file that defines such names."""
     setting: str
     """The key of the config file that defines such names."""
     find: Callable[[Offer], Mapping[str, str]]
@@ -55,7 +55,7 @@ class Names:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KeptText:
-    """A kind of text that runs make and that people may edit and keep in the home, such as a profile."""
+    """A type of text that runs make, and that people may edit and keep in the home, such as a profile."""
 
     word: str
     """The noun for such a text. The field of the order that names a kept text has the same name."""
@@ -116,7 +116,7 @@ class KindInterface:
 
     @property
     def plural(self) -> str:
-        """The last part of the addresses where such runs are started."""
+        """The last part of the address at which such runs are started."""
         return f"{self.kind}s"
 
     def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:

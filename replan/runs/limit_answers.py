@@ -1,4 +1,7 @@
-"""Checks answers to the question at a limit, and holds those of clients to the models and ceilings of the settings."""
+"""Checks answers to the question at a limit.
+
+Answers of clients must stay within the models and ceilings of the settings.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +16,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO
 
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
-"""The ways by which the answers of clients come. The command line and Python may go beyond the ceilings."""
+"""The ways by which clients send answers. The command line and Python may exceed the ceilings."""
 
 
 def change_of_answer(

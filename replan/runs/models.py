@@ -215,7 +215,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 
 
 def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error about a model for which the environment has neither its provider's key nor an address."""
+    """Return the error about a model whose provider's key and address are both missing in the environment."""
     provider, near = PROVIDERS[spec.provider], suggest_built_in(spec.name)
     names = " and ".join(filter(None, (provider.key, provider.region)))
     hint = f"set {names}, or {provider.address} for a server of your own"
@@ -273,8 +273,8 @@ async def _open_recording(
 async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
     """Return the answers of a recorded run's model, in their order, with the hashes of the prompts.
 
-    A try that got no answer, because its driver was killed, has the answer of the next try. A replay needs it: it is
-    not interrupted at the same place, and so makes only the first try.
+    A try without an answer, because its driver was killed, gets the answer of the next try. A replay needs this: it is
+    not interrupted at the same place, so it makes only the first try.
     """
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 

@@ -34,23 +34,23 @@ from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 
 FRESH_SECONDS = 900.0
-"""The seconds for which "the provider is down" also counts for other waiting runs."""
+"""How many seconds the answer "the provider is down" is valid for other waiting runs."""
 
 
 @dataclass(frozen=True)
 class Opener(RunPoster):
-    """Has all that is needed to drive the runs of one journal, and opens the parts of one run."""
+    """Has everything that is needed to drive the runs of one journal, and opens the parts of one run."""
 
     journal: Journal[Any]
     """The journal, opened with `kinds.codecs`."""
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that runs may name."""
     clock: Clock = field(default_factory=SystemClock)
-    """The clock of this process, for the begin of runs and their calls. Leases and days use the journal's clock."""
+    """The clock of this process, for the start of runs and their calls. Leases and days use the journal's clock."""
     root: Path = field(default_factory=data_root)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    """The environment that names keys and servers."""
+    """The environment variables with keys and addresses of servers."""
     kinds: Kinds = field(default_factory=Kinds)
     """The kinds of runs that this process can drive."""
     threads: bool = True
@@ -72,7 +72,7 @@ class Opener(RunPoster):
     by: str = ""
     """Who starts new runs: the field `by` of `actors.run.waits.Started`."""
     asks: bool = False
-    """Whether somebody can answer the questions of new runs; if so, they ask at a limit unless told otherwise."""
+    """Whether somebody can answer the questions of new runs. If so, they ask at a limit, unless set otherwise."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -238,5 +238,6 @@ class Opener(RunPoster):
     ) -> Any | None:
         """Drive a child run of a run that is opened here; see `actors.run.kind.DriveChild`.
 
-        `parent_model` has the names of the parent's models, and the open model. A child that names the same uses it.
+        `parent_model` has the names of the parent's models, and the open model. A child run with the same model uses
+        it.
         """

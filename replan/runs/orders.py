@@ -28,7 +28,7 @@ class ModelAndLimits:
 
     model: str = DEFAULT
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits. A missing limit has the server's value, or else the default."""
+    """The limits. A missing limit gets the server's value, or else the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,14 @@ class Offer:
 
     @property
     def models(self) -> Mapping[str, str | None]:
-        """The model behind each name that clients use; None for the home's own."""
+        """The model behind each name that clients use; None for the home's own model."""
         return self.config.clients.offered_models
 
     def model_of(self, order: ModelAndLimits) -> str | None:
-        """Return the model of an order in the form of `--model`; None for the home's own. Raises `UsageProblem`."""
+        """Return the model of an order in the form of `--model`; None for the home's own model.
+
+        Raises `UsageProblem`.
+        """
         return choose(order.model, self.models, "model")
 
     def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:

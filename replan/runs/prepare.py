@@ -1,4 +1,4 @@
-"""Prepares a run with the settings of this process, for the command line and for Python alike."""
+"""Prepares a run with the settings of this process, for the command line and for Python."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from runtime.models.providers import PROVIDERS, call_seconds
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """The order of a person or a program for a run of some kind."""
+    """A request of a person or a program for a run of some kind."""
 
     task: Any
     """What the kind's `prepare` accepts, such as an `actors.planning.prepare.PlanningInput`."""
@@ -43,7 +43,7 @@ class Prepared(Generic[R_co]):
     """What the run starts with, such as the problem, its configuration and its limits."""
     choice: ModelChoice
     environment: Mapping[str, str]
-    """The environment that names keys and servers."""
+    """The environment variables with keys and addresses of servers."""
     remarks: tuple[str, ...] = ()
     """Notices about what was read to prepare the run, such as a tools file."""
 

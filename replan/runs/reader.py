@@ -1,6 +1,6 @@
 """Reads the runs of a journal: their kinds, states, results and status rows. It drives nothing and writes nothing.
 
-A short command reads a row or one run. So the modules that fold a run are imported only when a run is folded.
+A short command reads a row or one run, so the modules that fold a run are imported only when a run is folded.
 """
 
 from collections.abc import Callable, Mapping

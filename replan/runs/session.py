@@ -1,4 +1,4 @@
-"""A session of a user on one run, which this process drives, or follows while a host drives it."""
+"""A user's session on one run, which this process drives, or follows while a host drives it."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -191,7 +191,7 @@ class RunSession:
         self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {command}")
 
     async def _catch_up(self) -> None:
-        """Report the records of another driver. Do nothing before the first report: nothing was missed then."""
+        """Report the records of another driver. Before the first report, do nothing, because nothing was missed."""
         if self._reported is not None:
             await self._follower.catch_up()
 

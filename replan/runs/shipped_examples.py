@@ -14,7 +14,7 @@ from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 WORKFLOW = "single"
-"""The workflow with which examples replan: one call of the scripted model."""
+"""The workflow with which examples replan. It makes one call of the scripted model."""
 
 _AUTHOR = ("-c", "user.name=Replan", "-c", "user.email=replan@localhost", "-c", "commit.gpgsign=false")
 

@@ -21,12 +21,11 @@ STATUSES: tuple[str, ...] = get_args(Status)
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
-    The row of an interrupted run says `running`, although nobody drives the run any more. It is `parked`; but it is
-    still `running` if a host drives runs of its kind (`hosted`), because that host will go on with it. A row may say
-    `waiting` although people have answered all questions since. Such a run is shown like an interrupted one;
-    `with_inbox` is its common state after the messages of its inbox. A run that was moved to another journal is
-    `moved`, whatever its row says. The row of a step says `parked` while its parent drives it, so that no host drives
-    it.
+    If a run was interrupted, its row still says `running`. Such a run is `parked`, or `running` if a host drives runs
+    of its kind (`hosted`), because that host will continue it. If people have answered all questions of a `waiting`
+    run, it is shown like an interrupted one; `with_inbox` is its common state after the messages of its inbox. A run
+    that was moved to another journal is `moved`. The row of a step says `parked` while its parent drives it, so that no
+    host drives it.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"

@@ -42,12 +42,12 @@ class TokenGoal:
 
     @property
     def workflow(self) -> str:
-        """The path of the shipped workflow that plans from the steps of tools, if the user names no other."""
+        """The path of the shipped workflow that plans from the steps of tools, if the user names none."""
         return str(data_root() / "configs" / "tools" / "workflow.yaml")
 
     @property
     def model(self) -> str:
-        """The model of a run with this goal, if the user names no other."""
+        """The model of a run with this goal, if the user names none."""
         return MODEL
 
 
@@ -99,7 +99,10 @@ def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> R
 
 
 def with_tool_steps(config: RunConfig, tools: ToolSet, goal: Iterable[str] | None = None) -> RunConfig:
-    """Return a planning configuration with the steps that tools declare. With `goal` None, its goal does not change."""
+    """Return a planning configuration with the steps that tools declare.
+
+    If `goal` is None, its goal does not change.
+    """
     pairs = dict(config.workflow.action_pairs)
     for name, pair in config.workflow.action_pairs.items():
         if pair.generator == TOOL_PLANS:

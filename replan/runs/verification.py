@@ -1,8 +1,8 @@
-"""Verifies a journal: computes again all values that follow from its records, and compares them. It changes nothing.
+"""Verifies a journal: computes all values that follow from its records again, and compares them. It changes nothing.
 
-This compares each run's status row, open questions, title, committed amount, due time and unread messages. It also
-compares the anchors and the totals of the days, with those of tenants. The records, texts and messages themselves are
-verified by their hashes.
+It compares each run's status row, open questions, title, committed amount, due time and unread messages. It also
+compares the anchors and the totals of the days and tenants. The records, texts and messages are verified by their
+hashes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Append(NamedTuple):
 
 
 class Booked(NamedTuple):
-    """The amounts that a run adds to the total of each day. It counts from its append number `first`."""
+    """The amounts that a run adds to the total of each day, counted from its append number `first`."""
 
     first: int
     account: Account

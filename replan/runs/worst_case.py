@@ -1,6 +1,7 @@
-"""The worst case of a planning run before its start: the most calls and money. Pure.
+"""The worst case of a planning run before its start: the most calls and the highest cost. Pure.
 
-Both follow from the limits, the workflow and the model's price: every part of every prompt is counted at its cap.
+Both follow from the limits, the workflow and the model's price: every part of every prompt is counted at its maximum
+size.
 """
 
 from collections.abc import Iterable
@@ -26,7 +27,7 @@ from runtime.core.ledger import MICRO
 ATTACHMENT_FRAME_BYTES = 400
 """The largest number of bytes in the headings and delimiters around one attachment."""
 HEADING_FIELD_BYTES = 200
-"""How many bytes are counted for what is filled into a heading, such as a number or the id of a node."""
+"""How many bytes are reserved for a value in a heading, such as a number or the id of a node."""
 
 
 def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def _attached_bytes(request: RunRequest) -> int:
 
 
 def _worst_calls(pinned: RunConfig) -> int:
-    """Return the most calls of one round, before any limit. With several branches it is only an upper bound.
+    """Return the most calls of one round, without regard to limits. With several branches it is only an upper bound.
 
     A linear search makes no second visit. Only a search that decides by findings has rejections classified.
     """

@@ -53,7 +53,7 @@ def program() -> str:
 YOUNG = 200_000
 """How many new objects trigger a collection of the youngest generation. Cycles keep at most about 30 MB alive."""
 MIDDLE = 10
-"""How many collections of the youngest generation there are before one of the middle generation."""
+"""How many collections of the youngest generation trigger one of the middle generation."""
 
 
 def start_quickly() -> None:

@@ -26,7 +26,7 @@ _BUILT_IN = {
 
 
 class Kinds:
-    """The kinds by name. A passed kind replaces an installed one of the same name."""
+    """The kinds by name. A passed kind replaces an installed kind with the same name."""
 
     def __init__(self, passed: "Iterable[Kind[Any, Any]]" = ()) -> None:
         self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}

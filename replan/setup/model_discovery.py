@@ -23,7 +23,7 @@ LIST_BYTES_MAX = 1_000_000
 SHOWN_MAX = 3
 """The largest number of models of one server that are shown."""
 PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}
-"""The ports of this machine that are asked for models, by the name of the provider."""
+"""The local ports that are asked for models, by the name of the provider."""
 
 
 @dataclass(frozen=True, slots=True)

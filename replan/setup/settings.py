@@ -41,7 +41,7 @@ from runtime.models.prices import find_price
 from runtime.models.providers import PROVIDERS
 
 DEFAULT = "default"
-"""The name of the home's own model, for clients."""
+"""The limits that the server sets for clients: maximum values, and the minimum `stop_below`."""
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
 """The limits that the server bounds for clients: ceilings, and the floor `stop_below`."""
 
@@ -54,9 +54,9 @@ class PriceEntry(Config):
     output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
     """Dollars per million tokens of output."""
     cache_read_usd_per_mtok: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Dollars per million tokens of input that come from the prompt cache; without it they cost what input costs."""
+    """Dollars per million tokens of input from the prompt cache; by default the price of other input."""
     cache_write_usd_per_mtok: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Dollars per million tokens of input written into the prompt cache; without it they cost what input costs."""
+    """Dollars per million tokens of input written into the prompt cache; by default the price of other input."""
 
     def price(self, source: str) -> Price:
         """Return the price, with the source of its numbers."""
@@ -77,7 +77,7 @@ class HomeBudgetEntry(Config):
     usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
     """The largest cost in a UTC day, in dollars; without it there is no limit."""
     when_spent: Literal["wait", "end"] = "wait"
-    """Whether a run that would use more waits for the next day, or ends."""
+    """Whether a run that would exceed the budget waits for the next day, or ends."""
 
     @property
     def budget(self) -> HomeBudget:
@@ -95,7 +95,7 @@ class HostEntry(Config):
     model_calls_max: int = Field(default=64, ge=1)
     """The largest number of calls in flight to one provider."""
     model_calls_max_by_provider: Mapping[str, int] = Field(default_factory=dict)
-    """The same for some providers, by the name of their server."""
+    """The largest number of calls in flight to a provider, by the name of its server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
     """The largest number of calls in flight for one run."""
 
@@ -108,7 +108,7 @@ class HostEntry(Config):
 
 
 class ClientTools(Config):
-    """A tool set that clients may execute plans with."""
+    """A tool set with which clients may execute plans."""
 
     file: str
     """The path of the tools file; it begins at the config's folder."""
@@ -136,7 +136,7 @@ class ClientsEntry(Config):
     tenant: str = ""
     """The tenant of runs that clients start, which they cannot choose; empty for none."""
     runs_at_once: int = Field(default=4, ge=1)
-    """The largest number of runs of one client that are under way; those that wait for a person are not counted."""
+    """The largest number of active runs of one client. Runs that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)
     """The largest number of runs that one client starts in 24 hours."""
 
@@ -167,17 +167,17 @@ class UserConfig(Config):
     model: str | None = None
     """The model in the form of `--model`."""
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
-    """Prices by model; they win over the shipped list."""
+    """Prices by model. They take precedence over the shipped list."""
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict)
-    """The settings of calls by model; those of workflows and of options win over them."""
+    """The settings of calls by model. Settings of workflows and options take precedence."""
     charge_gateway_errors: bool = True
-    """Whether calls that a gateway answers with 502 or 504 stay charged; on this machine they never do."""
+    """Whether calls that a gateway answers with 502 or 504 stay charged. Calls on this machine never do."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
-    """What all runs of the home together may use in a UTC day; without it there is no limit."""
+    """The amount that all runs of the home together may use in a UTC day; no limit if missing."""
     tenants: Mapping[str, HomeBudgetEntry] = Field(default_factory=dict)
-    """What the runs of each tenant may use in a UTC day; one that is not named has no limit of its own."""
+    """The amount that each tenant's runs may use in a UTC day. A tenant without an entry has no limit of its own."""
     host: HostEntry = Field(default_factory=HostEntry)
-    """How many runs and calls one process has under way at most."""
+    """The largest number of active runs and calls of one process."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
     """The choices and limits of clients of `replan serve` and `replan mcp`."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()

@@ -1,4 +1,4 @@
-"""The files that `replan init` writes: settings, tools for the project at hand, and a first problem."""
+"""The files that `replan init` writes: settings, tools for the current project, and a first problem."""
 
 import json
 import re

@@ -25,11 +25,11 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
 
 
 _SAME = ("text", "about", "shown", "choices", "otherwise", "answer_schema", "artifact", "people_only")
-"""The keys of a question in which equal questions agree: all that people read, and the answers that are accepted."""
+"""The keys of a question that must be equal to group it: all texts, and the accepted answers."""
 
 
 def group_equal(questions: Iterable[Q]) -> list[list[Q]]:
-    """Return open questions in groups of those that read alike and take the same answers, in their order."""
+    """Return open questions in groups with equal texts and accepted answers, in their order."""
     groups: dict[str, list[Q]] = {}
     for question in questions:
         key = json.dumps([question.get(name) for name in _SAME], sort_keys=True)

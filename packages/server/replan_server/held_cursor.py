@@ -1,4 +1,4 @@
-"""A cursor in the journal that marks the records a process has sent. One process at a time holds it."""
+"""A cursor in the journal that marks which records a process has sent. One process at a time holds it."""
 
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
@@ -12,17 +12,17 @@ from runtime.logs import log
 from runtime.process.identity import identity, is_dead
 
 LEASE_SECONDS = 60.0
-"""How long a process holds a cursor without a sign of life; it renews after half of that."""
+"""How long a process holds a cursor without renewing it. It is renewed after half of this time."""
 UNREADABLE = (JournalDamaged, RunNotFound, KindUnknown, UsageProblem)
 """The errors which mean that this process cannot read a run."""
 LEAVE_SECONDS = 2.0
-"""How long giving a cursor up may take; afterwards its lease ends by itself."""
+"""The longest time to give up a cursor. After it, the lease ends by itself."""
 
 
 class HeldCursor:
     """A cursor for the sender of this process.
 
-    What was sent and not noted, because the process died in between, is sent again by the next holder.
+    If the process dies after sending and before recording it, the next holder sends the same again.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class HeldCursor:
 
     @property
     def is_held(self) -> bool:
-        """Whether this process holds it."""
+        """Whether this process holds the cursor."""
         return self._until > trio.current_time()
 
     async def hold(self) -> bool:
-        """Hold the cursor or renew it; tell whether this process holds it. Raises `JournalError`."""
+        """Hold the cursor or renew it. Return whether this process holds it. Raises `JournalError`."""
         now = trio.current_time()
         if now >= self._ask_at:
             held = await self._journal.hold_cursor(
@@ -65,7 +65,7 @@ class HeldCursor:
     def leave_out(self, run: str, error: Exception) -> None:
         """Exclude a run that this process cannot read.
 
-        The cursor stays before its records: another process may be able to read them.
+        The cursor stays before its records, because another process may be able to read them.
         """
         self._left_out.add(run)
         log.get_logger(self._topic).warning("run.left_out", run_id=run, reason=str(error))
@@ -82,7 +82,7 @@ class HeldCursor:
         self._until = self._ask_at = -1.0
 
     async def leave(self) -> None:
-        """Let another process hold it."""
+        """Release the cursor, so that another process can hold it."""
         if self.is_held:
             with trio.move_on_after(LEAVE_SECONDS) as scope:
                 scope.shield = True

@@ -135,8 +135,8 @@ def check_assurance(level: str) -> None:
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest `.jsonl` file that is read, in bytes. It is read line by line: memory holds one line of at most
-`BYTES_MAX` bytes and its report. Of any other file, only as much is read as a plan may have.
+"""The largest size in bytes of a `.jsonl` file. It is read line by line: memory holds one line of at most `BYTES_MAX`
+bytes and its report. Other files are read only up to the largest size of a plan.
 """
 
 
@@ -175,7 +175,7 @@ def _open_input(name: str) -> Iterator[BinaryIO]:
 
 
 def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a `.jsonl` file. If a line is too long for a plan, yield only its beginning."""
+    """Yield the lines of a `.jsonl` file. Of a line that is too long for a plan, yield only the beginning."""
     from runtime.models.replies import BYTES_MAX
 
     total = 0

@@ -106,7 +106,7 @@ async def _say_if_older(engine: Engine, run: str) -> None:
 
 
 async def _say_if_over(engine: Engine, run: str) -> None:
-    """Say that a finished run cannot be resumed now, and what can be done."""
+    """Print that a finished run cannot be resumed now, and what the user can do."""
     from actors.run.advice import reopening_advice
     from replan.cli.terminal.console import notice
     from replan.runs.status import goes_on
@@ -124,7 +124,7 @@ async def _say_if_over(engine: Engine, run: str) -> None:
 @common
 @click.pass_obj
 def cancel(invocation: Invocation, run_id: str | None, *, last: bool, undo: bool, as_json: bool) -> int:
-    """Cancel a RUN for good. What it has found is kept; parking (Ctrl-C) is the way to go on later."""
+    """Cancel a RUN for good. What it has found is kept; to go on later, park it instead (Ctrl-C)."""
     require_one_run("cancel", run_id, last=last)
     import trio
 
@@ -150,7 +150,7 @@ async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json:
 
 
 async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
-    """Make an unfinished run undo its calls. The command `undo` does so for a run that has ended."""
+    """Make an unfinished run undo its calls. For a run that has ended, use the command `undo`."""
     from replan.cli.terminal.console import notice, print_json
 
     row = await engine.journal.row(run)

@@ -170,7 +170,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
 async def _execute(
     engine: Engine, invocation: Invocation, run: str, options: ExecutionOptions, model: str | None
 ) -> int:
-    """Execute the plan of a planning run. Raises `UsageProblem` with a hint that has the command to go on."""
+    """Execute the plan of a planning run. Raises `UsageProblem`, whose hint is the command to continue."""
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.executing import plan_of_run, prepare_to_execute
@@ -189,7 +189,7 @@ async def _execute(
 
 
 def _show(invocation: Invocation, lines: list[Line]) -> None:
-    """Print the result of planning on stderr, unless only the result of the execution is wanted."""
+    """Print the result of planning on stderr, unless only the result of the execution should be printed."""
     from replan.cli.terminal.console import show_aside
 
     if not (invocation.quiet or invocation.json):

@@ -181,7 +181,7 @@ def _diagram_of_a_kind(name: str) -> str | None:
 
 
 def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunConfig:
-    """Return the configuration that a run of the workflow would store, whatever its problem."""
+    """Return the configuration that a run of the workflow would store for any problem."""
     from actors.planning.prepare import PlanningInput, RunOptions
     from replan.cli.home import registry_of
     from replan.runs.prepare import RunOrder, prepare
@@ -336,7 +336,7 @@ def _lines(report: dict[str, Any]) -> Iterator[Line]:
 
 
 def _print_shipped(sort: str, descriptions: Mapping[str, str], *, as_json: bool) -> None:
-    """Print a line for each shipped file; as JSON, one object with the only key `sort`."""
+    """Print a line for each shipped file; as JSON, an object whose only key is `sort`."""
     from actors.values.lines import Line, StyledSpan, columns, line
     from replan.cli.terminal.console import print_json, show
 
