@@ -15,9 +15,9 @@ from replan.setup.limit_fields import duration_schema, duration_up_to
 from runtime.models.providers import is_local, is_name
 
 PREFIX = "whsec_"
-"""The prefix of a secret, as Standard Webhooks says; the rest is base64."""
+"""The prefix of a secret in Standard Webhooks; the rest is base64."""
 SECRET_BYTES = range(24, 65)
-"""The number of bytes that a secret may have, as Standard Webhooks says."""
+"""The number of bytes that a secret may have in Standard Webhooks."""
 SECRETS_MAX = 4
 """The largest number of secrets that sign a message. One is usual; two are in use while one is replaced."""
 
@@ -27,7 +27,7 @@ _HINT = f"{PREFIX} and the base64 of 24 to 64 random bytes"
 
 
 class ReceiverEntry(Config):
-    """A receiver of messages about runs, and the events that it gets messages about."""
+    """A receiver of messages about runs, and the events of these messages."""
 
     events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
     """The events that messages are about: a run waits for a person, was parked, has finished."""
@@ -49,7 +49,7 @@ class SenderEntry(ReceiverEntry):
 
 
 class WebhookEntry(ReceiverEntry):
-    """An address that signed messages are posted to."""
+    """An address to which signed messages are posted."""
 
     url: Annotated[str, Field(max_length=2000)]
     """The address: `https`, or plain `http` to this machine or to a private address in digits."""
@@ -108,7 +108,8 @@ class PersonEntry(Config):
     webhooks: Annotated[tuple[str, ...], Field(min_length=1)]
     """The names of the webhooks whose messages have this person's links. Only this person may read these messages."""
     may: Literal["answer", "approve"] = "answer"
-    """The questions that the links answer: ordinary ones, or also approvals, reviews and the fate of tool calls."""
+    """The questions that the links answer: ordinary ones, or also approvals, reviews, and the outcomes of tool calls.
+    """
 
     def may_answer(self, *, people_only: bool) -> bool:
         """Return whether this person may answer a question; `people_only` says that no program may answer it."""
@@ -158,16 +159,16 @@ class ReminderStepEntry(Config):
     after: After
     """The time since the question was asked, such as `4h` or `1d`, or in seconds."""
     ask: tuple[str, ...] = ()
-    """Further people who are asked from then on; without it, those who were asked before are reminded."""
+    """Further people who are asked from then on; by default, the people who were asked before are reminded."""
 
 
 class ReminderEntry(Config):
     """A rule for questions that nobody answers."""
 
     questions: ReminderScope = "all"
-    """The questions of the rule: all, approvals (with reviews and the fate of tool calls), or ordinary ones."""
+    """The questions of the rule: all, approvals (with reviews and outcomes of tool calls), or ordinary ones."""
     ask: tuple[str, ...] = ()
-    """The people who are asked first; without it, everybody who may answer."""
+    """The people who are asked first; by default, everybody who may answer."""
     steps: Annotated[tuple[ReminderStepEntry, ...], Field(min_length=1, max_length=STEPS_MAX)]
     """The steps, the earliest first."""
 

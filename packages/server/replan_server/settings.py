@@ -26,14 +26,14 @@ _TAKEN = frozenset(
 
 
 class ProxyEntry(Config):
-    """A proxy that authenticates users. It is the only way to the server."""
+    """A proxy that authenticates users, and through which all requests come."""
 
     public: Annotated[str, Field(max_length=300)]
     """The address under which browsers reach it, such as `https://replan.example.org`, without a path."""
     user_header: Annotated[str, Field(max_length=64)]
     """The header in which it names the user. It must remove this header from what clients send."""
     trusted: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
-    """The addresses or networks that it connects from; connections from others are closed unread."""
+    """The addresses or networks from which it connects. Connections from other addresses are closed unread."""
     users: Annotated[Mapping[str, Literal["read", "answer", "control"]], Field(min_length=1)]
     """What each user may do, by the name in the header; `*` stands for all others that the proxy lets through."""
 
@@ -61,7 +61,7 @@ class ProxyEntry(Config):
 
     @property
     def origin(self) -> str:
-        """The origin of its pages, as browsers send it."""
+        """The origin of its pages, in the form that browsers send."""
         parts = urlsplit(self.public)
         return f"{parts.scheme}://{parts.netloc}"
 
@@ -93,9 +93,11 @@ class ServerSettings(UserConfig):
     proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
     """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
-    """Addresses that a host posts signed messages to, by name."""
+    """The addresses to which a host posts signed messages, by name."""
     senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)
-    """The senders of installed distributions that a host tells about runs, by the names of their entry points."""
+    """The senders of installed distributions to which a host sends messages about runs, by the names of their entry
+    points.
+    """
     people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None

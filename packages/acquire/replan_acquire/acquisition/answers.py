@@ -215,7 +215,7 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """Return the question about a field.
 
-    It quotes the words if they are the model's, or if the profile's words are not question.
+    It quotes the words if they are the model's, or if the profile's words are not a question.
     """
     path = decision.target_field
     blocked, asked = _split_question(decision.question)

@@ -1,7 +1,7 @@
-"""Waits for a run, and asks its questions meanwhile: the client's user gets a form if the client can show one.
+"""Waits for a run, and asks its questions meanwhile. The client's user gets a form if the client can show one.
 
-Older clients are asked while the call waits. In the version of 2026-07-28 the call returns the forms with its own
-state, which is sealed. The client sends both back with the answers, to this process or to the one after it.
+Older clients are asked while the call waits. In the version of 2026-07-28, the call returns the forms with sealed
+state. The client sends both back with the answers, to this process or to a later one.
 """
 
 import json
@@ -29,7 +29,7 @@ from runtime.logs.terminal_text import clean
 FIELD = "answer"
 """The name of the only field of a form."""
 TEXT_MAX = 4_000
-"""The largest number of characters of a question that a form shows; the tool `questions` returns all of it."""
+"""The largest number of characters of a question in a form. The tool `questions` returns the whole question."""
 
 
 def is_shown(question: Mapping[str, Any]) -> bool:
@@ -38,7 +38,7 @@ def is_shown(question: Mapping[str, Any]) -> bool:
 
 
 def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
-    """Return the text of a form above its field. `trouble` says why the answer before was refused; empty for none."""
+    """Return the text of a form above its field. `trouble` says why the previous answer was refused; empty for none."""
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
     about = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
@@ -71,7 +71,7 @@ def form_of(question: Mapping[str, Any], trouble: str = "") -> ElicitRequest:
 
 
 def answer_of(filled: ElicitResult) -> str | None:
-    """Return the answer in a form that came back, as text; None if it was declined. Raises `UsageProblem`."""
+    """Return the answer in a returned form, as text; None if it was declined. Raises `UsageProblem`."""
     if filled.action == "decline":
         return None
     value = (filled.content or {}).get(FIELD)
@@ -93,7 +93,7 @@ FORM_SECONDS = 600.0
 TRIES_MAX = 3
 """How often one form is shown if its answers do not fit."""
 STEP_SECONDS = 10.0
-"""How often a client is told that its call still waits for its user, in seconds."""
+"""How often a client is notified that its call still waits for its user, in seconds."""
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
@@ -129,16 +129,15 @@ def name_of(question: Mapping[str, Any]) -> str:
 
 
 def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
-    """Return the forms of a round. A question whose form came back is not asked again."""
+    """Return the forms of a round. A question whose form was returned is not asked again."""
     forms: dict[str, InputRequest] = {name_of(item): form_of(item, told.get(name_of(item), "")) for item in asked}
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 
 
 async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
-    """Post the answers that came back to the questions that were asked.
+    """Post the answers in returned forms to the questions.
 
-    Return the questions that they do not answer, each with the cause. The cause is empty if the user has closed the
-    form.
+    Return the questions that they do not answer, each with the cause. The cause is empty if the user closed the form.
     """
     if call.state is None:
         return {}

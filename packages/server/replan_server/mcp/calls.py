@@ -1,4 +1,4 @@
-"""One call of a tool: its caller and server, what the client sent along, and its results."""
+"""One call of a tool: its caller and server, the client's data, and its results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ LOCAL = Principal("mcp", "control")
 
 @dataclass(frozen=True, kw_only=True)
 class Desk(Service):
-    """The MCP server's values beside the service."""
+    """The MCP server's values in addition to the service."""
 
     waits: Streams = field(default_factory=lambda: Streams("too many calls wait already; let one of them end"))
     """The calls that wait, by client."""
@@ -66,7 +66,7 @@ class ToolCall:
 
     @property
     def answers(self) -> Mapping[str, ElicitResult]:
-        """The filled forms that came back, by the question's name."""
+        """The returned forms, by the question's name."""
         responses = self.responses or {}
         return {name: response for name, response in responses.items() if isinstance(response, ElicitResult)}
 

@@ -57,7 +57,7 @@ RUNS = "replan://runs"
 QUERY_LENGTH_MAX = 1000
 """The largest number of characters in the conditions of a list."""
 PAGE_DIGITS_MAX = 6
-"""The largest number of digits in the number of a page."""
+"""The largest number of digits in a page number."""
 JSON = "application/json"
 
 _OF_RUN = re.compile(r"replan://runs/([^/?#]{1,64})/(result|plan|tree)")

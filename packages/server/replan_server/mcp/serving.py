@@ -114,7 +114,7 @@ class TextWriter:
         self._stream, self._lock = stream, trio.Lock()
 
     async def write(self, text: str) -> None:
-        """Send a text. Do nothing if the client has gone, because the end of its input shows that."""
+        """Send a text. If the client has gone, do nothing, because its input ends too."""
         try:
             async with self._lock:
                 await self._stream.send_all(text.encode("utf-8", "replace"))
@@ -126,11 +126,11 @@ class TextWriter:
 
 
 NAME = "mcp.key"
-"""The name of the file with the key, in the home. The file is private, and is made when it is first needed."""
+"""The name of the file with the key, in the home. The file is private, and is made when the key is first needed."""
 BYTES = 32
 """The number of random bytes of the key."""
 SECONDS = 30 * 24 * 3600.0
-"""The seconds for which sealed state is valid: people take days to answer."""
+"""How long sealed state is valid, in seconds: long, because people take days to answer."""
 
 
 def security(folder: Path) -> RequestStateSecurity:
@@ -154,7 +154,7 @@ def _key(path: Path) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Write a new key. Raises `FileExistsError` if there is one. The path never has a file with half a key."""
+    """Write a new key. Raises `FileExistsError` if one exists. The path never has a file with half a key."""
     if path.exists():
         raise FileExistsError
     draft = path.with_name(f".{NAME}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -174,7 +174,7 @@ class McpOptions:
     """The options of `replan mcp`."""
 
     port: int | None = None
-    """The port of HTTP, 0 for any that is free; None for standard input and output."""
+    """The HTTP port; 0 for any free port; None for standard input and output."""
     hosts: bool = True
     """Whether the runs of the home are driven here."""
     allow_execute: bool = False

@@ -110,7 +110,7 @@ async def _follow(call: ToolCall, followed: dict[str, _Followed], meta: Mapping[
 
 
 async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, Any], *, changed: bool) -> None:
-    """Send a task's state if it has changed. Read it only after a change of its row, or at a ping."""
+    """Send a task's state if it has changed. It is read only after a change of its row, or at a ping."""
     row = await call.desk.engine.journal.row(task)
     facts = row.last_seq, row.owner, row.last_posted, row.updated
     if changed and facts == last.facts:
@@ -141,7 +141,7 @@ class TaskInput(TaskParams):
     """The parameters of `tasks/update`."""
 
     input_responses: dict[str, Any]
-    """The forms that came back, by the names of their questions. Only those of open questions are read."""
+    """The returned forms, by the names of their questions. Only forms of open questions are read."""
 
 
 def add_task_methods(server: Server[Any], desk: Desk) -> None:
@@ -202,10 +202,10 @@ def _check_header(context: Context, task: str) -> None:
 
 
 async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
-    """Post the answers of the forms that came back. A form whose question is not open is ignored.
+    """Post the answers in returned forms. A form whose question is not open is ignored.
 
-    A form that was closed leaves its question open. If an answer does not fit, the others are posted, and then it is
-    refused; its question stays open under the same name.
+    A closed form leaves its question open. If an answer does not fit, the others are posted, and the call is refused;
+    the question stays open under the same name.
     """
     desk = call.desk
     desk.check_scope(call.who, "answer")

@@ -24,10 +24,10 @@ FORM = "postgresql://USER:PASSWORD@SERVER:5432/DATABASE"
 ESCAPE = "write special characters in the user's name and the password as %40, %2F, …"
 
 SECRET_MIN = 4
-"""The least length of a password that is removed from messages; shorter ones occur in ordinary words."""
+"""The minimum length of a password that is removed from messages. Shorter ones occur in ordinary words."""
 
 NO_WEAK_PASSWORDS = "!password,!md5"
-"""The refused ways to sign in: a false server would learn the password or its hash."""
+"""The refused ways to sign in, by which a false server would learn the password or its hash."""
 
 _SERVERS = re.compile(r"[\w.:,%/\\-]*")
 _PORTS = re.compile(r"[\d,]*")
@@ -36,14 +36,14 @@ _DATABASE = re.compile(r"[\w.%+ -]*")
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """Where a journal is, and how it is reached."""
+    """The address of a journal, and how to connect to it."""
 
     conninfo: str = field(repr=False)
     """The connection string of libpq; it may hold a password."""
     place: str
     """The servers and the database, for messages."""
     secrets: tuple[str, ...] = field(repr=False, default=())
-    """The secrets that no message may hold."""
+    """The secrets that no message may contain."""
 
     def message_line(self, message: str) -> str:
         """Return the first line of a message of the database, without secrets."""

@@ -1,8 +1,9 @@
-"""Commits groups of jobs: retries after passing errors, isolates bad jobs, and resolves interrupted commits.
+"""Commits groups of jobs: retries after temporary errors, isolates failing jobs, and resolves interrupted commits.
 
-A connection that breaks before COMMIT was sent has written nothing. If it breaks after that, the transaction may have
-been committed. Each transaction therefore writes its number into a row of its writer. After a cut the writer reads that
-row under a lock, for which it waits until the cut transaction has ended, and so knows.
+If a connection breaks before COMMIT was sent, nothing was written. If it breaks later, the transaction may have been
+committed. So each transaction writes its number into a row of its writer. After a broken connection, the writer reads
+this row under a lock. The lock waits until the interrupted transaction has ended, so the row shows whether it was
+committed.
 """
 
 import secrets
@@ -39,29 +40,29 @@ RETRY_SECONDS = 10.0
 """The seconds during which a group is retried."""
 
 PAUSE_SECONDS = 0.05
-"""The first pause between two tries; each further one is longer by half, up to ten times this."""
+"""The first pause between two tries. Each further pause is longer by half, up to ten times this value."""
 
 GROUP_BYTES_MAX = 64 * 1024 * 1024
-"""The texts and events of one transaction, in bytes; a single job may have more."""
+"""The largest number of bytes of texts and events in one transaction. A single job may have more."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """How a job ended: a result, or an error."""
+    """The result of a job, or its error."""
 
     result: Any = None
     error: Exception | None = None
 
 
 class _NotCommittedError(Exception):
-    """The connection was cut, and the transaction is certainly not committed."""
+    """The connection broke, and the transaction was certainly not committed."""
 
 
 class Committer:
-    """Commits the groups of one opening of a journal, one after the other."""
+    """Commits the groups of one open journal, one after the other."""
 
     def __init__(self, budget: HomeBudget, retry_seconds: float = RETRY_SECONDS) -> None:
-        """Take the daily budget, and for how long a group is tried again."""
+        """Take the daily budget, and the time during which a group is tried again."""
         self._budget, self._retry_seconds = budget, retry_seconds
         self._writer, self._number = secrets.token_bytes(12), 0
 
@@ -73,7 +74,7 @@ class Committer:
         return [outcomes[place] for place in range(len(works))]
 
     def forget(self, link: DatabaseLink) -> None:
-        """Delete the writer's row, at the end. Where that fails, another opening deletes it some days later."""
+        """Delete the writer's row, at the end. If that fails, another process deletes it some days later."""
         if self._number == 0:
             return
         statement = "DELETE FROM replan.writers WHERE id = %s OR at < clock_timestamp() - interval '7 days'"
@@ -117,7 +118,7 @@ class Committer:
             batch = {place: work for place, work in batch.items() if place not in outcomes}
 
     def _attempt(self, link: DatabaseLink, batch: Mapping[int, Request], *, exact: bool) -> GroupResults:
-        """Try to commit jobs, and return those that ended. Every raised error leaves no open transaction."""
+        """Try to commit jobs, and return the jobs that ended. After a raised error, no transaction is open."""
         connection = link.connection()
         try:
             for place, work in batch.items():
@@ -147,7 +148,7 @@ class Committer:
         return result
 
     def _end(self, link: DatabaseLink, connection: Connection) -> None:
-        """Commit. Raises `_NotCommittedError`, `JournalUncertain`, `psycopg.Error` where nothing was committed."""
+        """Commit. Raises `_NotCommittedError`, `JournalUncertain`, or `psycopg.Error` if nothing was committed."""
         try:
             done = connection.execute("COMMIT")
         except psycopg.Error as error:
@@ -191,7 +192,7 @@ def _batches(works: Sequence[Request]) -> Iterator[dict[int, Request]]:
 
 @asynccontextmanager
 async def open_writer(thread: ConnectionThread[DatabaseLink], committer: Committer) -> AsyncIterator["PostgresWriter"]:
-    """Open a writer on a thread; at the end finish all jobs."""
+    """Open a writer on a thread. At the end, finish all jobs."""
     writer = PostgresWriter(thread, committer)
     try:
         yield writer
@@ -202,14 +203,14 @@ async def open_writer(thread: ConnectionThread[DatabaseLink], committer: Committ
 
 
 class PostgresWriter(GroupCommit[Group]):
-    """Takes jobs, which are values; made by `open_writer`."""
+    """Carries out jobs, which are values. Made by `open_writer`."""
 
     def __init__(self, thread: ConnectionThread[DatabaseLink], committer: Committer) -> None:
         super().__init__(GROUP_MAX)
         self._thread, self._committer = thread, committer
 
     async def carry_out(self, work: RunOperation[T] | Alone[T]) -> T:
-        """Commit a job, and return its result; raise its error otherwise."""
+        """Commit a job, and return its result or raise its error."""
         return await self.do(cast("Callable[[Group], T]", work))
 
     def _commit(self, group: Sequence[ThreadJob[Group, Any]]) -> None:

@@ -1,7 +1,7 @@
-"""Connections to Postgres: how one is opened, and a link that opens the next one when one breaks.
+"""Connections to Postgres: opens one, and replaces a broken one.
 
-Nothing is kept in a session: no prepared statements, settings or locks that outlive a transaction. So the connections
-may go through a pooler that hands them out per transaction.
+A session keeps nothing that outlives a transaction: no prepared statements, settings or locks. So connections may go
+through a pooler that assigns them per transaction.
 """
 
 import time
@@ -24,10 +24,10 @@ from runtime.core.errors import (
 )
 
 CONNECT_SECONDS = 5
-"""How long to wait for a server that is being connected to."""
+"""How long to wait for a connection to a server."""
 
 ANSWER_SECONDS = 10.0
-"""How long to wait for an answer; a connection that gives none is given up."""
+"""How long to wait for an answer. Without one, the connection is closed."""
 
 WAIT_MS = 2000
 """The time limit in milliseconds for a lock, and for an idle open transaction."""
@@ -41,13 +41,15 @@ LOCAL = (
     " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
     " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
 )
-"""The settings of a transaction. Without the second, a frozen client would keep its locks for ever."""
+"""The settings of a transaction. Without the second one, a frozen client would keep its locks forever."""
 
 TRANSACTION_MS = 30_000
-"""The time limit of a transaction in milliseconds; only servers from version 17 on have one."""
+"""The time limit of a transaction in milliseconds. Only servers of version 17 and later support it."""
 
 LOCAL_17 = f"{LOCAL}, set_config('transaction_timeout', '{TRANSACTION_MS}', true)"
-"""The settings for such servers. They also end the transaction of a client that freezes while it sends statements."""
+"""The settings for servers of version 17 and later. They also end the transaction of a client that freezes while it
+sends statements.
+"""
 
 NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 VERSION_NOW = "SELECT version FROM replan.journal"
@@ -56,7 +58,7 @@ Cursor = psycopg.Cursor[Any]
 
 
 class Time(Protocol):
-    """Tells the time, in UTC seconds since 1970."""
+    """Returns the time, in UTC seconds since 1970."""
 
     def now(self) -> float:
         """Return the time."""
@@ -69,11 +71,11 @@ class Connection(psycopg.Connection[Any]):
 
     @property
     def local(self) -> str:
-        """The statement that begins every transaction with its settings."""
+        """The first statement of every transaction, which makes its settings."""
         return LOCAL_17 if self.info.server_version >= 170_000 else LOCAL
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """Wait for an answer, with a limit. Raises `OperationalError` where that passes, and closes the connection."""
+        """Wait for an answer, within the time limit. After it, close the connection and raise `OperationalError`."""
         try:
             return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
         except psycopg.OperationalError as error:
@@ -103,7 +105,7 @@ def connect(address: DatabaseAddress, answer_seconds: float = ANSWER_SECONDS) ->
 
 
 class DatabaseLink:
-    """One connection at a time, and an estimate of the server's time; used by one thread."""
+    """One connection at a time, and an estimate of the server's time. Used by one thread."""
 
     def __init__(
         self, address: DatabaseAddress, time_: Time | None = None, answer_seconds: float = ANSWER_SECONDS
@@ -121,17 +123,17 @@ class DatabaseLink:
         return self._connection
 
     def close(self) -> None:
-        """Close the connection; it is opened again when it is needed."""
+        """Close the connection. It is opened again when it is needed."""
         if self._connection is not None:
             self._connection.close()
 
     @property
     def fixed(self) -> float | None:
-        """The time, where the server's clock is replaced."""
+        """The time of the clock that replaces the server's; None without such a clock."""
         return None if self.time is None else self.time.now()
 
     def take_time(self, now: float) -> float:
-        """Store the server's time, and return the time to use: it, or the replaced clock's."""
+        """Store the server's time. Return it, or the time of the clock that replaces it."""
         if self.time is not None:
             return self.time.now()
         self._ahead = now - _steady()
@@ -154,7 +156,7 @@ def end(connection: Connection) -> None:
 
 
 def _steady() -> float:
-    """Return seconds of a clock that nobody can set and that counts suspended time."""
+    """Return the seconds of a clock that nobody can set, and that also runs while the machine is suspended."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -179,12 +181,12 @@ def is_passing(error: psycopg.Error) -> bool:
 
 
 def leaves_unknown(error: psycopg.Error) -> bool:
-    """Return whether a COMMIT that met this error may have been made."""
+    """Return whether a COMMIT that failed with this error may have succeeded."""
     return error.sqlstate is None or error.sqlstate.startswith(_UNKNOWN_AFTER_COMMIT)
 
 
 def explain(address: DatabaseAddress, error: Exception) -> Exception:
-    """Return the runtime's error for an error of Postgres; any other error unchanged."""
+    """Return the runtime's error for an error of Postgres; any other error is returned unchanged."""
     if not isinstance(error, psycopg.Error):
         return error
     place, cause = address.place, address.message_line(str(error)) or type(error).__name__
@@ -210,15 +212,15 @@ def explain(address: DatabaseAddress, error: Exception) -> Exception:
 
 @dataclass(slots=True)
 class StatementResult:
-    """The result of a statement of a batch; complete after `StatementBatch.run`."""
+    """The result of a statement in a batch. It is complete after `StatementBatch.run`."""
 
     rows: list[Any] = field(default_factory=list)
     count: int = 0
-    """The number of rows that it returned or changed."""
+    """The number of rows that the statement returned or changed."""
 
 
 class StatementBatch:
-    """Collects statements, and runs them in order; the first that fails ends it."""
+    """Collects statements, and runs them in order. The first one that fails ends the batch."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._cursor = psycopg.ClientCursor[Any](connection)
@@ -226,7 +228,10 @@ class StatementBatch:
         self._answers: list[StatementResult] = []
 
     def add(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> StatementResult:
-        """Add a statement, and return its future result. Raises `psycopg.Error` for a value without a type."""
+        """Add a statement, and return the object that will hold its result.
+
+        Raises `psycopg.Error` for a value without a type.
+        """
         self._statements.append(self._cursor.mogrify(statement, values) if values else statement)
         answer = StatementResult()
         self._answers.append(answer)
@@ -244,7 +249,7 @@ class StatementBatch:
         return self.add(statement.format(rows=f"unnest({arrays})"), [*columns, *more])
 
     def run(self) -> None:
-        """Send the statements, and take all answers. Raises `psycopg.Error`."""
+        """Send the statements, and receive all answers. Raises `psycopg.Error`."""
         cursor = self._cursor
         cursor.execute("; ".join(self._statements))
         for answer in self._answers:
@@ -254,10 +259,10 @@ class StatementBatch:
 
 
 def array(kind: str, values: Sequence[Any]) -> object:
-    """Return an array value of a type, as the server's text form if that needs no quoting, else as a list.
+    """Return an array value of a type: in the server's text form if no element needs quoting, else as a list.
 
-    psycopg looks at each element for what it has to quote, which takes a third of the writer's time. Numbers, truth
-    values and bytes in hex need no quoting.
+    psycopg checks each element for characters to quote, which takes a third of the writer's time. Numbers, truth values
+    and bytes in hex need no quoting.
     """
     match kind:
         case "bigint" | "integer":

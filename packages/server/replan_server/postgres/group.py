@@ -1,8 +1,8 @@
 """The group of jobs that one transaction commits: their requests, and their changes in memory.
 
-A job says beforehand what it is about (`runtime.journal.rules.RunOperation`), so that the transaction locks and reads
-it for the whole group in a few statements. Then each job decides on the locked rows, in turn and in memory: it changes
-the group, or raises and changes nothing. At the end all changes are written at once.
+A job names in advance what it concerns (`runtime.journal.rules.RunOperation`). So the transaction locks and reads
+everything for the whole group in a few statements. Then each job decides in turn, in memory, on the locked rows: it
+changes the group, or raises and changes nothing. At the end all changes are written at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,14 +26,14 @@ TenantDay = tuple[str, int]
 
 
 class Alone(NamedTuple, Generic[T]):
-    """A job that has a transaction of its own."""
+    """A job that has its own transaction."""
 
     run: Callable[[Cursor, float], T]
-    """Reads and writes; gets the time."""
+    """A function that reads and writes; it gets the time."""
 
 
 Request = RunOperation[Any] | Alone[Any]
-"""What a writer takes."""
+"""A job for a writer."""
 
 
 def size_of(work: Request) -> int:
@@ -56,25 +56,25 @@ class Group:
     budget: HomeBudget
     """The daily budget."""
     totals: dict[TenantDay, Amount] | None = None
-    """The totals of the days if they are locked; else the limits are checked when the totals are written."""
+    """The totals of the days if they are locked. Otherwise the limits are checked when the totals are written."""
     runs: dict[str, RunHead] = field(default_factory=dict)
     """The locked runs."""
     admitted: dict[str, RunHead] = field(default_factory=dict)
-    """The new runs that no job has taken yet."""
+    """The new runs that no job has admitted yet."""
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
     """The posted messages that jobs ask about, by the run's number and the key."""
     fresh: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """The posted messages that jobs are to consume, and whether no record has consumed them."""
+    """The posted messages that jobs will consume, and whether each is still unconsumed."""
     changed: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """The epoch and the last place that each changed run had when it was locked, by its number."""
+    """The epoch and the last record number of each changed run when it was locked, by the run's number."""
     records: list[tuple[int, Stored, bool]] = field(default_factory=list)
-    """New records with their runs' numbers, and whether they end an append."""
+    """New records with the numbers of their runs, and whether they end an append."""
     named: set[tuple[bytes, int]] = field(default_factory=set)
     """The texts that runs name now."""
     asked: dict[int, bytes] = field(default_factory=dict)
     """The open questions of runs with new summaries, by number; empty for none."""
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
-    """New messages with their runs' numbers and ids."""
+    """New messages with their ids and the numbers of their runs."""
     booked: dict[TenantDay, Amount] = field(default_factory=dict)
     """The amounts that this group adds to each tenant's total of a day."""
     raised: dict[TenantDay, Amount] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Group:
     """Whether hosts should look at the journal."""
 
     def carry_out(self, work: RunOperation[T]) -> T:
-        """Let a job decide, and change the group; raise the reason before anything has changed."""
+        """Let a job decide, and change the group. If the job raises, nothing changes."""
         if work.new is None:
             before = self.runs.get(work.run)
             if before is None:
@@ -149,9 +149,9 @@ class GroupResults:
     """The results of a group's jobs before it is committed."""
 
     results: dict[int, Any] = field(default_factory=dict)
-    """The results by the job's place."""
+    """The results, by the position of the job."""
     errors: dict[int, Exception] = field(default_factory=dict)
-    """The reasons of those that changed nothing."""
+    """The errors of the jobs that changed nothing, by position."""
 
 
 def decide(group: Group, works: Mapping[int, RunOperation[Any]]) -> GroupResults:

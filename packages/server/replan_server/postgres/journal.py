@@ -1,7 +1,7 @@
-"""The journal in Postgres: one database for several machines, every append durable before it returns.
+"""The journal in Postgres: one database for several machines; every append is durable before it returns.
 
-One thread commits all writes, in groups, and another thread reads. Leases, places and budgets are checked under locks
-in the transaction that writes, by the server's clock. So the rules hold between machines, whatever their clocks say.
+One thread commits all writes in groups, and another thread reads. Leases, record numbers and budgets are checked under
+locks in the transaction that writes, by the server's clock. So the rules hold between machines with different clocks.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A Postgres journal outside of an event loop: to copy runs out of it and into it, to delete and check."""
+"""A Postgres journal outside of an event loop, for copying, deleting and checking runs."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -36,14 +36,14 @@ from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
 from runtime.journal.rules import RunOperation
 
 _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
-"""The tables with rows of a run, those that refer to others first."""
+"""The tables with rows of a run. A table comes before the tables to which it refers."""
 
 
 def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead], None]) -> Deleted:
     """Delete runs.
 
-    Raises `RunNotFound`, and what `check` raises for the row of one that must stay; the caller ends the transaction
-    without a commit then.
+    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. Then the caller ends the
+    transaction without a commit.
     """
     held = _lock_rows(cursor, runs)
     for run in runs:
@@ -85,7 +85,7 @@ _RECEIVED = (
 
 
 class PostgresRaw(RawStore):
-    """A database that runs are moved out of, or into."""
+    """A database as the source or the target of moved runs."""
 
     def __init__(self, link: DatabaseLink) -> None:
         """Take a link whose tables have been checked."""
@@ -110,7 +110,7 @@ class PostgresRaw(RawStore):
         return self._alone(lambda cursor, _: _remove(cursor, heads, place))
 
     def close(self) -> None:
-        """Forget the writer, and close the connection."""
+        """Delete the writer's row, and close the connection."""
         self._committer.forget(self._link)
         self._link.close()
 
@@ -130,7 +130,7 @@ def _remove(cursor: Cursor, heads: Sequence[RunHead], place: str) -> Deleted:
 
 
 def _add(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]], source: str) -> list[bool | Refused]:
-    """Add runs as `RawStore.add`, in three messages, for each of which other processes wait."""
+    """Add runs like `RawStore.add`, in only three round trips to the server, because other processes wait meanwhile."""
     by_name, results = {copy.head.run: copy.head for copy, _ in copies}, dict[str, bool | Refused]()
     tips = [*by_name], [head.tip.seq for head in by_name.values()]
     for digest, *values in cursor.execute(_RECEIVED, tips).fetchall():
@@ -219,12 +219,13 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
 
 
 Beside = Callable[[Connection, str], schema.Rights]
-"""A function that makes further tables and returns the rights to them by kind of role. It gets the place for messages.
+"""A function that makes additional tables, and returns the rights to them by kind of role. It gets the place for
+messages.
 """
 
 
 def upgrade(address: DatabaseAddress, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
-    """Upgrade a journal and return its version; `roles` has the name of a role for kinds of `schema.ROLES`.
+    """Upgrade a journal and return its version. `roles` has the name of a role for some kinds in `schema.ROLES`.
 
     Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.
     """

@@ -1,7 +1,7 @@
-"""What is read from a Postgres journal outside of a group: rows, records, messages, what is due, and totals.
+"""Reads from a Postgres journal outside of a group: rows, records, messages, due runs, and totals.
 
-What a host asks for each run that it wakes goes to the server as one message, together with the end of the snapshot
-(`last`): on a busy machine every round trip waits for several processes in turn.
+The queries of a host for each run that it wakes are sent in one message, together with the end of the snapshot
+(`last`). On a busy machine every round trip waits for several processes in turn.
 """
 
 import hashlib
@@ -50,10 +50,10 @@ _RECORDS_OF = (
 )
 _MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
 READ_AT_ONCE = 20
-"""Runs that are read together, in few messages, for which others wait."""
+"""How many runs are read together, in few messages, because other processes wait meanwhile."""
 
 SHARED_BYTES = 16 * 1024 * 1024
-"""The bytes of cached texts of other runs above which the cache is cleared."""
+"""The cache of texts is cleared when it has more than this number of bytes of other runs."""
 
 _DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
@@ -61,7 +61,7 @@ DUE = (
     "id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL SELECT id FROM replan.runs WHERE unread)"
     f" AND last_seq > 0 AND status <> 'parked' AND {_FREE} AND {_DRIVABLE}"
 )
-"""The condition for a run that a host has to drive; its values are those of `due_values`."""
+"""The SQL condition for a run that a host has to drive. Its values are those of `due_values`."""
 
 _DUE = f"SELECT run FROM replan.runs WHERE {DUE} ORDER BY priority DESC, id LIMIT %(limit)s"
 _UNREAD = f"SELECT run FROM replan.runs WHERE unread AND NOT {_FREE} AND {_DRIVABLE}"
@@ -70,15 +70,15 @@ _OWNERS = "SELECT DISTINCT owner FROM replan.runs WHERE owner IS NOT NULL AND le
 
 
 class Texts:
-    """Texts that were read: many runs share some, and one is known by its hash and never changes."""
+    """A cache of texts by hash. Many runs share texts, and a text never changes."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin with no texts."""
         self.known: dict[bytes, bytes] = {}
         self._size = 0
 
     def read(self, cursor: Cursor, digests: Iterable[bytes]) -> None:
-        """Read the texts that are not known yet. Missing texts stay unknown."""
+        """Read the texts that are not in the cache. Missing texts stay unknown."""
         if self._size > SHARED_BYTES:
             self.known, self._size = {}, 0
         missing = [digest for digest in digests if digest not in self.known]
@@ -90,7 +90,7 @@ class Texts:
 
 
 class PostgresReader(StoreReader):
-    """Reads the database in a transaction of the caller."""
+    """Reads the database in the caller's transaction."""
 
     def __init__(self, cursor: Cursor, now: float, texts: Texts | None = None) -> None:
         """Take a cursor, the time, and texts that were read before."""
@@ -177,7 +177,7 @@ class PostgresReader(StoreReader):
         return ZERO
 
     def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
-        """Implement `StoreReader.copies`, `READ_AT_ONCE` runs in one message and their texts in another."""
+        """Implement `StoreReader.copies`, with `READ_AT_ONCE` runs in one message and their texts in another."""
         for begin in range(0, len(runs), READ_AT_ONCE):
             some = [*runs[begin : begin + READ_AT_ONCE]]
             batch = StatementBatch(self._cursor.connection)
@@ -189,7 +189,7 @@ class PostgresReader(StoreReader):
             yield from ((run, found.get(run) or RunNotFound(run)) for run in some)
 
     def _copy(self, values: Sequence[Any], rows: "_ByRun", messages: "_ByRun") -> RunCopy | JournalError:
-        """Return a run, verified, or why it cannot be read."""
+        """Return a verified run, or the error why it cannot be read."""
         try:
             head = check_head(read_head(values[1:], values[0]))
             part = _part(head.start, rows.get(head.id, []))
@@ -203,7 +203,7 @@ class PostgresReader(StoreReader):
         return self._cursor.execute(statement, values).fetchall()
 
     def _last(self, *asked: tuple[str, Any]) -> list[StatementResult]:
-        """Return the answers to some statements, after which the snapshot has ended."""
+        """Return the results of some statements. The snapshot ends after them."""
         batch = StatementBatch(self._cursor.connection)
         answers = [batch.add(*item) for item in asked]
         batch.add("ROLLBACK")
@@ -215,7 +215,7 @@ _ByRun = dict[int, list[Sequence[Any]]]
 
 
 def _by_run(rows: Iterable[Sequence[Any]]) -> _ByRun:
-    """Group rows by their first value, the number of a run, and return them without it."""
+    """Group rows by their first value, the number of a run. The returned rows do not have this value."""
     found: _ByRun = {}
     for number, *values in rows:
         found.setdefault(number, []).append(values)
@@ -232,7 +232,7 @@ def _part(start: Tip, found: Iterable[Sequence[Any]]) -> Part:
 
 
 def message(run: str, row: Sequence[Any]) -> InboxItem:
-    """Return a posted message of which id, key, body, time and seal were read. Raises `JournalDamaged`."""
+    """Return a posted message from its id, key, body, time and seal. Raises `JournalDamaged`."""
     inbox, key, body, at, stored_seal = row
     try:
         item = InboxItem(inbox, bytes(key).decode(), bytes(body).decode(), at)
@@ -256,7 +256,7 @@ def server_now(cursor: Cursor) -> float:
 
 
 def version(cursor: Cursor) -> int:
-    """Return a number that changes with every commit: a hash of which transactions have ended."""
+    """Return a number that changes with every commit. It is a hash of the ended transactions."""
     ((ended,),) = cursor.execute("SELECT pg_current_snapshot()::text").fetchall()
     return int.from_bytes(hashlib.sha256(str(ended).encode()).digest()[:8])
 
@@ -267,7 +267,7 @@ PAUSE_SECONDS = 0.05
 
 
 def retry_read(work: Callable[[DatabaseLink], T], seconds: float, link: DatabaseLink) -> T:
-    """Return the result of a read. Retry it for these seconds after passing errors. Raises `psycopg.Error`."""
+    """Return the result of a read. After temporary errors, retry it for the given seconds. Raises `psycopg.Error`."""
     until = time.monotonic() + seconds
     while True:
         try:

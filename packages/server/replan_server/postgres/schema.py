@@ -1,8 +1,9 @@
-"""The tables of a Postgres journal, in a schema of their own, and the rights of the roles that use them.
+"""The tables of a Postgres journal, in their own schema, and the rights of the roles that use them.
 
-`runs` has what changes with every append, in rows with room for their next version, so that an append changes no index;
-`due` and `unread` are indexed only where a host has to look. `asked` has the open questions as lists show them. Events
-name their texts by hash; `named_texts` says so to the database, which then refuses to delete a text that is needed.
+`runs` has the values that change with every append. Its rows have room for their next version, so that an append
+changes no index; `due` and `unread` are indexed only for rows that a host must find. `asked` has the open questions
+that lists show. Events name their texts by hash. The table `named_texts` has these names too, so the database refuses
+to delete a text that is needed.
 
 `journal.version` is the journal's (`runtime.journal.port`).
 """
@@ -125,7 +126,7 @@ FIRST = (
 """The tables of version 1."""
 
 UPGRADES: tuple[tuple[str, ...], ...] = ()
-"""The statements that each version adds to the one before it, from version 2 on."""
+"""The statements that upgrade a journal to each version, from version 2 on."""
 
 _TABLES = (
     "journal",
@@ -167,13 +168,13 @@ _FOUND = (
     "SELECT to_regclass('replan.journal') IS NOT NULL, EXISTS (SELECT FROM pg_attribute"
     " WHERE attrelid = to_regclass('replan.journal') AND attname = 'floor')"
 )
-"""A query: whether there is a journal, and whether it has a column of older development versions."""
+"""A query: whether there is a journal, and whether it has a column from older development versions."""
 
 
 def version_of(connection: Connection, place: str) -> int:
-    """Return the journal's version, 0 if there is none.
+    """Return the journal's version; 0 if there is no journal.
 
-    Raises `JournalNewer`, `JournalUnreadable` for one of an older development version, `psycopg.Error`.
+    Raises `JournalNewer`, `psycopg.Error`, and `JournalUnreadable` for an older development version.
     """
     ((exists, earlier),) = connection.execute(_FOUND).fetchall()
     if earlier:
@@ -186,9 +187,10 @@ def version_of(connection: Connection, place: str) -> int:
 
 
 def check(connection: Connection, place: str) -> None:
-    """Make the tables where there are none, and check their version.
+    """Make the tables if they are missing, and check their version.
 
-    Raises the errors of `version_of`, and `JournalUnreadable` for an earlier version and a role that may not make them.
+    Raises the errors of `version_of`, and `JournalUnreadable` for an earlier version, or if the role may not make
+    tables.
     """
     check_upgraded(version_of(connection, place) or upgrade(connection, place), place)
 
@@ -201,9 +203,9 @@ def check_upgraded(version: int, place: str) -> None:
 
 
 def upgrade(connection: Connection, place: str) -> int:
-    """Bring the tables to this release's version and return it.
+    """Upgrade the tables to this release's version and return it.
 
-    Raises the errors of `version_of`, and `JournalUnreadable` where the role may not.
+    Raises the errors of `version_of`, and `JournalUnreadable` if the role may not do this.
     """
     for _ in range(TRIES):
         try:
@@ -240,9 +242,9 @@ def _upgrade(connection: Connection, place: str) -> int:
 
 
 def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | None = None) -> None:
-    """Give roles their rights, and those `beside` the journal; `roles` has the name of a role for kinds in `ROLES`.
+    """Give roles their rights, and those to the tables `beside` the journal. `roles` has the names of roles, by kind.
 
-    Raises `psycopg.Error`.
+    The kinds are keys of `ROLES`. Raises `psycopg.Error`.
     """
     connection.execute(BEGIN)
     try:

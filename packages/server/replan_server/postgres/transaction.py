@@ -1,10 +1,10 @@
-"""The statements of a group's transaction: locking and reading what its jobs are about, and writing what they changed.
+"""The statements of a group's transaction: lock and read what its jobs concern, and write what they changed.
 
-Locks are taken in one order by all processes: texts by hash, runs by number, and the totals of days last. Statements
-go to the server together; so a group of any size costs three round trips.
+All processes take locks in the same order: texts by hash, runs by number, and then the totals of days. Statements are
+sent together, so a group of any size costs three round trips.
 
-The notices that wake hosts carry nothing, and one that is lost costs a polling interval. The connection that listens
-must not go through a pooler, which would hand its session to others.
+The notices that wake hosts have no content. A lost notice costs one polling interval. The listening connection must not
+go through a pooler, which would give its session to other clients.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ _TYPES: Mapping[str, str] = {
     "unread": "boolean",
 }
 WRITTEN: Mapping[str, str] = {name: _TYPES.get(name, "bigint") for name in f"{CHANGING}, due, unread".split(", ")}
-"""The columns that a transaction changes, with their types: those of the row, and those that hosts search."""
+"""The columns that a transaction changes, with their types: the columns of the row, and those that hosts search."""
 
 _UPDATE = (
     f"UPDATE replan.runs SET {', '.join(f'{name} = new.{name}' for name in WRITTEN)} FROM {{rows}} AS new"
@@ -104,7 +104,7 @@ _TOTALS = (
 )
 INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
 TEXT = ("bytea", "bytea")
-"""The types of the columns of a text. The next constants are of the same form."""
+"""The types of the columns of a text. The next constants have the same form."""
 MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
 RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
 NAMED = ("bytea", "bigint")
@@ -113,11 +113,11 @@ _DAY = ("text", "bigint")
 
 
 class OverBudgetError(Exception):
-    """A day's total would exceed a limit: the group decides again with the totals locked."""
+    """A day's total would exceed a limit. The group then decides again with locked totals."""
 
 
 def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBudget, *, exact: bool) -> Group:
-    """Begin a transaction, lock and read what the jobs are about, and return the group.
+    """Begin a transaction, lock and read what the jobs concern, and return the group.
 
     With `exact`, the totals of the days are locked too. Raises `JournalNewer`, `psycopg.Error`.
     """
@@ -148,9 +148,9 @@ def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBud
 
 
 def write(connection: Connection, group: Group, writer: bytes, number: int) -> None:
-    """Write what the jobs have changed; `number` marks the transaction as this writer's. Nothing is committed yet.
+    """Write the changes of the jobs, without a commit. `number` marks the transaction as this writer's.
 
-    Raises `OverBudgetError`, `JournalError` where a row is not as it was locked, `psycopg.Error`.
+    Raises `OverBudgetError`, `psycopg.Error`, and `JournalError` if a row has changed although it was locked.
     """
     by_number = {row.id: row for row in group.runs.values()}
     changed = [(number, *was, *head_values(by_number[number])) for number, was in sorted(group.changed.items())]
@@ -189,7 +189,7 @@ def begin_alone(link: DatabaseLink) -> float:
 
 
 def _now(link: DatabaseLink, batch: StatementBatch) -> float:
-    """Run a batch, and return the time to use. Raises `JournalNewer` if the journal was upgraded meanwhile."""
+    """Run a batch, and return the time to use. Raises `JournalNewer` if the journal was upgraded in the meantime."""
     version, clock = batch.add(VERSION_NOW), batch.add(NOW)
     batch.run()
     check_version(link.address.place, int(version.rows[0][0]))
@@ -212,7 +212,7 @@ def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
 
 
 def last_transaction(connection: Connection, writer: bytes) -> int:
-    """Return the number of the writer's last committed transaction. It waits for one that has not ended yet.
+    """Return the number of the writer's last committed transaction. A transaction that has not ended is waited for.
 
     Raises `psycopg.Error`.
     """
@@ -239,7 +239,7 @@ def _spend(batch: StatementBatch, group: Group, key: TenantDay, amount: Amount) 
 
 
 def _days_of(group: Group) -> Iterator[TenantDay]:
-    """Yield the totals that the jobs of a group may add to."""
+    """Yield the totals to which the jobs of a group may add."""
     for row in (*group.runs.values(), *group.admitted.values()):
         for tenant in group.budget.of(row.placement.tenant):
             yield from ((tenant, day_of(group.now)), (tenant, row.account.day))
@@ -274,10 +274,10 @@ RETRY_SECONDS = 5.0
 
 
 class Listening:
-    """Wakes the hosts of a journal; committed transactions notify, so that `wake` has nothing left to do."""
+    """Wakes the hosts of a journal. Committed transactions notify them, so `wake` does nothing."""
 
     def __init__(self, address: DatabaseAddress) -> None:
-        """Take the address of the server itself."""
+        """Take the address of the server itself, not of a pooler."""
         self._address = address
 
     def wake(self) -> None:
@@ -286,7 +286,7 @@ class Listening:
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Call `callback` at every notice, until this is cancelled; meanwhile hosts poll where nothing can be heard."""
+        """Call `callback` at every notice until this is cancelled. While no notices can be received, hosts poll."""
         task_status.started()
         reported = False
         while True:

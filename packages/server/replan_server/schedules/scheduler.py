@@ -1,9 +1,9 @@
-"""Starts the orders of schedules: one run at each time, however many hosts serve the home.
+"""Starts the orders of schedules: one run for each time, even if several hosts serve the home.
 
-The id of a run follows from its schedule and its time. The journal admits an id once, so only one host starts the
-order. If nothing is started at a time, a record has that id: a finished run of the kind `schedule`. The record
-`NAME-vNUMBER` says since when a schedule has its times. Its inbox names the times that are done, so no time is done
-again after its run was deleted.
+The id of a run is made from its schedule and its time. The journal admits an id once, so only one host starts the
+order. If a time passes without a start, a record has the id: a finished run of the kind `schedule`. The record
+`NAME-vNUMBER` says since when a schedule has its times. Its inbox names the handled times, so no time is handled again
+after its run was deleted.
 """
 
 import math
@@ -51,11 +51,11 @@ LOOK_SECONDS = 1.0
 ROWS_MAX = 50
 """How many of the newest runs of a schedule are read at a time."""
 NOT_STARTED = "not_started"
-"""The outcome of a time whose order could not be started."""
+"""The outcome of a record whose order could not be started."""
 
 
 class ScheduleRecorder:
-    """The small agent of the records of schedules. The lines of its task are the title, the outcome and the reason."""
+    """The small agent of the records of schedules. Its task has three lines: the title, the outcome and the reason."""
 
     def start(self, task: str) -> str:
         """Return the task."""
@@ -105,12 +105,12 @@ class Schedule:
     record: str = ""
     """The id of the record of its times; empty until the journal was read."""
     handled: float = 0.0
-    """The last time that is done; before the first, when the schedule got its times."""
+    """The last handled time. Before the first, the time at which the schedule got its times."""
     next: float = 0.0
     """The first time after `handled`; infinite if there is none."""
 
     def done(self, time: float) -> None:
-        """Note that all times up to `time` are done."""
+        """Record in memory that all times up to `time` are handled."""
         self.handled = max(self.handled, time)
         following = self.table.next(self.handled)
         self.next = math.inf if following is None else following
@@ -171,7 +171,7 @@ class Scheduler:
         await self._note(engine, schedule, move.due)
 
     async def _note(self, engine: Engine, schedule: Schedule, due: int) -> None:
-        """Note that a time is done, also after its run is deleted. Raises `JournalError`."""
+        """Record in the journal that a time is handled, even if its run is deleted later. Raises `JournalError`."""
         await engine.journal.post(schedule.record, f"due {due}", "{}")
         schedule.done(due)
 

@@ -22,13 +22,13 @@ Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 _CRON_FIELDS = 5
 _SHIFT = timedelta(hours=3)
-"""More than the clocks of any zone are put back in one night."""
+"""More time than the clocks of any zone are set back in one night."""
 _STAMP = "%Y%m%dt%H%Mz"
 
 
 @with_limits()
 class ScheduleEntry(Config):
-    """An order that hosts start at times. Its names and limits are those of an order of a client.
+    """An order that hosts start at certain times. Its names and limits are those of a client's order.
 
     It has `problem` for a planning run, `plan` and `tools` for an execution, or `kind` and `order` for another kind.
     """
@@ -54,7 +54,9 @@ class ScheduleEntry(Config):
     model: Name = "default"
     """The name of a model: of `clients.models`, a template, or `default`."""
     overlap: Literal["skip", "queue"] = "skip"
-    """What happens at a time if an earlier run of the schedule has not finished: nothing, or a start once it has."""
+    """What happens at a time if an earlier run of the schedule has not finished: nothing, or a start after it has
+    finished.
+    """
 
     @model_validator(mode="after")
     def _has_times(self) -> Self:
@@ -126,14 +128,14 @@ class Timetable:
 
 @dataclass(frozen=True, slots=True)
 class StartDue:
-    """The order of a time is started now."""
+    """The order of a time is to be started now."""
 
     due: int
 
 
 @dataclass(frozen=True, slots=True)
 class SkipDue:
-    """A time passes without a start, because of a run that has not finished."""
+    """A time is skipped, because an earlier run has not finished."""
 
     due: int
     busy: str
@@ -154,7 +156,7 @@ def decide(table: Timetable, overlap: str, *, handled: float, now: float, busy: 
 
 
 def run_of(name: str, due: int) -> str:
-    """Return the id of the run that a schedule starts at a time: no other time and no other schedule has it."""
+    """Return the id of the run that a schedule starts at a time. The id is unique for the schedule and the time."""
     return f"{name}-{datetime.fromtimestamp(due, UTC).strftime(_STAMP)}"
 
 

@@ -122,7 +122,7 @@ SESSIONS_MAX = 100
 
 
 class Sessions:
-    """The sessions: when each ends, in UTC seconds since 1970, by the hash of its id."""
+    """The sessions: the end of each in UTC seconds since 1970, by the hash of its id."""
 
     def __init__(self) -> None:
         self._ends: dict[str, float] = {}

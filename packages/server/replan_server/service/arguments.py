@@ -110,7 +110,7 @@ class AnswerArguments(Arguments):
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
     """The answer, as the question's answer_schema wants it, as text."""
     decline: bool = False
-    """Whether there will be no answer, in place of one; the question's `otherwise` says what happens then."""
+    """Whether the question is declined instead of answered. Its `otherwise` says what happens then."""
 
 
 class Tell(RunArguments):
@@ -119,8 +119,9 @@ class Tell(RunArguments):
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
     """The message."""
     kind: Literal["note", "requirement"] = "note"
-    """A note is shown to later prompts; for a requirement the run goes back. Where runs take values, a note
-    FIELD=VALUE corrects one, also after the end."""
+    """Later prompts show a note; for a requirement the run goes back. In runs that take values, a note FIELD=VALUE
+    corrects a value, even after the end.
+    """
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A repeated call with the same key posts nothing more."""
 

@@ -78,7 +78,7 @@ class CachedReader(RunReader):
         return kept.loaded, kept.near
 
     async def page(self, run: str, after: int, most: int = MARK) -> tuple[Loaded, list[tuple[Record[Any], Any]]]:
-        """Return a run, and up to `most` records with a number above `after`, each with the state that it leads to."""
+        """Return a run, and up to `most` records with a number above `after`, each with the state after it."""
         kept = await self._read(run)
         (place, state), machine, pairs = kept.near(after), kept.loaded.kind.machine, []
         for record in kept.loaded.records[place : after + most]:
@@ -117,7 +117,7 @@ class CachedReader(RunReader):
         return kept
 
     def _keep(self, run: str, kept: _Kept) -> None:
-        """Keep a run, unless another reader has kept more of it meanwhile. Drop other runs to make room."""
+        """Keep a run, unless another reader has kept more of it in the meantime. Drop other runs to make room."""
         before = self._kept.get(run)
         if before is None or before.created != kept.created or before.loaded.seq <= kept.loaded.seq:
             self._count += len(kept.loaded.records) - (0 if before is None else len(before.loaded.records))

@@ -86,7 +86,7 @@ class Streams:
 
 
 class Place:
-    """One counted stream. Leaving its `with` block, or `free`, stops counting it."""
+    """One counted stream. At the end of its `with` block, or with `free`, it is no longer counted."""
 
     def __init__(self, free: Callable[[], None]) -> None:
         self._free: Callable[[], None] | None = free

@@ -14,7 +14,7 @@ from runtime.journal.port import Journal
 LOOK_SECONDS = 0.05
 """The seconds between two checks for commits; a check takes microseconds."""
 PING_SECONDS = 15.0
-"""How often an idle stream gets a comment, in seconds, so that a broken connection is noticed."""
+"""How often an idle stream gets a comment, in seconds, so that a broken connection is detected."""
 SHARED_MAX = 64
 """The largest number of shared answers at a time; the one that was used least recently is dropped."""
 

@@ -1,7 +1,7 @@
-"""What programs can do to the runs of a home: one table, from which the HTTP API and the MCP tools are made.
+"""The operations of programs on the runs of a home, in one table. The HTTP API and the MCP tools are made from it.
 
 An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. If `function` is None, only one
-interface has the operation, such as a stream of records, and implements it by a function of its own.
+interface has the operation, such as a stream of records, and implements it itself.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ class McpOperation:
     takes: type[BaseModel]
     """The model of its arguments."""
     destroys: bool = False
-    """Whether a call may end something for good, or act outside of Replan."""
+    """Whether a call may end something permanently, or act outside of Replan."""
     idempotent: bool = True
     """Whether a second call with the same arguments changes nothing more."""
 
@@ -74,9 +74,9 @@ class Operation:
     mcp: McpOperation | None = None
     """Its MCP tool; None if it has only an HTTP address."""
     writes: bool = True
-    """Whether it changes something."""
+    """Whether the operation changes something."""
     executes: bool = False
-    """Whether it needs a server that allows executions."""
+    """Whether the operation needs a server that allows executions."""
 
 
 RUN = "/api/runs/{run}"

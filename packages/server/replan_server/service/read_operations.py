@@ -93,9 +93,9 @@ async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, An
 
 
 def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[str, Any]:
-    """Return a question as the client may see it.
+    """Return the part of a question that the client may see.
 
-    A model does not get the artifact under review, which only a person may judge.
+    A model does not get the artifact under review, because only a person may judge it.
     """
     if request.terms.shows_reviews:
         return question

@@ -1,4 +1,4 @@
-"""One request of a program, whatever the interface; its answer as JSON, and its errors with their places."""
+"""One request of a program, for all interfaces; its answer as JSON, and its errors with their places."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class Terms:
     """The words of one interface. They replace the words of the command line in messages."""
 
     noun: str
-    """The word for the name that a value is sent under, such as `key`."""
+    """The noun for the name of a sent value, such as `key`."""
     whole: str
-    """The word for all that is sent, such as `body`."""
+    """The noun for everything that is sent, such as `body`."""
     runs: str
     """The operation that lists the runs."""
     result: str

@@ -88,7 +88,7 @@ class Bar:
     name: str
     """The name of the limit: `calls`, `tokens`, `cost` or `active time`."""
     spent: float
-    """What settled requests have used."""
+    """The amount that settled requests have used."""
     unknown: float
     """The charge for requests whose real cost is not known."""
     reserved: float
@@ -97,7 +97,7 @@ class Bar:
     text: str
 
     def share(self, part: float) -> float:
-        """Return a part as hundredths of the bar: of the limit; without a limit, of the sum of all parts."""
+        """Return a part in hundredths of the limit; without a limit, in hundredths of the sum of all parts."""
         whole = self.limit or (self.spent + self.unknown + self.reserved)
         return round(100 * min(1.0, part / whole), 2) if whole > 0 else 0.0
 

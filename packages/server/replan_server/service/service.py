@@ -1,6 +1,6 @@
 """The state that all interfaces of a server share: the runs of a home, the clients, and their choices.
 
-A request can resume a run that hosts do not resume by themselves, and can wait until nothing happens to a run any more.
+A request can resume a run that hosts do not resume by themselves, and can wait until a run rests.
 """
 
 from collections.abc import Awaitable, Callable
@@ -117,7 +117,7 @@ class Service:
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
-        """Ask this server to resume a run that hosts do not resume themselves. Return False if it drives no runs."""
+        """Ask this server to resume a run that hosts do not resume by themselves. Return False if it drives no runs."""
         if self.waiting is None:
             return False
         with suppress(trio.WouldBlock):  # `WAITING_MAX` runs wait already; the person may ask again.

@@ -22,7 +22,9 @@ UNDER_WAY = ("running",)
 """The statuses of rows whose runs count as under way."""
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 ID_LETTERS = 16
-"""The number of letters in the id of a run that is started with an idempotency key. No two keys then lead to one id."""
+"""The number of letters in the id of a run that is started with an idempotency key. It is so large that no two keys
+lead to the same id.
+"""
 
 
 Begin = Callable[[Engine, str], Awaitable[str]]

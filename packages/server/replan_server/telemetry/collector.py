@@ -1,7 +1,7 @@
-"""Sending to a collector over OTLP/HTTP with the SDK's exporters, and reading its answers with distrust.
+"""Sending to a collector over OTLP/HTTP with the SDK's exporters, and strict reading of its answers.
 
-The SDK takes every answer below 400 for success. Here, success is what the protocol says it is: a response of its own
-type that can be decoded. So a wrong server, a proxy's page or a sign-in in between loses nothing.
+The SDK treats every answer below 400 as success. Here, only a decodable response of the protocol's own type is a
+success. So no spans are lost if a wrong server, a proxy or a sign-in page answers.
 """
 
 import logging
@@ -50,7 +50,7 @@ _SCOPE = InstrumentationScope(names.SCOPE)
 
 
 class NotACollectorError(Exception):
-    """The answer does not come from a collector."""
+    """The answer is not from a collector."""
 
 
 class SendOutcome(Enum):
@@ -65,15 +65,15 @@ class CheckedSession(requests.Session):
     """A session that reads a bounded part of an answer, and accepts only a collector's answer as success."""
 
     def __init__(self, response: type[Message]) -> None:
-        """Take the type of the message that a success has."""
+        """Take the message type of a successful response."""
         super().__init__()
         self._type = response
         self.problem = ""
-        """What was wrong with the last answer; empty for nothing. It has no text that the server chose."""
+        """What was wrong with the last answer; empty for nothing. It contains no text from the server."""
         self.status = 0
         """The status of the last answer; 0 for none."""
         self.rejected = 0
-        """How many items collectors have said that they rejected, of batches that they took."""
+        """How many items collectors have rejected in accepted batches."""
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
         """Send a request. Raises `NotACollectorError`, `requests.RequestException`."""
@@ -107,7 +107,7 @@ class CheckedSession(requests.Session):
 
 
 def _body(response: requests.Response) -> bytes:
-    """Return the body of an answer. Raises `NotACollectorError` for one that is too long or comes too slowly."""
+    """Return the body of an answer. Raises `NotACollectorError` if the body is too long or arrives too slowly."""
     body, until = bytearray(), time.monotonic() + ANSWER_SECONDS_MAX
     for part in response.iter_content(8192):
         body += part
@@ -120,17 +120,17 @@ class Collector:
     """Sends spans. Its methods block, so they are called in a thread, one at a time."""
 
     def __init__(self, redactor: Redactor) -> None:
-        """Read the addresses and the rest from the environment, as the SDK does."""
+        """Read the addresses and other settings from the environment, like the SDK."""
         quiet_sdk()
         self._redactor, self._session = redactor, CheckedSession(ExportTraceServiceResponse)
         self._exporter, self._resource = OTLPSpanExporter(session=self._session), resource()
         self.problem = ""
-        """Why the last batch was not taken; empty for one that was."""
+        """Why the last batch was not accepted; empty if it was."""
         self.refused = 0
         """How many spans collectors have refused for good."""
 
     def send(self, spans: Sequence[Span]) -> SendOutcome:
-        """Send a batch. Where its data are refused, its halves are sent, so that only what is refused is left out."""
+        """Send a batch. If its data are refused, send its halves, so that only the refused spans are left out."""
         taken = self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
         self.problem = "" if taken else self._session.problem or "the batch cannot be sent"
         if taken:
@@ -146,11 +146,11 @@ class Collector:
 
     @property
     def rejected(self) -> int:
-        """How many spans collectors have left out of batches that they took."""
+        """How many spans collectors have left out of accepted batches."""
         return self._session.rejected + self.refused
 
     def close(self) -> None:
-        """End waiting for another try, and close connections."""
+        """End the wait for another try, and close connections."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
     def _readable(self, span: Span) -> ReadableSpan:
@@ -179,9 +179,9 @@ class Collector:
 
 
 def resource(more: Mapping[str, str] | None = None) -> Resource:
-    """Return the resource of this service: its name, and the attributes of the user's variables.
+    """Return the resource of this service: its name, and the attributes in the user's variables.
 
-    Nothing of the process or of a release is in it, since a repeated span has to be the same one.
+    It contains nothing about the process or the release, so that a repeated span is equal.
     """
     return Resource({SERVICE_NAME: names.SCOPE}).merge(OTELResourceDetector().detect()).merge(Resource(more or {}))
 

@@ -1,7 +1,7 @@
-"""The names of spans' and metrics' attributes: OpenTelemetry's conventions for generative AI, and our own.
+"""The names of attributes of spans and metrics: OpenTelemetry's conventions for generative AI, and our own.
 
-The conventions are those of open-telemetry/semantic-conventions-genai v0.1.0, the first release of that repository.
-No Python package has them yet: `opentelemetry-semantic-conventions` has older names, and marks them as deprecated.
+The conventions are those of open-telemetry/semantic-conventions-genai v0.1.0, the first release of that repository. No
+Python package has them yet: `opentelemetry-semantic-conventions` has older names, and marks them as deprecated.
 """
 
 from actors.config.model_spec import Named, parse_model_spec, unpin_model
@@ -83,7 +83,7 @@ STEP = "replan.step"
 TOKENS = "replan.tokens"
 TRY = "replan.try"
 OWN = "replan."
-"""The start of the names that are our own."""
+"""The prefix of our own names."""
 
 SCOPE = "replan"
 """The name of the instrumentation scope."""
@@ -93,13 +93,16 @@ _LONGEST = 200
 
 
 def model_label(model: str) -> str:
-    """Return the name of a model; for a model in this process only its class, since the rest may be a path."""
+    """Return the name of a model.
+
+    For a model in this process, return only its class, because the rest may be a path.
+    """
     named = _find_model(model)
     return (unpin_model(model).partition(":")[0] if named is None else named.name)[:_LONGEST]
 
 
 def provider_label(model: str) -> str:
-    """Return the provider whose interface a server has, as the conventions ask; `replan` for our own models."""
+    """Return the provider whose interface a server has, as the conventions require; `replan` for our own models."""
     named = _find_model(model)
     return "replan" if named is None else PROVIDERS[named.provider].traced_as or named.provider
 

@@ -29,7 +29,7 @@ from runtime.logs.redact import Redactor, secrets_in
 CURSOR = "telemetry"
 """The name of the cursor in the journal."""
 BATCH_SPANS = 512
-"""How many spans are sent at a time. The number is the one that the specification advises."""
+"""How many spans are sent at a time. The specification recommends this number."""
 TRACES_KEPT = 256
 """The largest number of folded runs that are kept between two exports. Other runs are read from their beginning."""
 YIELD_RECORDS = 50
@@ -160,7 +160,7 @@ class Exporter:
             self._collector.close()
 
     async def _take(self, row: Behind, batch: ExportBatch) -> bool:
-        """Add the spans of a run's new records to the batch. A full batch is sent; return False if that fails."""
+        """Add the spans of a run's new records to the batch. Send a full batch; return False if that fails."""
         try:
             trace, records = await self._read(row)
         except UNREADABLE as error:

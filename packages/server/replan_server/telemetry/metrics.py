@@ -31,11 +31,11 @@ class Measurement:
     """One measured value."""
 
     instrument: str
-    """The name of the instrument that takes it."""
+    """The name of the instrument for the value."""
     value: float
     """The value, in the instrument's unit."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """Its attributes; each has few values."""
+    """The attributes of the value; each has few possible values."""
 
 
 CALLS = "replan.calls"
@@ -181,7 +181,7 @@ class Metrics:
         observe_measures(self._measure)
 
     def count(self, counted: Iterable[Measurement]) -> None:
-        """Add what records say."""
+        """Add the measurements of records."""
         for item in counted:
             if item.instrument in self._counters:
                 self._counters[item.instrument].add(item.value, {**item.attributes})
@@ -194,7 +194,7 @@ class Metrics:
         self._limits = {**self._read_limits()} if tallies else {}
 
     def close(self, seconds: float) -> None:
-        """Send what is left, for at most this time, and end. It blocks."""
+        """Send the remaining measurements, for at most this time, and end. It blocks."""
         observe_measures(None)
         self._provider.shutdown(timeout_millis=seconds * 1000)
 
@@ -237,7 +237,7 @@ class Metrics:
         ]
 
     def _age(self, times: Iterable[float | None]) -> list[Observation]:
-        """Return the age of the earliest time in seconds; 0 for none, so that an alarm ends."""
+        """Return the age of the earliest time in seconds; 0 if there is none, so that an alarm ends."""
         if not self._tallies:
             return []
         since = min((time for time in times if time is not None), default=None)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 DELAY_MS = 5000
 """How long the exporter waits between two looks into the journal, in milliseconds, as the specification advises."""
 DELAY_MS_MIN = 100
-"""The shortest such time."""
+"""The shortest accepted value of `DELAY_MS`."""
 PROTOCOL = "http/protobuf"
-"""The protocol that is spoken."""
+"""The only supported protocol."""
 
 _CONTENT = frozenset({"true", "span_only", "span_and_event"})
 
@@ -38,7 +38,7 @@ class TelemetrySettings:
 
 
 def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
-    """Return the settings of the environment."""
+    """Return the settings in the environment."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return TelemetrySettings()
     problems: list[str] = []
@@ -50,7 +50,7 @@ def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
 
 
 def _is_on(environment: Mapping[str, str], signal: str, problems: list[str]) -> bool:
-    """Return whether one of the signals is exported: where an exporter or, without one, an address is named."""
+    """Return whether one of the signals is exported: the environment names an exporter for it, or an address."""
     variable = f"OTEL_{signal}_EXPORTER"
     chosen = {name.strip().lower() for name in environment.get(variable, "").split(",")} - {""}
     if chosen - {"otlp", "none"}:

@@ -1,8 +1,8 @@
-"""The spans of a run, from its records: a pure fold. The same records give the same spans, in the same order.
+"""The spans of a run, made from its records by a pure fold. The same records give the same spans, in the same order.
 
-A span is complete, and never changes again, with the record that ends it; so the spans of a run that waits for days are
-there before its end. The span of the whole run ends with the run's first end. What a run does after its end was undone
-is under a span of its own, below the first.
+A span is complete with the record that ends it, and never changes again. So a run that waits for days already has spans
+before its end. The span of the whole run ends with the run's first end. Work after an undone end is in a span of its
+own, below the first one.
 """
 
 import json
@@ -36,7 +36,7 @@ from runtime.core.names import span_id, trace_id
 
 
 def _input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:
-    """Return the attributes with the messages that a call got; none where they cannot be rebuilt."""
+    """Return the attributes with the messages that a call got; none if they cannot be rebuilt."""
     if kind.views.prompt is None:
         return {}
     try:
@@ -60,9 +60,9 @@ def _output_messages(content: str, finish_reason: str) -> str:
 
 
 WITHDRAWN = "withdrawn"
-"""The error type of work that nobody needed any more, or that was open at the run's end."""
+"""The error type of work that was no longer needed, or that was open at the run's end."""
 INTERRUPTED = "interrupted"
-"""The error type of work whose driver was gone before it ended."""
+"""The error type of work whose driver died before the work ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ class SpanLink:
     """A relation to a span of another run."""
 
     run: str
-    """The id of the other run; the link is to the span of that run as a whole."""
+    """The id of the other run. The link is to the span of that whole run."""
     relation: str
-    """What the other run is: `parent`, `child` or `made_from`."""
+    """The role of the other run: `parent`, `child` or `made_from`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ class Span:
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
     links: tuple[SpanLink, ...] = ()
     remote: bool = False
-    """Whether it is a call to a server."""
+    """Whether the span is a call to a server."""
     failed: bool = False
-    """Whether it ended in an error; `error.type` says in which."""
+    """Whether the span ended in an error; `error.type` names the error."""
 
 
 def _tokens(usage: Usage) -> dict[str, Scalar]:
@@ -108,12 +108,12 @@ def _tokens(usage: Usage) -> dict[str, Scalar]:
 
 
 def _nanoseconds(at: float) -> int:
-    """Return a time in whole nanoseconds. Records have microseconds, so the rest would be noise."""
+    """Return a time in whole nanoseconds. Records are precise to microseconds, so the rest is rounded away."""
     return round(at * 1_000_000) * 1000
 
 
 class Trace:
-    """Folds the records of one run into spans. `take` is called with every record, in order."""
+    """Folds the records of one run into spans. `take` must be called with every record, in order."""
 
     def __init__(self, kind: Kind[Any, Any], run: str, *, content: bool = False) -> None:
         """Take the run's kind and id. With `content`, spans have prompts, replies and outputs."""
@@ -133,7 +133,7 @@ class Trace:
         """The number of the last record that was taken; 0 before the first."""
 
     def take(self, record: Record[Any]) -> list[Span]:
-        """Take the next record; return the spans that it completes."""
+        """Process the next record. Return the spans that it completes."""
         self._done = []
         event, self.seq, self._at = record.event, record.seq, max(_nanoseconds(record.at), self._last)
         self._state = self._kind.machine.evolve(self._state, event)
@@ -159,7 +159,7 @@ class Trace:
         return self._done
 
     def by_child(self, event: Any) -> bool:
-        """Return whether an event is about a call that a run of its own answers."""
+        """Return whether an event is about a call that a child run answers."""
         if not isinstance(event, Replied | CallFailed | Settled):
             return False
         return child_run(self._run, node_of(event.request_id)) in self._kind.children(self._state)
@@ -191,7 +191,7 @@ class Trace:
         self._mark("resume", "", {names.EPOCH: event.epoch}, part="resume")
 
     def _common(self, event: Any) -> None:
-        """Take an event that every kind of agent has."""
+        """Process an event that every kind of agent has."""
         match event:
             case CallRequested():
                 self._call(event)
@@ -242,7 +242,7 @@ class Trace:
                 pass
 
     def _own(self, event: Any) -> None:
-        """Take an event of the run's own kind."""
+        """Process an event of the run's own kind."""
         for position, fact in enumerate(self._tracing.facts(event)):
             match fact:
                 case CheckBegan():
@@ -320,7 +320,7 @@ class Trace:
         links: tuple[SpanLink, ...] = (),
         remote: bool = False,
     ) -> int:
-        """Begin a span, and the attempt that it belongs to; return its id."""
+        """Begin a span, and its attempt if it has not begun. Return the span's id."""
         parent, about = self._parent(node), {**self._about(), **attributes}
         if node:
             about |= {names.NODE: node, names.STEP: step_of(node)}
@@ -346,7 +346,7 @@ class Trace:
         return {names.CONVERSATION_ID: self._run, names.RUN: self._run, names.SEQ: self.seq}
 
     def _mark(self, name: str, node: str, attributes: Mapping[str, Scalar], *, part: str = "mark") -> None:
-        """Add a span without length, for what happened at one moment."""
+        """Add a span without length, for an event at one moment."""
         key = f"mark:{self.seq}:{part}"
         self._start(key, name, attributes, node, part=part)
         self._end(key)
@@ -360,7 +360,7 @@ class Trace:
         error: str = "",
         more: Mapping[str, Scalar] | None = None,
     ) -> None:
-        """End a span. A span that the run's end has already closed is begun again for the later result."""
+        """End a span. If the run's end has already closed it, begin it again for the later result."""
         if key not in self._open:
             self._start(key, name, {}, node, part="late")
             self._open[key] = replace(self._open[key], start=max(self._left, self._root.start if self._root else 0))
@@ -379,14 +379,14 @@ class Trace:
         self._done.append(replace(span, end=end, attributes=attributes, failed=failed))
 
     def _interrupt(self, key: str) -> None:
-        """End a span whose driver is gone, with the last record that this driver has written."""
+        """End a span whose driver has died, with the last record of this driver."""
         self._end(key, INTERRUPTED, at=self._left)
 
     def _open_attempts(self) -> list[str]:
         return [key.removeprefix("attempt:") for key in self._open if key.startswith("attempt:")]
 
     def _withdraw(self, event: Any) -> None:
-        """End the spans of requests that the run has withdrawn without a record about each."""
+        """End the spans of requests that the run has withdrawn without a record for each."""
         if isinstance(event, Replied | CallFailed | ToolFinished | RunFinished):
             return
         run = self._kind.run_state(self._state)
@@ -401,7 +401,7 @@ class Trace:
             self._end(key, WITHDRAWN)
 
     def _finish(self, event: RunFinished) -> None:
-        """End all spans except those of running tools; the span of the run is last."""
+        """End all spans except those of running tools. The span of the run is last."""
         run = self._kind.run_state(self._state)
         running = {} if run is None else run.tools
         for key in [key for key in self._open if key not in running and key != self._root_key]:

@@ -134,7 +134,7 @@ def draw(flow: Flow | None) -> Drawing | None:
 def _begins(
     edges: Sequence[FlowEdge], places: Mapping[str, _Place]
 ) -> tuple[dict[tuple[str, str], int], tuple[ArrowLabel, ...]]:
-    """Return where labelled edges begin below their box, in pixels from its left, by node and label; and the labels.
+    """Return the start of labelled edges below their box, in pixels from its left, by node and label; and the labels.
 
     The labels of a box stand side by side, in the order of the ends of their edges.
     """

@@ -1,6 +1,6 @@
-"""Health endpoints: they tell service managers whether a process lives and is ready. They show no data.
+"""Health endpoints: they show service managers whether a process lives and is ready. They show no data.
 
-`/livez` answers as soon as the event loop runs, whatever the journal does. A process that does not answer has to be
+`/livez` answers as soon as the event loop runs, even if the journal fails. A process that does not answer has to be
 restarted. `/readyz` answers 200 if the journal can be read, a host has begun to serve, and no stop is requested.
 """
 
@@ -41,7 +41,7 @@ class Health:
     _asking: trio.Lock = field(default_factory=trio.Lock, init=False)
 
     def report_to(self, report: Report) -> Report:
-        """Return a report that also notes here when the host serves."""
+        """Return a report that also records here when the host serves."""
 
         def heard(notice: Notice) -> None:
             self.serving |= isinstance(notice, Ready)

@@ -119,7 +119,7 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 
 
 SAME = "that of the run"
-"""The text of the choice to keep the run's own model, workflow or policy."""
+"""The label of the choice to keep the run's own model, workflow or policy."""
 OTHERS_MAX = 200
 """The largest number of attempts of each run that the page offers for a comparison, the last ones."""
 

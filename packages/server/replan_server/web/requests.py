@@ -86,7 +86,7 @@ class FormFields:
         return tuple([(item.filename or "", await item.read()) for item in found])
 
     async def mark(self) -> str:
-        """Return the hash of all fields and files. A changed form differs in it from the one that was sent before."""
+        """Return the hash of all fields and files, to compare a form with the one that was sent before."""
         digest = sha256()
         for name, value in self.data.multi_items():
             if isinstance(value, str):

@@ -174,7 +174,7 @@ def _request_part(shown: ShownRun) -> dict[str, Any]:
 
 
 def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
-    """Return the timeline of a run. If the run goes on, the timeline ends at `now`."""
+    """Return the timeline of a run. If the run continues, the timeline ends at `now`."""
     if parts.timeline is None or shown.status not in ("running", "waiting"):
         return parts.timeline
     return at_time(parts.timeline, max(now, shown.row.updated))

@@ -27,7 +27,7 @@ LANES_MAX = 40
 WIDTH = 1000
 """The length of a lane in the units of the drawing."""
 LEAST = 2
-"""The least length of a drawn bar, and the least distance of two separate bars, in units of the drawing."""
+"""The minimum length of a drawn bar, and the minimum distance of two separate bars, in units of the drawing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple
 
 
 class _Begin(NamedTuple):
-    """The values of a bar that are known at its begin."""
+    """The values of a bar that are known when it begins."""
 
     lane: str
     kind: str

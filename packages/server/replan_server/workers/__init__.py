@@ -1,1 +1,1 @@
-"""Placing runs on workers: the port of an engine that hands out hints, and its adapter for Procrastinate."""
+"""Placing runs on workers: the port of an engine that distributes hints, and its adapter for Procrastinate."""

@@ -1,7 +1,7 @@
 """Procrastinate as the engine that places runs: one worker's view of its queues.
 
-Procrastinate's `JobManager` only awaits its connector. So with a connector on a thread of its own it works under trio
-as it is: no event loop of asyncio, and no worker loop that would fetch more jobs than there are free slots.
+Procrastinate's `JobManager` only awaits its connector. With a connector on its own thread, it works under trio without
+an asyncio event loop. It also needs no worker loop, which would fetch more jobs than there are free slots.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -30,7 +30,7 @@ _PATH = f"SELECT set_config('search_path', '{tables.SCHEMA}, pg_catalog', true)"
 
 
 class OnThread(BaseAsyncConnector):
-    """Runs Procrastinate's statements on a thread, each in a transaction of its own."""
+    """Runs Procrastinate's statements on a thread, each in its own transaction."""
 
     def __init__(self, thread: ConnectionThread[DatabaseLink]) -> None:
         self._thread = thread
@@ -54,7 +54,7 @@ class OnThread(BaseAsyncConnector):
 
 
 def in_transaction(work: Callable[[Connection], T], link: DatabaseLink) -> T:
-    """Run a function in a transaction that finds Procrastinate's tables. Raises `psycopg.Error`."""
+    """Run a function in a transaction that has access to Procrastinate's tables. Raises `psycopg.Error`."""
     connection = link.connection()
     try:
         batch = begin_batch(connection)
@@ -68,7 +68,7 @@ def in_transaction(work: Callable[[Connection], T], link: DatabaseLink) -> T:
 
 
 STALLED_SECONDS = 30.0
-"""Seconds without a sign of life after which a worker counts as dead."""
+"""The seconds without a heartbeat after which a worker counts as dead."""
 
 _QUEUES = (
     "SELECT queue_name FROM (SELECT queue_name, max(priority) AS priority, min(id) AS oldest FROM procrastinate_jobs"
@@ -125,7 +125,7 @@ class ProcrastinateDispatcher:
         return None
 
     async def finish(self, job: Job) -> None:
-        """Implement `Dispatcher.finish`; a job that is not there any more needs nothing."""
+        """Implement `Dispatcher.finish`. If the job does not exist any more, do nothing."""
         await self._thread.do(partial(in_transaction, partial(_delete, job.id)))
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:

@@ -1,9 +1,9 @@
 """The tables of Procrastinate in a journal's database, and the trigger that makes its jobs.
 
-They are in a schema of their own, `replan_jobs`, so that a Procrastinate that the database is used with otherwise is
-not touched. The trigger fires where a run that nobody drives becomes due or gets a message: the job is made in the
-transaction that makes the run due, whichever program commits it. A job is only a hint; so an error in making one is
-a warning in the server's log, and never fails the transaction.
+They are in their own schema, `replan_jobs`, so another Procrastinate in the same database is not touched. The trigger
+fires if a run without a driver becomes due or gets a message. It makes the job in the transaction that makes the run
+due, in every program. A job is only a hint, so an error in making one is a warning in the server's log, and never fails
+the transaction.
 """
 
 import re
@@ -25,7 +25,7 @@ QUEUE = "replan"
 """The queue of runs without a tenant; a tenant's runs have the queue `replan/TENANT`."""
 
 WAITING_MAX = 64
-"""The largest number of waiting jobs of a tenant at or above a run's priority. A sweep adds jobs of further runs."""
+"""The largest number of waiting jobs of a tenant with at least a run's priority. A sweep adds jobs for further runs."""
 
 TRIES = 20
 
@@ -88,10 +88,10 @@ def stamp() -> tuple[int, ...]:
 
 
 def make(connection: Connection, place: str) -> Rights:
-    """Make the tables and the trigger where they are missing, or replace those of an earlier release.
+    """Make the tables and the trigger if they are missing, or replace those of an earlier release.
 
-    Nothing is lost with a job. Returns the rights to them. Raises `JournalUnreadable` where the role may not make
-    them, `psycopg.Error`.
+    A lost job does no harm. Return the rights to the tables. Raises `psycopg.Error`, and `JournalUnreadable` if the
+    role may not make them.
     """
     for attempt in range(TRIES):
         try:
@@ -114,7 +114,7 @@ def make(connection: Connection, place: str) -> Rights:
 
 
 def stamp_of(connection: Connection) -> tuple[int, ...]:
-    """Return the version of the tables that are there, empty for none. Raises `psycopg.Error`."""
+    """Return the version of the existing tables; empty if there are none. Raises `psycopg.Error`."""
     statement = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
     for (text,) in connection.execute(statement, (SCHEMA,)):
         return tuple(map(int, re.findall(r"\d+", text or "")))
