@@ -307,7 +307,7 @@ NO_RESULT = "profile.no_result"
 UNUSED = "profile.unused_field"
 """The code of a field that changes no result."""
 UNVOUCHED = "profile.unvouched_number"
-"""The code of a number that nobody vouches for: a default, or a number in a formula."""
+"""The code of a number without a source: a default, or a number in a formula."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:

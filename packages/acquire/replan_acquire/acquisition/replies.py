@@ -47,7 +47,7 @@ def replies_for(state: State, purpose: str, path: str = "") -> tuple[ReplyText, 
 
 
 def last_problem(read: object) -> str:
-    """Return why a reply cannot be used; empty if it can."""
+    """Return why a reply cannot be used; empty if it can be used."""
     return read.message if isinstance(read, Unusable) else ""
 
 

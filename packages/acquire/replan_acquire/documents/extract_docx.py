@@ -34,7 +34,7 @@ _PARAGRAPH, _TABLE, _TEXT, _BOX = map(qn, ("w:p", "w:tbl", "w:t", "w:txbxContent
 _MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _BETWEEN = {qn(f"w:{name}"): " " for name in ("tab", "ptab", "br", "cr", "p", "sym")} | {_MATHS: " "}
 _BETWEEN[qn("w:noBreakHyphen")] = "-"
-"""The text that stands for each element between texts, so that no two numbers become one."""
+"""The text that replaces an element between two texts, so that two numbers do not become one."""
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _GONE = frozenset({qn("w:del"), qn("w:moveFrom"), _FALLBACK})
 """The elements whose text is not read: deleted, moved away, or a copy for old programs."""

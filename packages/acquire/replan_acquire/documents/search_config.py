@@ -1,4 +1,4 @@
-"""The search tool of an MCP server, as settings files and the configuration of a run name it. Pure."""
+"""The search tool of an MCP server, as named by settings files and by the configuration of a run. Pure."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -32,7 +32,7 @@ def problem(schema: Schema, answer: str) -> str:
 
 
 def read_quantity(schema: Schema, answer: str) -> Quantity | Refusal:
-    """Return the number in an answer, in the unit of the question, or the reason why there is none."""
+    """Return the number in an answer, in the unit of the question; or the reason why there is no number."""
     unit, table = str(schema.get("unit", "")), UnitTable(schema.get("units", {}))
     read = read_value(answer, unit, table)
     if isinstance(read, Refusal) and "short_unit" in schema:

@@ -250,7 +250,7 @@ FORMULAS_MAX = 1000
 """The largest number of formulas in one profile."""
 
 _CERTAIN = frozenset({BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION, BlockCode.DIVISION_BY_ZERO})
-"""The reasons that would block a formula whatever the values are."""
+"""The reasons that block a formula for all values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Heading:
     doubt: str = ""
     """Why the heading is not understood; empty if it is understood."""
     start: int = -1
-    """The offset of the part of the text that states the unit and the scale; -1 for none."""
+    """The offset of the text that states the unit and the scale; -1 if none does."""
 
     @property
     def says(self) -> bool:
@@ -94,7 +94,7 @@ def _is_named(own: str) -> bool:
 
 
 def _row_names_it(line: str, position: int) -> bool:
-    """Return whether a row is a name and one value, or the number's cell has a unit too."""
+    """Return whether a row is a name and one value, or the number's cell also has a unit."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     end = line.find("|", position)
     own = line[line.rfind("|", 0, position) + 1 : len(line) if end < 0 else end].strip()

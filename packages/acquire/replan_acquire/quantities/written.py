@@ -194,7 +194,7 @@ def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
 def _pairs(
     low: _Part, high: _Part, factor: float, low_factor: float, *, around: bool
 ) -> Iterator[tuple[float, float, bool]]:
-    """Yield (low, high, whether both have the same scale) for each decimal mark that makes the numbers a range."""
+    """Yield (low, high, whether both have the same scale) for each decimal mark with which the numbers are a range."""
     for first, last in zip(low.values, high.values, strict=True):
         start, end = first * low_factor, last * factor
         if around:

@@ -49,8 +49,8 @@ def experiment(
 ) -> int:
     """Run the experiment in a FILE, and write tables, plots and an HTML report.
 
-    What the folder holds already is not run again: after an interruption the same command goes on, and ends with the
-    same bytes. Exit 5: the experiment's own budget was spent first.
+        Trials with a result in the folder are not run again: after an interruption, the same command continues and
+    writes the same bytes. Exit 5: the experiment's own budget was spent first.
     """
     from replan.cli.home import registry_of
     from replan_lab.experiments.definition import is_about_executions

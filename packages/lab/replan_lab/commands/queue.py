@@ -25,7 +25,7 @@ def queue(
     results: str | None,
     as_json: bool,
 ) -> int:
-    """Compare two orders of work over the records in a FILE: task after task, and one attempt at each task in turn.
+    """Compare two orders of work over the records in a FILE: one task after another, or one attempt at each in turn.
 
     Both orders spend the same budget of attempts on the same tasks. A task is left when it is solved.
     """

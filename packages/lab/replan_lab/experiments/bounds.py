@@ -1,17 +1,18 @@
-"""Bounds of what a search over the four-level pipeline can find in a simulated world.
+"""Bounds of the success of a search over the four-level pipeline in a simulated world.
 
-The pipeline is that of the workflow `search`: strategy requires analysis and recon, plan requires all. After a rejected
-plan a planner redoes a step and all that require it, or both roots. What it may see differs:
+The pipeline is that of the workflow `search`: strategy requires analysis and recon, and plan requires all three. After
+a rejected plan, a planner redoes a step and all steps that require it, or both roots. The two planners see different
+facts:
 
-- *clairvoyant*: the whole truth (cause, difficulty, which artifacts are wrong, what was told). Value iteration over
-  calls left and states gives the best success with these operators, when a plan has been rejected.
-- *informed*: what the policy `belief` sees. That is the code of each finding, and whether it repeats the one before. It
-  also sees whether a redone step above the plan, made from the same, says the same as before. It keeps the exact belief
-  over cause, difficulty, wrong artifacts and told rejections, with the world's own parameters. One step ahead, it
-  chooses the redo with the largest chance of success per call. It is a good planner, and not a proven upper bound.
+- *clairvoyant*: the whole truth (cause, difficulty, wrong artifacts, findings so far). Value iteration over calls left
+  and states gives the best possible success with these moves.
+- *informed*: the facts that the policy `belief` sees. These are the code of each finding, whether it repeats the one
+  before, and whether a step that was redone from the same inputs made the same artifact. The planner keeps the exact
+  belief over cause, difficulty, wrong artifacts and findings, with the world's own parameters. Looking one step ahead,
+  it chooses the redo with the largest chance of success per call. It is a good planner, but not a proven upper bound.
 
-The price of a call varies, so that each bound is a curve of success against mean calls. Left out: malformed replies,
-several causes, findings that name another level, visit budgets, and a level's rejections from before its redo.
+The price of a call varies, so each bound is a curve of success against mean calls. These are not modelled: malformed
+replies, several causes, findings that name another level, visit budgets, and a level's rejections before its redo.
 """
 
 from collections.abc import Iterator
@@ -29,35 +30,35 @@ from replan_lab.simulated.seeded import difficulties
 from replan_lab.simulated.world import hard_level_probability
 
 NODES = 8
-"""Equally likely difficulties."""
+"""The number of equally likely difficulties."""
 TRIALS = 1000
-"""Problems on which the informed planner is simulated."""
+"""The number of problems on which the informed planner is simulated."""
 SIDE_BY_SIDE = 50
-"""Problems that are simulated at once, so that their beliefs fit into the processor's cache."""
+"""How many problems are simulated at once, so that their beliefs fit into the processor's cache."""
 PRICES = (0.01, 0.02, 0.035)
-"""The prices of a call, in successes."""
+"""The prices of a call, as parts of a success."""
 _A, _R, _S, _P = 1, 2, 4, 8
 REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
-"""The possible redos, as bits of levels from the topmost on."""
+"""The possible redos, as bit sets of levels; the topmost level is the lowest bit."""
 _PATTERNS = 16
 _TOLD = TOLD_MAX + 1
 _TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
 _NOT_COMPARED, _KEPT, _OTHER, _SAME = range(4)
-"""The views of a level after a redo: not comparable, not made again, different, the same."""
+"""The results of comparing a level after a redo: not comparable, not redone, different, the same."""
 Array = Any
 """A numpy array of floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A point of a bound."""
+    """One point of a bound."""
 
     name: str
     """`clairvoyant` or `informed`."""
     cap: int
-    """The cap of calls."""
+    """The limit of calls."""
     price: float
-    """The price of a call, in successes."""
+    """The price of a call, as a part of a success."""
     success: float
     """The share of problems solved."""
     calls: float
@@ -69,7 +70,7 @@ class WorldLevels:
     """The four levels of a world, over a grid of difficulties."""
 
     profile: AuthorProfile
-    """The world; its levels are the four of the shipped workflow."""
+    """The world. Its levels are the four levels of the shipped workflow."""
 
     @cached_property
     def causes(self) -> Array:
@@ -78,7 +79,7 @@ class WorldLevels:
 
     @cached_property
     def chances(self) -> Array:
-        """The probability of a right attempt: cause × level × told × difficulty."""
+        """The probability of a right attempt, by cause, level, number of named mistakes, and difficulty."""
         profile, chances = self.profile, np.full((4, 4, _TOLD, NODES), self.profile.easy)
         every = difficulties(profile.odds.alpha, profile.odds.beta)
         width = len(every) // NODES
@@ -92,9 +93,9 @@ class WorldLevels:
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:
-        """Return the mean of values (pattern × told × difficulty) after a redo, for each state.
+        """Return the mean of values after a redo for each state (pattern, named mistakes, difficulty).
 
-        A rejection that names the cause is told to the cause's step if that step is redone.
+        If the step of the cause is redone, it gets the rejection that names the cause.
         """
         mixed = values
         for level in range(4):
@@ -113,7 +114,7 @@ class WorldLevels:
 
 @dataclass(frozen=True)
 class ValueIteration:
-    """The best success, less the price of its calls, in every state of a pipeline, by calls left."""
+    """The best success minus the price of its calls, for every state of a pipeline and every number of calls left."""
 
     pipeline: WorldLevels
     cap: int
@@ -121,7 +122,7 @@ class ValueIteration:
 
     @cached_property
     def tables(self) -> tuple[list[Array], list[Array]]:
-        """The values and the mean calls by calls left, each cause × pattern × told × difficulty."""
+        """The values and the mean calls, by calls left, cause, pattern, named mistakes and difficulty."""
         shape = (4, _PATTERNS, _TOLD, NODES)
         values, calls = [np.zeros(shape)], [np.zeros(shape)]
         solved = np.arange(_PATTERNS) == 0
@@ -144,7 +145,7 @@ class ValueIteration:
         return values, calls
 
     def bound(self) -> Bound:
-        """Return the success and the mean calls from the beginning, where nothing has been told."""
+        """Return the success and the mean calls from the beginning, before any rejection."""
         values, calls = self.tables
         first = REDOS[-1]
         left = self.cap - first.bit_count()
@@ -170,7 +171,7 @@ def _from_start(pipeline: WorldLevels, values: Array, cause: int) -> float:
 
 
 class InformedPlanner:
-    """A planner with the exact belief over the states of a pipeline, on simulated problems side by side."""
+    """A planner with the exact belief over the states of a pipeline. It is simulated on many problems at once."""
 
     def __init__(self, pipeline: WorldLevels, cap: int, price: float, trials: int = TRIALS) -> None:
         self.pipeline, self.cap, self.price, self.trials = pipeline, cap, price, trials
@@ -187,7 +188,7 @@ class InformedPlanner:
         self.wrong_views = np.array([_shares_of_wrong_views(profile, level) for level in LEVELS])
 
     def run(self) -> Bound:
-        """Return the success and the mean calls on the problems, whose causes and difficulties are even."""
+        """Return the success and the mean calls on problems with evenly spread causes and difficulties."""
         shares, count = self.pipeline.causes, self.trials
         edges = np.cumsum(shares) / shares.sum()
         cause = np.searchsorted(edges, (np.arange(count) + 0.5) / count, side="right").clip(0, 4)
@@ -198,7 +199,7 @@ class InformedPlanner:
         return Bound("informed", self.cap, self.price, float(solved.mean()), float(used.mean()))
 
     def _search(self, cause: Array, node: Array) -> tuple[Array, Array]:
-        """Return for problems with these causes and difficulties whether they are solved, and the calls."""
+        """Return whether each problem with these causes and difficulties is solved, and the calls."""
         pipeline, count = self.pipeline, len(cause)
         solvable = np.minimum(cause, 3)
         told, bits, views = np.zeros(count, int), np.zeros(count, int), np.full((count, 4), -1)
@@ -230,9 +231,9 @@ class InformedPlanner:
         return solved, used
 
     def _compare(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
-        """Draw the views of a level that was made, and return their comparison with the earlier ones.
+        """Draw the views of a redone level, and return the results of comparing them with the earlier ones.
 
-        The plan is not compared, nor a level with other artifacts above it than before.
+        The plan is not compared, and neither is a level whose input artifacts have changed.
         """
         wrong = np.searchsorted(np.cumsum(self.wrong_views[level]), self.dice.random(len(right))).clip(
             0, self.wrong_views.shape[1] - 1
@@ -247,7 +248,7 @@ class InformedPlanner:
         return np.where(~made, _KEPT, np.where(same_above & (before >= 0), found, _NOT_COMPARED))
 
     def _draw_redo(self, belief: Array, redo: Array, again: Array, live: Array) -> Array:
-        """Return the belief after the redo and its new artifacts, before the verdict; it does not add up to 1."""
+        """Return the belief after the redo and its new artifacts, before the verdict. It does not add up to 1."""
         drawn = belief.copy()
         for mask in REDOS:
             rows = np.flatnonzero(live & (redo == mask))
@@ -270,7 +271,7 @@ class InformedPlanner:
         return drawn
 
     def _redrawn(self, part: Array, level: int, again: Array) -> Array:
-        """Return the beliefs after a level was made again with this view; they do not add up to 1."""
+        """Return the beliefs after a level was redone with this view. They do not add up to 1."""
         bits, right = np.arange(_PATTERNS), self._right(level)[None, :, None]
         was_right, was_wrong = part[:, :, bits & ~(1 << level)], part[:, :, bits | 1 << level]
         agree = float((self.wrong_views[level] ** 2).sum())
@@ -289,7 +290,10 @@ class InformedPlanner:
         return np.concatenate([self.pipeline.chances[:, level], last])
 
     def _reject(self, belief: Array, code: Array, seen: Array, live: Array) -> Array:
-        """Return the belief after a rejection with a code; `seen` is the code of the one before, -1 for none."""
+        """Return the belief after a rejection with a code.
+
+        `seen` is the code of the previous rejection; -1 for none.
+        """
         tops = np.tile(_TOPMOST, (5, 1))
         tops[4] = 4
         repeated = self.repeats**2
@@ -318,7 +322,7 @@ class InformedPlanner:
 
 
 def _shares_of_wrong_views(profile: AuthorProfile, level: str) -> list[float]:
-    """Return the share of each wrong view of a level; the first is the favourite."""
+    """Return the share of each wrong view of a level. The first is the favourite."""
     count, favourite = profile.wrong_views, profile.favourite.get(level, 0.0)
     if count == 1 or not favourite:
         return [1 / count] * count
@@ -326,12 +330,12 @@ def _shares_of_wrong_views(profile: AuthorProfile, level: str) -> list[float]:
 
 
 def _cost(redo: Array) -> Array:
-    """Return the calls of each redo in the happy case."""
+    """Return the calls of each redo if every attempt is accepted."""
     return sum(redo >> level & 1 for level in range(4))
 
 
 def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float, ...] = PRICES) -> Iterator[Bound]:
-    """Yield the points of both bounds of a world, at each cap and at each price of a call; none for other levels."""
+    """Yield the points of both bounds of a world, for each cap and each price; none for a world of other levels."""
     if profile.levels != LEVELS:
         return
     pipeline = WorldLevels(profile)
@@ -344,9 +348,9 @@ def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float
 
 
 def success_at(points: list[Bound], calls: float) -> float:
-    """Return the success of a bound at mean calls, linear between its points; that of its last point beyond them.
+    """Return the success of a bound at mean calls, interpolated between its points, and constant beyond the last one.
 
-    A point below one with fewer calls is left out: nobody need make the calls that bring nothing.
+    A point with less success than one with fewer calls is left out, because the additional calls need not be made.
     """
     frontier: list[tuple[float, float]] = []
     for used, success in sorted({(point.calls, point.success) for point in points}):
@@ -359,7 +363,7 @@ def success_at(points: list[Bound], calls: float) -> float:
 
 
 def add_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
-    """Return the table `bounds`, and `equal_mean` with a row for each bound of each model that has them."""
+    """Return the table `bounds`; and `equal_mean`, with a row for each bound of each model that has bounds."""
     bounds, extended = list[Row](), list(means)
     experiment = prepared.experiment
     for model, profile in {arm.arm.model: arm.profile for arm in prepared.arms}.items():

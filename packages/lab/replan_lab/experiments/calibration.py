@@ -1,7 +1,7 @@
-"""The calibration: the simulated author held against published measurements.
+"""The calibration: compares the simulated author with published measurements.
 
 Best-of-k and a tree search are compared point by point, each with a tolerance. Dialogues with feedback are judged by
-likelihood, on instances, of which half are held out.
+likelihood over instances, half of which are held out.
 """
 
 import json
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     from replan_lab.experiments.likelihood import InstanceResult
 
 COUNTS_TOLERANCE = 0.005
-"""The tolerance of best-of-k from published counts against the published table; it covers rounding."""
+"""The tolerance between best-of-k computed from published counts and the published table. It covers rounding."""
 GENERATOR_TOLERANCE = 0.02
-"""The tolerance of the simulated best-of-k against the published counts."""
+"""The tolerance between the simulated best-of-k and the published counts."""
 REJECTED_BELOW = 0.01
-"""The p value of the held-out half below which a curve rejects the model."""
+"""A curve rejects the model if the p value of the held-out half is below this."""
 EXCLUDED_BELOW = 0.05
-"""The p value of a hypothesis below which a curve excludes it."""
+"""A curve excludes a hypothesis if its p value is below this."""
 MODE_TOLERANCE = 0.05
-"""The tolerance of a parameter's logarithm in the file against the most probable one."""
+"""The tolerance between the logarithms of a parameter in the file and the most probable one."""
 DRAWS = 60
-"""Posterior draws with which the held-out half is judged."""
+"""The number of posterior draws for judging the held-out half."""
 
 
 class BestOfRow(Config):
-    """A row: success by the number of independent samples."""
+    """A row with success by the number of independent samples."""
 
     name: str
     """The row's name."""
     key: str
     """The key of the counts in the recorded file."""
     odds: AuthorOdds
-    """How likely a simulated attempt is right; chosen so that the simulated curve fits the recorded one."""
+    """The odds that a simulated attempt is right, chosen so that the simulated curve fits the recorded one."""
     recorded: tuple[tuple[int, float], ...]
     """The published curve: (samples, share of problems solved)."""
 
 
 class Dialogue(Config):
-    """A row: success by the number of calls, each with the verifier's feedback on those before it."""
+    """A row with success by the number of calls, each with the verifier's feedback on the earlier ones."""
 
     name: str
     """The row's name."""
@@ -64,42 +64,42 @@ class Dialogue(Config):
     engine: str = "gpt-4_chat"
     """The model of the file's lines that are used."""
     odds: AuthorOdds
-    """How likely a simulated attempt is right; the most probable after all records."""
+    """The odds that a simulated attempt is right: the most probable ones after all records."""
 
 
 class Trials(Config):
-    """A row: success by the number of an agent's trials in the same environments."""
+    """A row with success by the number of an agent's trials in the same environments."""
 
     name: str
     """The row's name."""
     key: str
     """The key of the log in the recorded file."""
     odds: AuthorOdds
-    """How likely a simulated attempt is right; the most probable after all records."""
+    """The odds that a simulated attempt is right: the most probable ones after all records."""
 
 
 class Pruning(Config):
-    """A row: a depth-first search with and without a critic; the parameters are those of `CrosswordTree`."""
+    """A row with a depth-first search with and without a critic. The parameters are those of `CrosswordTree`."""
 
     name: str
     """The row's name."""
     odds: AuthorOdds
     """The odds that a candidate is right."""
     width: int = Field(ge=1)
-    """Candidates per word."""
+    """The number of candidates per word."""
     depth: int = Field(ge=1)
-    """Words to fill in."""
+    """The number of words to fill in."""
     nodes: int = Field(ge=1)
-    """Limit of the candidates visited."""
+    """The largest number of visited candidates."""
     critic: Critic
     """The critic's accuracy."""
 
 
 class Calibration(Config):
-    """What is compared with published measurements: rows of four forms."""
+    """The comparisons with published measurements: rows of four forms."""
 
     instances: int = Field(ge=1, le=10**6)
-    """Problems simulated for each row."""
+    """The number of simulated problems for each row."""
     best_of: tuple[BestOfRow, ...]
     """Rows with independent samples."""
     dialogues: tuple[Dialogue, ...]
@@ -111,33 +111,33 @@ class Calibration(Config):
 
 
 def best_of(odds: AuthorOdds, samples: Sequence[int]) -> dict[int, float]:
-    """Return for each number of independent samples the share of problems that at least one of them solves."""
+    """Return the share of problems that at least one of k independent samples solves, for each k."""
     chances = difficulties(odds.alpha, odds.beta)
     return {count: fmean(1 - (1 - chance) ** count for chance in chances) for count in samples}
 
 
 @dataclass
 class CrosswordTree:
-    """A depth-first search that fills in one word after another, as for a crossword; it cannot check a word."""
+    """A depth-first search that fills in one word after another, like a crossword. It cannot check a word."""
 
     chance: float
     """The probability that a candidate is right."""
     width: int
-    """Candidates per word."""
+    """The number of candidates per word."""
     depth: int
-    """Words to fill in."""
+    """The number of words to fill in."""
     nodes: int
-    """Limit of the candidates visited."""
+    """The largest number of visited candidates."""
     critic: Critic | None
     """The critic: candidates that it rejects are pruned; None prunes none."""
     words: tuple[object, ...]
-    """The words that name the draws."""
+    """The words that name the random draws."""
     visited: int = 0
-    """Candidates visited so far."""
+    """The number of candidates visited so far."""
     reached: int = 0
     """The depth of the deepest state so far."""
     deepest: int = 0
-    """Right words in the first state of that depth."""
+    """The number of right words in the first state of that depth."""
     best: int = 0
     """The largest number of right words in any state."""
 
@@ -172,9 +172,9 @@ def load_calibration() -> Calibration:
 
 
 def calibrate(calibration: Calibration, folder: Path) -> Table:
-    """Return each number of a row as published and as simulated; raises `UsageProblem` where no curve can be read.
+    """Return each number of a row, published and simulated. Raises `UsageProblem` if a curve cannot be read.
 
-    `low` and `high` are the tolerance of the simulated value, and `holds` says whether it is within.
+    `low` and `high` are the limits of the tolerance, and `holds` says whether the simulated value is within.
     """
     counts = _read(folder / "tot_game24_counts.json")
     table = [made for row in calibration.best_of for made in _compare_best_of(row, counts[row.key]["per_puzzle"])]

@@ -22,9 +22,9 @@ ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10**6)]
 Times = Annotated[int, Field(ge=0, le=100)]
 DIVIDES_CALLS = frozenset(("beam", "best_of"))
-"""The searches whose moves depend on the limit of calls, since they divide it among their branches."""
+"""The searches whose moves depend on the limit of calls, because they divide it among their branches."""
 TRIALS_MAX = 1_000_000
-"""Trials of one experiment; more than one computer simulates in a night."""
+"""The largest number of trials in one experiment. One computer cannot simulate more in a night."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,17 @@ class Arm:
     pipeline: "Pipeline"
     """The workflow, with its changes."""
     search: str | None
-    """The search; None is the workflow's own."""
+    """The search; None uses the workflow's own search."""
     model: str
     """The model in the form of `--model`."""
     label: str
-    """The name of pipeline and search; unique among the arms with the same model."""
+    """The name of the pipeline and the search, unique among the arms with the same model."""
     name: str
     """The name of the pipeline, search and model together; unique in the experiment."""
     cap: int | None = None
-    """The limit of its calls; None is that of the experiment."""
+    """The limit of calls; None uses the experiment's limit."""
     family: str = ""
-    """The label without the cap: arms that differ only in the cap have the same."""
+    """The label without the cap. Arms that differ only in the cap have the same family."""
 
 
 class Pipeline(Config):
@@ -55,7 +55,7 @@ class Pipeline(Config):
     workflow: str = "search"
     """A shipped name, or a path relative to this file."""
     search: str | None = None
-    """The search; the experiment's list of searches does not apply to this pipeline then."""
+    """The search. It replaces the experiment's list of searches for this pipeline."""
     search_config: Mapping[str, Any] = Field(default_factory=dict)
     """Values that replace those of the workflow, such as `r_patience` or `max_total_calls`."""
     steps: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
@@ -65,7 +65,7 @@ class Pipeline(Config):
     without_rows: tuple[str, ...] = ()
     """Rows to remove from the policy's table."""
     feedback: Feedback = "full"
-    """The findings that a rejection of a plan has; only with a simulated author, as all keys below."""
+    """The findings in a rejection of a plan. This key and all keys below need a simulated author."""
     search_sees: Feedback | None = None
     """The findings that the search uses; None for those of `feedback`."""
     author_sees: Feedback | None = None
@@ -115,23 +115,24 @@ class Spending(Config):
     usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """Dollars. A trial begins only if some are left, so the trials under way may exceed the budget."""
     exact: bool = Field(default=False, exclude_if=lambda exact: not exact)
-    """Whether no trial may spend more than what is left of `usd`. Trials of real models then run one after the other,
-    and the experiment ends at the one that is cut short."""
+    """Whether no trial may spend more than the rest of `usd`. Trials of real models then run one after the other, and
+    the experiment ends at the first trial that is cut short.
+    """
 
 
 class TestedConclusion(Config):
-    """A sentence that an experiment tests in each of its worlds: one arm finds more than another."""
+    """A conclusion that an experiment tests in each of its worlds: one arm finds more plans than another."""
 
     name: ArmName
     """The name in the table."""
     description: str = Field(min_length=1)
     """The sentence, for people."""
     arm: str
-    """The arm that should find more, without its model."""
+    """The arm that should find more plans, without its model."""
     against: str
-    """The arm that it is compared with, likewise."""
+    """The arm with which it is compared, without its model."""
     cap: Count
-    """The calls within which successes count."""
+    """The limit of calls within which a success counts."""
 
 
 class Experiment(Config):
@@ -152,23 +153,26 @@ class Experiment(Config):
     seeds: Seeds = Field(default_factory=Seeds)
     """The seeds; with a real model, only the number of repetitions counts."""
     max_calls: Count | None = None
-    """Limit of the calls of one trial; the default is the workflow's."""
+    """The limit of calls of one trial; the default is the workflow's limit."""
     budgets: tuple[Count, ...] = (1, 5, 10, 20, 30)
     """The numbers of calls for which the table `budgets` has a row."""
     caps: tuple[Count, ...] = ()
-    """The caps of the comparison at equal calls; without `max_calls`, the largest is the limit of each trial. A search
-    that divides its calls among branches is tried with each cap."""
+    """The caps of the comparison at equal calls. Without `max_calls`, the largest cap limits each trial. A search that
+    divides its calls among branches is tried with each cap.
+    """
     bounds: bool = False
-    """Whether the bounds of a pipeline with four levels are computed for each simulated model; see `bounds.py`."""
+    """Whether the bounds of a pipeline with four levels are computed for each simulated model (`bounds.py`)."""
     bound_prices: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.01, 0.02, 0.035)
-    """The prices of a call, in successes, for which the bounds have points beside those at the caps."""
+    """The prices of a call, as parts of a success, for which the bounds have points in addition to those at the caps.
+    """
     conclusions: tuple[TestedConclusion, ...] = ()
     """The sentences to test in each world; needs `caps`."""
     mean_of_worlds: bool = False
-    """Whether the table `worlds` has the differences at the baseline's mean calls as a mean over all models; these
-    share problems and seeds. Needs `caps`."""
+    """Whether the table `worlds` has the mean over all models of the differences at the baseline's mean calls. The
+    models must share problems and seeds. Needs `caps`.
+    """
     baseline_cap: Count = 30
-    """The cap with which the baseline's mean calls are those at which the other arms are compared with it."""
+    """The cap of the baseline. At the baseline's mean calls within it, the other arms are compared."""
     baseline: str
     """The arm that the others with the same model are compared with: `PIPELINE`, or `PIPELINE/SEARCH`."""
     budget: Spending = Field(default_factory=Spending)
@@ -212,17 +216,17 @@ class Experiment(Config):
 
     @property
     def calls_max(self) -> int | None:
-        """The limit of the calls of one trial; None is the workflow's."""
+        """The limit of calls of one trial; None uses the workflow's limit."""
         return self.max_calls or max(self.caps, default=None)
 
     def references(self) -> dict[str, str]:
-        """Return for each arm the name of the baseline with the same model."""
+        """Return the name of the baseline with the same model, for each arm."""
         baselines = {arm.model: arm.name for arm in self.arms() if arm.label == self.baseline}
         return {arm.name: baselines[arm.model] for arm in self.arms()}
 
 
 class ExecutionPolicy(Config):
-    """A policy that is compared, with the budgets that it has."""
+    """A policy to compare, with its budgets."""
 
     name: ArmName
     """The name in tables and in `baseline`; unique in the experiment."""
@@ -231,14 +235,14 @@ class ExecutionPolicy(Config):
     replans_max: Times = REPLANS
     """The largest number of replans in an execution."""
     questions_max: Times = QUESTIONS
-    """The largest number of questions about failures; questions about interrupted calls come on top."""
+    """The largest number of questions about failures. Questions about interrupted calls are not counted."""
 
 
 class ExecutionExperiment(Config):
     """An experiment about executions: each policy is tried in each world with each seed."""
 
     kind: Literal["executions"]
-    """What is compared."""
+    """The subject of the experiment."""
     name: ArmName
     """The name, also of the folder of its results."""
     description: str = Field(min_length=1)
@@ -250,9 +254,11 @@ class ExecutionExperiment(Config):
     policies: tuple[ExecutionPolicy, ...] = Field(min_length=1)
     """The policies to compare, in every world."""
     by_hand: Share = 0.5
-    """The share of steps that a person who is asked can do. For the others they choose a new plan, else another try."""
+    """The share of steps that a person can do when asked. For other steps, the person chooses a new plan, or else
+    another try.
+    """
     seeds: Seeds = Field(default_factory=Seeds)
-    """The seeds: each policy has as many trials in each world."""
+    """The seeds. Each policy has one trial for each seed in each world."""
     baseline: str
     """The policy that the others are compared with in the same world."""
 
@@ -307,7 +313,7 @@ class ExperimentProblem:
     """A problem that the arms of an experiment are tried on."""
 
     name: str
-    """The name in the tables, unique in the experiment: that of its file, or the id in its line."""
+    """The name in the tables, unique in the experiment: the name of its file, or the id in its line."""
     text: str
     """The problem statement, which the run gets unchanged."""
     category: str = ""

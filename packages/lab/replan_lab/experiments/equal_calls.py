@@ -1,8 +1,8 @@
 """The comparison at equal calls: success within caps, and at the baseline's mean calls, paired by problem and seed.
 
-One trial with the largest cap shows what a smaller cap would have brought, for a search that does not look at its
-budget: success within it counts, and calls beyond it do not. A search that divides its budget is tried with each cap.
-An arm that stops by itself keeps its last value at every larger cap. Answers of people count as calls.
+For a search that ignores its budget, one trial with the largest cap shows the result of each smaller cap: a success
+within the cap counts, and later calls do not. A search that divides its budget is tried with each cap. An arm that
+stops by itself keeps its last value at every larger cap. Answers of people count as calls.
 """
 
 import math
@@ -28,22 +28,22 @@ CAPTIONS: Mapping[str, str] = {
 """The captions of the tables."""
 
 LEVEL = 0.95
-"""The probability with which the intervals of a table hold together."""
+"""The probability that all intervals of a table hold together."""
 
 _Pair = tuple[str, int]
-"""The problem and the seed, by which trials of different arms are paired."""
+"""The problem and the seed. Trials of different arms are paired by them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The trials of an arm, as success and calls within any cap."""
+    """The trials of an arm, from which success and calls within any cap follow."""
 
     label: str
     """The arm without its cap."""
     model: str
     """The model in the form of `--model`."""
     by_cap: Mapping[int, Mapping[_Pair, Trial]]
-    """The trials by the cap that they were made with; an arm that does not look at its budget has one."""
+    """The trials by their cap. An arm that ignores its budget has only one cap."""
 
     def at(self, cap: int) -> dict[_Pair, tuple[float, float]]:
         """Return the success and the calls within a cap, by pair of problem and seed."""
@@ -54,12 +54,12 @@ class Curve:
         }
 
     def caps(self) -> list[int]:
-        """Return the caps at which the success may differ: those of the trials, or each up to the largest."""
+        """Return the caps at which the success may differ: the caps of the trials, or all numbers up to the largest."""
         return sorted(self.by_cap) if len(self.by_cap) > 1 else list(range(max(self.by_cap) + 1))
 
 
 def cost_in_calls(trial: Trial) -> float:
-    """Return the calls of a trial at their prices, with the price of what people have answered."""
+    """Return the price of a trial's calls and of the answers of people, in calls."""
     return trial.calls + trial.help_calls + trial.price_calls
 
 
@@ -90,14 +90,14 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
 
 
 def _corrected_z(intervals: int) -> float:
-    """Return the normal quantile with which so many 95 % intervals hold together (Bonferroni)."""
+    """Return the normal quantile for which this many 95 % intervals hold together (Bonferroni)."""
     return NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(1, intervals))
 
 
 def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -> Row:
     """Return an arm's mean difference over all worlds, with its interval.
 
-    The worlds are the sample, since the question is what the arm gains in a world that nobody has measured. The
+    The worlds are the sample, because the question is what the arm gains in a world that nobody has measured. The
     interval is Student's, with one value for each world, corrected for the number of arms (Bonferroni).
     """
     deltas = [fmean(world.values()) for world in worlds]
@@ -118,7 +118,7 @@ def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -
 
 
 def _conclusions(experiment: Experiment, curves: Mapping[tuple[str, str], Curve]) -> Table:
-    """Return for each conclusion in how many worlds it holds, and the differences between its two arms."""
+    """Return the number of worlds in which each conclusion holds, and the differences between its two arms."""
     rows = list[Row]()
     for conclusion in experiment.conclusions:
         deltas, sure = list[float](), 0
@@ -145,7 +145,7 @@ def _conclusions(experiment: Experiment, curves: Mapping[tuple[str, str], Curve]
 
 
 def curves_of(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve]:
-    """Yield the curve of each arm that has trials; those that differ only in the cap are one."""
+    """Yield the curve of each arm with trials. Arms that differ only in the cap share one curve."""
     by_arm: dict[str, dict[_Pair, Trial]] = {}
     for trial in trials:
         by_arm.setdefault(trial.arm, {})[trial.problem, trial.seed] = trial
@@ -205,10 +205,10 @@ def _correct(rows: Table) -> None:
 
 
 def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Row, Mapping[_Pair, float]]:
-    """Compare an arm with the baseline at the mean calls that the baseline makes within a cap.
+    """Compare an arm with the baseline at the mean calls of the baseline within a cap.
 
-    `z` is the normal quantile of the interval. Return the row of `equal_mean`, and the arm's success less that of the
-    baseline by pair. An arm that stops before reaches fewer calls.
+    `z` is the normal quantile of the interval. Return the row of `equal_mean`, and the differences in success by pair.
+    An arm that stops earlier reaches fewer calls.
     """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())
@@ -226,7 +226,7 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Ro
 
 
 def interpolate(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
-    """Return the success of each pair at these mean calls, linear between two caps, and the mean calls reached."""
+    """Return the success of each pair at these mean calls, interpolated between two caps, and the mean calls."""
     points = [(cap, fmean(calls for _, calls in curve.at(cap).values())) for cap in curve.caps()]
     for (cap, mean), (following, following_mean) in pairwise(points):
         if mean <= target < following_mean:

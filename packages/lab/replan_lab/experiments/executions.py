@@ -38,17 +38,17 @@ from runtime.models.port import Reply
 PROBLEM = "Achieve every goal."
 """The problem that the planning runs of simulated replans would be about."""
 TOOL_SECONDS = 10.0
-"""The seconds of a call of a tool or check."""
+"""The duration of a call of a tool or check, in seconds."""
 REPLAN_SECONDS = 60.0
-"""The seconds of a planning run that brings a new plan."""
+"""The duration of a planning run that finds a new plan, in seconds."""
 PERSON_SECONDS = 600.0
-"""The seconds until a person has answered."""
+"""The seconds until a person answers."""
 REPLAN_COST = Amount(4, 8_000, 0)
 """The cost of a replan: the calls and tokens of a planning run with four steps."""
 MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
 
 _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
-"""The answers of a person who cannot do the step by hand: the first one that is offered."""
+"""The answers of a person who cannot do the step by hand. The first one that is offered is chosen."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class _Executor:
         return json.dumps({UNSUCCESSFUL: why} if plan is None else plan)
 
     def _answer(self, question: ClarificationRequested) -> str:
-        """Return a person's answer: the truth about a call, or the answer of a fixed rule about a step."""
+        """Return a person's answer: the truth about a call, or the answer that a fixed rule gives about a step."""
         options: list[str] = question.answer_schema["enum"]
         step = question.blocks[0] if question.blocks else ""
         if SUCCEEDED in options:

@@ -1,11 +1,11 @@
 """The likelihood of recorded dialogues under the model of difficulty and feedback: fits, tests, posterior draws.
 
-A record is the call that solved an instance, or the last call of one that was given up. With the difficulty p from a
-beta distribution, and c(k, p) the probability of call k, whose odds are those of p times the lift of k-1 rejections:
+A record is the call that solved an instance, or the last call of an unsolved instance. The difficulty p has a beta
+distribution. c(k, p) is the probability that call k succeeds. Its odds are the odds of p times the lift of k-1 rejections:
 
     P(solved at t) = E[c(t, p) * prod(1 - c(k, p) for k < t)],    P(unsolved in T) = E[prod(1 - c(k, p) for k <= T)].
 
-The expectation is a sum over the log-odds of p, with the mass beyond the ends kept at the ends.
+The expectation is a sum over the log-odds of p. The probability beyond the ends of the grid is added at its ends.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +23,15 @@ _LOGITS = np.linspace(-30.0, 30.0, 301)
 _LOG_P, _LOG_Q = -np.logaddexp(0.0, -_LOGITS), -np.logaddexp(0.0, _LOGITS)
 _STEP = _LOGITS[1] - _LOGITS[0]
 PRIOR_MEAN = np.array([0.0, 1.5, 0.0, 0.0])
-"""The mean of the logarithms of alpha, beta, first and further before any record is seen."""
+"""The prior means of the logarithms of alpha, beta, first and further."""
 PRIOR_SD = np.array([1.5, 1.5, 1.5, 0.5])
-"""Their standard deviations: `first` is between 1/19 and 19 and `further` between 1/2.7 and 2.7 with 95 %."""
+"""The prior standard deviations. With 95 % probability, `first` is between 1/19 and 19, and `further` between 1/2.7 and
+2.7.
+"""
 BURN_IN, THIN = 500, 10
-"""Steps of the Metropolis chain that are left out, and steps from one draw to the next."""
+"""The number of first steps of the Metropolis chain that are dropped, and the number of steps between two draws."""
 SIMULATED = 2000
-"""Simulated halves that the held-out half is compared with."""
+"""The number of simulated halves with which the held-out half is compared."""
 
 Vector = Any
 """A numpy vector of floats."""
@@ -40,18 +42,18 @@ class InstanceResult:
     """The result of one instance."""
 
     calls: int
-    """The call that solved it, or the last call."""
+    """The number of the call that solved the instance, or of its last call."""
     solved: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A model with fewer free parameters: the others have values of their own."""
+    """A model with fewer free parameters. The others have fixed values."""
 
     free: int
     """The number of free parameters."""
     logs: Callable[[Vector], Vector]
-    """Makes the logarithms of alpha, beta, first and further of the free ones."""
+    """Returns the logarithms of alpha, beta, first and further for the values of the free parameters."""
 
 
 _PARAMETERS = len(PRIOR_MEAN)
@@ -59,7 +61,7 @@ _PARAMETERS = len(PRIOR_MEAN)
 
 
 EQUAL = 5.0
-"""The logarithm of alpha + beta where all problems are about equally hard."""
+"""The logarithm of alpha + beta at which all problems are about equally hard."""
 HYPOTHESES: Mapping[str, Hypothesis] = {
     "no_effect": Hypothesis(2, lambda v: np.array([v[0], v[1], 0.0, 0.0])),
     "first_only": Hypothesis(3, lambda v: np.array([v[0], v[1], v[2], 0.0])),
@@ -68,13 +70,13 @@ HYPOTHESES: Mapping[str, Hypothesis] = {
         3, lambda v: np.array([EQUAL - np.logaddexp(0.0, v[0]), EQUAL - np.logaddexp(0.0, -v[0]), v[1], v[2]])
     ),
 }
-"""The hypotheses that a curve may exclude: feedback has no effect, one effect, or the same effect each time; equal
-problems.
+"""The hypotheses that a curve may exclude: no effect of feedback, an effect of only the first, the same effect of each;
+equal problems.
 """
 
 
 def _outcome_probabilities(logs: Vector, calls: int) -> tuple[Vector, Vector]:
-    """Return the probabilities of a success at call 1, 2, … `calls`, and of none up to each of them."""
+    """Return the probabilities of the first success at call 1, 2, … `calls`, and of no success up to each call."""
     alpha, beta = np.exp(logs[:2])
     weights = np.exp(alpha * _LOG_P + beta * _LOG_Q - betaln(alpha, beta)) * _STEP
     weights[0] += betainc(alpha, beta, np.exp(_LOG_P[0]))
@@ -101,14 +103,14 @@ def _log_prior(logs: Vector) -> float:
 
 
 def posterior_mode(records: Sequence[InstanceResult]) -> Vector:
-    """Return the logarithms of the parameters that are most probable after the records."""
+    """Return the logarithms of the most probable parameters given the records."""
     return _best(
         lambda logs: log_likelihood(logs, records) + _log_prior(logs), (PRIOR_MEAN, np.array([-0.7, 1.5, 2.0, 0.2]))
     )
 
 
 def odds_of(logs: Vector) -> AuthorOdds:
-    """Return parameters as a profile has them, with three significant digits."""
+    """Return parameters in the form of a profile, with three significant digits."""
     alpha, beta, first, further = (float(f"{value:.3g}") for value in np.exp(logs))
     return AuthorOdds(alpha=alpha, beta=beta, first=first, further=further)
 
@@ -130,8 +132,8 @@ def posterior_draws(records: Sequence[InstanceResult], count: int, seed: int, th
 def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> float:
     """Return the share of simulated records that are at most as probable as the held-out ones.
 
-    Below 0.01 the model is rejected. The probability of a record is the mean over the draws. Each simulated half is
-    made with one draw, so that the uncertainty of the fit counts.
+    Below 0.01 the model is rejected. The probability of a record is the mean over the draws. Each simulated half uses
+    one draw, so that the uncertainty of the fit is included.
     """
     calls = max(record.calls for record in records)
     solved, unsolved = (
@@ -150,7 +152,7 @@ def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> f
 
 
 def halves(records: Sequence[InstanceResult]) -> tuple[Sequence[InstanceResult], Sequence[InstanceResult]]:
-    """Return every other record, in the order of the file, for the fit, and the rest, which is held out."""
+    """Return two halves: every other record for the fit, in the order of the file, and the held-out rest."""
     return records[0::2], records[1::2]
 
 
@@ -162,7 +164,7 @@ def excluded_p(records: Sequence[InstanceResult], hypothesis: Hypothesis) -> flo
 
 
 def power(records: Sequence[InstanceResult], hypothesis: Hypothesis, level: float = 0.05) -> float:
-    """Return the probability that such a curve excludes the hypothesis, if the most probable parameters are true."""
+    """Return the probability that such a curve excludes the hypothesis if the most probable parameters are true."""
     calls = max(record.calls for record in records)
     truth = _outcome_probabilities(posterior_mode(records), calls)
     shares = np.append(truth[0], truth[1][-1]).clip(1e-300)
@@ -195,7 +197,7 @@ def _starts(hypothesis: Hypothesis) -> tuple[Vector, ...]:
 
 
 def _best(value: Callable[[Vector], float], starts: Sequence[Vector]) -> Vector:
-    """Return the point at which a function is largest, within wide bounds."""
+    """Return the point at which a function has its maximum, within wide bounds."""
     bounds = [(-4.5, 5.5)] * len(starts[0])
     found = [minimize(lambda at: -value(at), start, method="L-BFGS-B", bounds=bounds) for start in starts]
     return min(found, key=lambda item: float(item.fun)).x

@@ -16,14 +16,16 @@ COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#3d5a6c", "#a
 DASHES = ("solid", "dashed", "dotted")
 """The dash patterns of lines, for grey prints. The combination of colour and dash repeats after thirty lines."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""The markers of series of points, for grey prints."""
+"""The largest number of points on a line for which each point has a marker."""
 MARKED = 12
 """The largest number of points on a line with a marker each."""
 
 WIDTH, LEAST_HEIGHT, ROW, LETTER = 7.2, 3.8, 0.24, 0.08
-"""In inches: the width of a plot with short names, its least height, the height of a row or name, a letter's width."""
+"""The width of a plot with short names, its minimum height, the height of a row or name, and the width of a letter, in
+inches.
+"""
 SHORT = 20
-"""The longest name, in letters, that fits the usual width."""
+"""The largest number of letters in a name that fits the usual width."""
 STYLE: Mapping[Any, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "replan",
@@ -36,7 +38,7 @@ STYLE: Mapping[Any, object] = {
     "legend.frameon": False,
     "text.parse_math": False,
 }
-"""The settings that differ from matplotlib's own style."""
+"""The settings that differ from matplotlib's default style."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def groups(title: str, rows: Mapping[str, Mapping[str, Point]], x_label: str) ->
 
 
 def _width(names: Iterable[str]) -> float:
-    """Return the width of a plot whose longest name has room."""
+    """Return the width of a plot in which its longest name fits."""
     return WIDTH + LETTER * max(0, max(map(len, names), default=0) - SHORT)
 
 

@@ -45,7 +45,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
 
 PROFILES = "profiles"
-"""The folder beside an experiment's file with profiles of its own."""
+"""The folder beside an experiment's file that contains its own profiles."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class PreparedArm:
 
     arm: Arm
     request: RunRequest
-    """The request for its runs; the problem in it is replaced for each trial."""
+    """The request for its runs. The problem in it is replaced for each trial."""
     profile: AuthorProfile | None
     """The profile of the simulated author; None for a real model."""
     registry: Registry
     """The guards and generators that workflows may name."""
 
     def __reduce__(self) -> tuple[type["PreparedArm"], tuple[object, ...]]:
-        """Pickle the fields only: `lab_setup` has functions, and the other process builds its own."""
+        """Pickle only the fields. `lab_setup` contains functions, so the other process builds its own."""
         return PreparedArm, (self.arm, self.request, self.profile, self.registry)
 
     @property
@@ -107,7 +107,7 @@ class PreparedExperiment:
     problems: list[ExperimentProblem]
     arms: list[PreparedArm]
     notices: tuple[str, ...] = ()
-    """Lines for the user: one for each problem that was left out, and those about the workflows of arms."""
+    """Lines for the user: one for each omitted problem, and lines about the workflows of arms."""
 
     @cached_property
     def trials(self) -> list[tuple[PreparedArm, ExperimentProblem, int]]:
@@ -150,7 +150,7 @@ class PreparedExperiment:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The inputs of an experiment beside its file."""
+    """The inputs of an experiment in addition to its file."""
 
     registry: Registry
     """The guards and generators that workflows may name."""
@@ -170,7 +170,7 @@ class Installation:
         return cls(registry, data_root(), config, os.environ, SystemClock().now())
 
     def setup(self, choice: ModelChoice, profile: AuthorProfile | None) -> Setup:
-        """Return what runs with a model are prepared with; a profile need not be a shipped one."""
+        """Return the settings for preparing runs with a model. A profile need not be a shipped one."""
         if profile is not None:
             return Setup(choice.text, profile.price, self.registry, self.root, self.environment, self.now)
         return setup_for(

@@ -84,7 +84,7 @@ def write_execution_report(
 def write_files(
     folder: Path, tables: Mapping[str, Table], plots: Mapping[str, str], others: Mapping[str, bytes]
 ) -> None:
-    """Write a report; `plots` are by the names of their files without suffix, `others` by those of their files."""
+    """Write a report. `plots` are by file name without suffix, `others` by file name."""
     contents = {f"{name}.csv": to_csv(table).encode() for name, table in tables.items()}
     contents |= {f"{name}.svg": svg.encode() for name, svg in plots.items()}
     try:
@@ -124,7 +124,7 @@ def _execution_plots(experiment: ExecutionExperiment, arms: Table) -> Iterator[t
 
 
 def _curve(trials: Sequence[Trial], most: int) -> list[Point]:
-    """Return the success within 0 to `most` calls."""
+    """Return the success within each number of calls from 0 to `most`."""
     curve = []
     for calls in range(most + 1):
         hits = success_by(trials, calls)

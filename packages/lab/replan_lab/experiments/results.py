@@ -27,9 +27,9 @@ RESULTS = "results.jsonl"
 HEADER = "experiment.json"
 SCHEMA_VERSION: Literal[1] = 1
 CUT_SHORT = "cut_short"
-"""The outcome of a trial that the rest of an exact budget has ended before its own limits."""
+"""The outcome of a trial that the rest of an exact budget ended before its own limits did."""
 WAITING = "waiting"
-"""The outcome of a trial whose run asked a question: an experiment has nobody who could answer it."""
+"""The outcome of a trial whose run asked a question. Nobody answers questions in an experiment."""
 
 
 class StepUse(Value):
@@ -46,7 +46,7 @@ class StepUse(Value):
 
 
 class Trial(Value):
-    """What came of one trial: a line of the file of results."""
+    """The result of one trial: a line of the file of results."""
 
     arm: str
     """The arm's name."""
@@ -59,11 +59,11 @@ class Trial(Value):
     cause: str = ""
     """The level at which a simulated problem is hard; empty with a real model."""
     outcome: str
-    """The outcome of the run, `waiting` if it asked a question, or `cut_short` by what was left of an exact budget."""
+    """The outcome of the run; `waiting` if it asked a question; `cut_short` if the rest of an exact budget ended it."""
     passed: bool
     """Whether every guard passed."""
     solved: bool | None = None
-    """Whether the plan is right; None with a real model, as it is unknown there."""
+    """Whether the plan is right; None with a real model, because it is unknown."""
     calls: int
     """Model calls."""
     help_calls: float = 0.0
@@ -79,7 +79,7 @@ class Trial(Value):
     depths: tuple[int, ...] = ()
     """For each replan, the distance over `requires` to its farthest target."""
     retries: int = 0
-    """Rejections that were retried in place, in the same visit of the step: they have the depth 0 too."""
+    """The rejections that were retried in the same visit of the step. They also have the depth 0."""
     rules: Mapping[str, int] = Field(default_factory=dict)
     """The number of the policy's decisions, by row."""
     aligned: bool | None = None
@@ -94,7 +94,7 @@ class Trial(Value):
 
 
 class ExecutionTrial(Value):
-    """What came of one trial: a line of the file of results."""
+    """The result of one trial: a line of the file of results."""
 
     policy: str
     """The policy's name."""
@@ -115,9 +115,9 @@ class ExecutionTrial(Value):
     replans: int
     """The replans."""
     questions: int
-    """The questions to a person, those about interrupted calls included."""
+    """The questions to a person, including questions about interrupted calls."""
     seconds: float
-    """The simulated time, waiting for people included."""
+    """The simulated time, including waiting for people."""
     rules: Mapping[str, int] = Field(default_factory=dict)
     """The number of decisions, by row of the policy."""
 
@@ -167,7 +167,7 @@ def trial_from(
 
 
 def _surcharge(state: State, steps: Mapping[str, StepUse], prices: Mapping[str, float]) -> float:
-    """Return the price of the calls of a run, less their number."""
+    """Return the price of the calls of a run minus their number."""
     return sum((prices.get(state.config.roles[step], 1.0) - 1.0) * use.calls for step, use in steps.items())
 
 
@@ -207,12 +207,12 @@ def _is_aligned(state: State) -> bool | None:
 
 
 class Header(Value):
-    """The identity of the experiment that a folder of results belongs to."""
+    """The identity of the experiment to which a folder of results belongs."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     """The version of the format of header and lines; results of another version are refused."""
     release: str
-    """The release of the program that began the experiment; another release does not go on with it."""
+    """The release of the program that began the experiment. Another release does not continue it."""
     name: str
     """The experiment's name."""
     definition: str
@@ -271,7 +271,7 @@ def _complete_lines(data: bytes) -> list[bytes]:
 
 
 class ResultsFolder:
-    """The folder that an experiment writes its results to."""
+    """The folder to which an experiment writes its results."""
 
     def __init__(self, folder: Path, header: Header) -> None:
         self.folder = folder
@@ -308,7 +308,7 @@ class ResultsFolder:
             return trials
 
     def append(self, trial: Trial) -> None:
-        """Append a trial; it has been passed to the operating system when this returns."""
+        """Append a trial. When this returns, the trial has been passed to the operating system."""
         with self._write_errors(), (self.folder / RESULTS).open("ab") as file:
             file.write(lines_of([trial]))
 

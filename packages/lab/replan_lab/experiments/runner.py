@@ -91,10 +91,7 @@ def run_simulated(
 
 
 class ExperimentProgress:
-    """The trials of an experiment so far, written in their order, and what they have used of its budget.
-
-    They are counted in their order, not as they end, so an experiment always ends at the same trial.
-    """
+    """Called before the first trial and after every trial, with the number of finished trials and of all trials."""
 
     def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:
         self.prepared, self._store, self._on_trial = prepared, store, on_trial
@@ -104,7 +101,7 @@ class ExperimentProgress:
         on_trial(len(self.trials), len(prepared.trials))
 
     def add(self, trial: Trial) -> None:
-        """Write and count the next trial."""
+        """Write the next trial, and count its use of the budget."""
         self._store.append(trial)
         self.trials.append(trial)
         self._calls += trial.calls
@@ -112,7 +109,10 @@ class ExperimentProgress:
         self._on_trial(len(self.trials), len(self.prepared.trials))
 
     def allows(self, position: int, open_calls: int = 0) -> bool:
-        """Return whether the trial at this position may begin; `open_calls` is the limit of the trials under way."""
+        """Return whether the trial at this position may begin.
+
+        `open_calls` is the sum of the limits of the running trials.
+        """
         budget = self.prepared.experiment.budget
         most = self.prepared.trials[position][0].calls_max
         enough = budget.calls is None or self._calls + open_calls + most <= budget.calls

@@ -52,11 +52,11 @@ from runtime.models.port import Fault
 START = 0.0
 """The time at which a simulated run begins, in UTC seconds since 1970."""
 MESSAGES_MAX = 20_000
-"""The messages after which a simulation fails: a run's limits end it long before."""
+"""The number of messages after which a simulation fails. A run's limits end it long before."""
 COMPARES_WORDS = frozenset(("follows_critique", "human_review"))
-"""The built-in guards that read more of a plan or its dependencies than `judged_part`, or have no verdict."""
+"""The built-in guards that read more of a plan or its dependencies than `judged_part`, or that have no verdict."""
 REMEMBERED_MAX = 50_000
-"""Verdicts that one guard remembers; the next ones are not remembered."""
+"""The largest number of verdicts that one guard remembers."""
 PLANNING: Machine[PlanningState, PlanningEvent, RunMessage] = PlanningMachine()
 
 S = TypeVar("S")
@@ -101,7 +101,7 @@ class Simulation(Generic[S, E]):
         raise AssertionError("the run goes on for ever")
 
     def _begin(self) -> Mapping[str, Work]:
-        """Begin all open work, and return it. The begin of a tool's call is a message too."""
+        """Begin all open work, and return it. The start of a tool's call is also a message."""
         open_work = self.machine.outstanding(self.state)
         new = [work for work in open_work.values() if (work.request_id, work.until) not in self._begun]
         tools = False
@@ -130,11 +130,11 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
 
 
 def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
-    """Return a guard with the same verdicts, each computed once for equal inputs; `names` are its built-in members.
+    """Return a guard with the same verdicts, each computed once for equal inputs. `names` are its built-in members.
 
-    Simulated artifacts are few, so most were judged before. The inputs are the artifact, of a plan without the views
-    and the note in its goal, and those parts of the context that built-in guards read: the user's texts, the role, and
-    the artifacts that the step requires.
+    There are few different simulated artifacts, so most were judged before. The inputs are the artifact (for a plan,
+    without the views and the note in its goal) and the parts of the context that built-in guards read: the user's
+    texts, the role, and the artifacts that the step requires.
     """
     verdicts = dict[tuple[object, ...], Verdict]()
     remembered = REMEMBERED_MAX if COMPARES_WORDS.isdisjoint(names) else 0
@@ -172,7 +172,7 @@ class LabSetup:
     pinned: RunConfig
     """The configuration that the run pins."""
     limits: Limits
-    """The limits of each run; the calls are those that the experiment allows one trial."""
+    """The limits of each run. Its calls are limited by the experiment's limit for one trial."""
     profile: AuthorProfile
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that the workflow may name."""
@@ -218,7 +218,7 @@ class LabSetup:
 
     @cached_property
     def selectors(self) -> Mapping[str, TemplateSelectorGenerator]:
-        """The template selectors, by step."""
+        """The template selectors by step."""
         folder, pairs = self.registry.templates, self.pinned.workflow.action_pairs
         return {
             step: TemplateSelectorGenerator(folder, pair.generator_config)

@@ -21,7 +21,7 @@ Table = list[Row]
 T = TypeVar("T")
 
 DIGITS = 4
-"""Decimals in the tables, more than the number of trials supports."""
+"""The number of decimals in the tables, more than the number of trials supports."""
 Z = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 Interval = tuple[float, float]
@@ -61,12 +61,12 @@ def ratio_interval(above: Sequence[float], below: Sequence[float]) -> Interval:
 
 
 def round_value(value: float) -> float | None:
-    """Return a number as tables have it, without a negative zero; None for one that is not finite."""
+    """Return a number rounded for tables, without a negative zero; None if it is not finite."""
     return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
 
 
 def share_cells(name: str, hits: int, of: int) -> Row:
-    """Return a share with its interval; None for a share of nothing."""
+    """Return a share with its interval; None if there are no cases."""
     low, high = wilson_interval(hits, of)
     return {
         name: round_value(hits / of) if of else None,
@@ -76,7 +76,7 @@ def share_cells(name: str, hits: int, of: int) -> Row:
 
 
 def mean_cells(name: str, values: Sequence[float], z: float = Z) -> Row:
-    """Return a mean with its interval; nothing for a mean of nothing, and no interval for that of one value.
+    """Return a mean with its interval: nothing if there are no values, and no interval for one value.
 
     `z` is the normal quantile of the interval.
     """
@@ -111,8 +111,8 @@ def _rules(trials: Iterable[Trial | ExecutionTrial]) -> list[tuple[str, int]]:
 def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: Sequence[int]) -> dict[str, Table]:
     """Return the tables of an experiment about planning runs.
 
-    `references` maps each arm to the one that it is compared with; `budgets` are the calls of the rows of the table
-    `budgets`. An arm without trials has no rows.
+    `references` maps each arm to its baseline. `budgets` are the calls in the rows of the table `budgets`. An arm
+    without trials has no rows.
     """
     by_arm = {arm: [trial for trial in trials if trial.arm == arm] for arm in references}
     groups: list[tuple[Row, Sequence[Trial]]] = [({"arm": arm}, found) for arm, found in by_arm.items() if found]
@@ -139,7 +139,7 @@ def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: S
 
 
 def is_success(trial: Trial) -> bool:
-    """Return whether a trial counts as a success: the plan is right, or, if that is unknown, every guard passed."""
+    """Return whether a trial counts as a success: the plan is right; or every guard passed, if that is unknown."""
     return trial.passed if trial.solved is None else trial.solved
 
 
@@ -193,7 +193,7 @@ def _groups(trials: Sequence[Trial], group: Callable[[Trial], str]) -> Iterator[
 
 
 def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Yield the successes by the level at which the problem is hard, else by its category."""
+    """Yield the successes by the level at which the problem is hard, or else by its category."""
     for group, members in _groups(trials, lambda trial: trial.cause or trial.category or "all"):
         yield {"group": group, **_success(members)}
 

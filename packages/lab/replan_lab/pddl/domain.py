@@ -112,7 +112,7 @@ class PddlProblem:
 
     name: str
     objects: Mapping[str, str]
-    """The type of each object, the domain's constants included."""
+    """The type of each object, including the domain's constants."""
     initial: frozenset[Atom]
     """The atoms that hold at the beginning; all others do not hold."""
     goal: tuple[Literal, ...]

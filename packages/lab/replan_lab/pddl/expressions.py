@@ -52,7 +52,7 @@ Expression = Word | Form
 
 
 class PddlFile(NamedTuple):
-    """The file that is read; errors give it as their place."""
+    """The file that is read. Errors name it as their place."""
 
     name: str
     """The path, as the user wrote it, or `-`."""
@@ -64,7 +64,7 @@ class PddlFile(NamedTuple):
 
 
 def read_expressions(text: str, source: PddlFile) -> list[Expression]:
-    """Return the expressions of a text, in order. Raises `UsageProblem` for one that is malformed or too large."""
+    """Return the expressions of a text, in order. Raises `UsageProblem` if the text is malformed or too large."""
     if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
         source.refuse(f"more than {BYTES_MAX:,} bytes", hint="PDDL files are read up to 4 MiB")
     open_forms: list[tuple[int, list[Expression]]] = []

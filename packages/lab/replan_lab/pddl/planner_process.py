@@ -1,7 +1,7 @@
 """The program that asks a planner of unified-planning for actions: `python -m replan_lab.pddl.planner_process ENGINE`.
 
 It reads the domain and the problem as JSON from standard input, and prints `{"actions": [...]}` or `{"problem": WHY}`.
-An empty ENGINE stands for any installed planner that fits. It is a process of its own, since a planner cannot be
+An empty ENGINE stands for any installed planner that fits. It is a separate process, because a planner cannot be
 stopped otherwise.
 """
 
@@ -23,11 +23,11 @@ COMPILED = (
     ("NEGATIVE_CONDITIONS", CompilationKind.NEGATIVE_CONDITIONS_REMOVING),
     ("DISJUNCTIVE_CONDITIONS", CompilationKind.DISJUNCTIVE_CONDITIONS_REMOVING),
 )
-"""Features that many planners lack, with the library's compilers that remove them."""
+"""The features that many planners lack, with the library's compilers that remove them."""
 
 
 def _find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
-    """Return the actions that a planner finds, or the reason for none."""
+    """Return the actions that a planner finds, or the reason why there are none."""
     get_environment().credits_stream = None
     try:
         read = PDDLReader().parse_problem_string(domain, problem)

@@ -44,11 +44,11 @@ class Measured:
     two: float
     """The share of pairs of runs of one task in which a first proposal is accepted."""
     four: float
-    """The share of tasks for which one of the first proposals of four runs is accepted."""
+    """The share of tasks for which a first proposal in four runs is accepted."""
     fresh_repeats: float
-    """How often the first proposal of one run is the rejected first proposal of another run of the task."""
+    """How often the first proposal of one run equals the rejected first proposal of another run of the task."""
     told_repeats: float
-    """How often a second proposal is the rejected first one."""
+    """How often a second proposal equals the rejected first one."""
 
 
 MEASURES = ("first", "told", "two", "four")
@@ -93,7 +93,7 @@ def _difficulties(mean: float, size: float) -> NDArray[np.float64]:
 
 
 def measure(dialogues: Sequence[RecordedDialogue]) -> Measured:
-    """Return what a model did in its dialogues."""
+    """Return the measurements of a model from its dialogues."""
     by_task: dict[str, list[RecordedDialogue]] = {}
     for dialogue in dialogues:
         if dialogue.prompt in TURNS:
@@ -139,7 +139,7 @@ class AuthorLines:
         }
 
     def at(self, first: float) -> FittedAuthor:
-        """Return the author whose first attempts are accepted this often."""
+        """Return the author whose share of accepted first attempts is this."""
         mean = min(max(first, LEAST), 1 - LEAST)
         values = {name: back(float(np.polyval(self._lines[name], _logit(mean)))) for name, _, back in _SCALES}
         return FittedAuthor(mean=mean, **values)
@@ -167,7 +167,7 @@ def _half_of(task: str) -> int:
 
 
 def judge(records: Records) -> Table:
-    """Return a row for each model: what it did, what an author not fitted to it predicts, and the mean error."""
+    """Return a row for each model: its measurements, the predictions of an author fitted to others, and the error."""
     by_model = _by_model(records)
     fitted = {model: fit(measure(dialogues)) for model, dialogues in by_model.items()}
     return [
@@ -219,7 +219,7 @@ CAUSES: Mapping[str, tuple[str, str]] = {
         "{plan: 0.1, strategy: 0.6, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
     ),
 }
-"""Where the causes lie in the worlds of the fitted authors: in words, and as the `causes` of a profile."""
+"""The positions of the causes in the worlds of the fitted authors: in words, and as the `causes` of a profile."""
 
 
 def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[tuple[str, str]]:

@@ -88,7 +88,7 @@ def repeat_rule(seen: Seen) -> Move:
 
 
 MARGIN = 1.25
-"""The factor by which fresh attempts must have mended more of the model's other tasks than retries did."""
+"""Fresh attempts must have mended this many times as many of the model's other tasks as retries did."""
 
 
 def compare_chances(margin: float) -> Policy:

@@ -1,7 +1,7 @@
 """Plays policies over recorded dialogues, and compares them with a baseline.
 
 All arms play the same cases, so differences are paired. Intervals are a bootstrap over tasks, or over models. Every
-rejection with a turn left counts, also if nothing was proposed after it.
+rejection with a turn left counts, even if nothing was proposed after it.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from replan_lab.recorded_dialogues.policies import ARMS, BASELINE, ModelRecord, 
 from replan_lab.recorded_dialogues.records import Move, RecordedAttempt, RecordedDialogue, Records
 
 FOLDS = 20
-"""The number of parts of the tasks. In a case, only the other parts tell what is known of the model."""
+"""The number of parts into which tasks are divided. In a case, a model is known only from the other parts."""
 WEIGHT = 10.0
 """The number of a model's own rejections that weigh as much as the mean of all models."""
 RESAMPLES = 4000
@@ -36,11 +36,11 @@ class Played:
     calls: float
     """The model calls after the first attempt."""
     late: float
-    """The calls of the sixth further attempt and of those after it."""
+    """The number of calls after the first `LATE` further attempts."""
 
 
 LATE = 5
-"""The number of attempts after the first that do not count as late."""
+"""The number of attempts after the first one that are not counted as late."""
 
 
 def fold_of(task: str) -> int:

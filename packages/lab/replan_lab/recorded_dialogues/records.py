@@ -69,7 +69,7 @@ class RecordedDialogue:
     """Whether another attempt was allowed after the last one."""
 
     def at(self, position: int) -> RecordedAttempt:
-        """Return an attempt; `NOTHING` where the dialogue has ended."""
+        """Return an attempt; `NOTHING` if the dialogue has ended."""
         return self.attempts[position] if position < len(self.attempts) else NOTHING
 
 
@@ -83,7 +83,7 @@ class Records:
     moves: tuple[Move, ...]
     """The moves that the records can answer."""
     attempts_max: int
-    """The largest number of attempts in a play, the first included."""
+    """The largest number of attempts in a play, including the first."""
     begins_rejected: bool
     """Whether a case begins at a rejection with a turn left; if not, at the first attempt."""
     left_out: int = 0

@@ -1,4 +1,4 @@
-"""Makes a policy over recorded dialogues of a policy file (`configs/policies`).
+"""Makes a policy over recorded dialogues from a policy file (`configs/policies`).
 
 The policy decides as in a run with a workflow of one step.
 """

@@ -152,7 +152,7 @@ class World:
         return next((level for level, truth in self._truths.items() if views.get(level, truth) != truth), None)
 
     def solved_by(self, plan: Any) -> bool:
-        """Return whether a plan is right, whatever its verdict."""
+        """Return whether a plan is right. The verdict on it does not matter."""
         views = read_views(plan)
         return PLAN in views and self.wrong(views) is None
 

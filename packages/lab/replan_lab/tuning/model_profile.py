@@ -39,17 +39,17 @@ class StepMeasure:
     attempts: int = 0
     """All attempts that were judged."""
     form_errors: int = 0
-    """Those with a form error."""
+    """The attempts with a form error."""
     repaired: int = 0
     """The replies with broken JSON that could still be read."""
     firsts: int = 0
     """The first attempts of a run without a form error."""
     firsts_accepted: int = 0
-    """Those that the guard accepted."""
+    """The first attempts that the guard accepted."""
     told: int = 0
     """The attempts after a finding, without a form error."""
     told_accepted: int = 0
-    """Those that the guard accepted."""
+    """The attempts after a finding that the guard accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ SEED = 1000
 CAPS = (10, 20, 30)
 """The limits of calls that are compared."""
 CALL_PRICE = 0.025
-"""What a call costs in plans: the default of `stop_below`. A setting that makes more calls must find more plans."""
+"""The price of a call in plans: the default of `stop_below`. A setting that makes more calls must find more plans."""
 PLANS_MIN = 10
 """The fewest tasks with a judged plan that a fit needs."""
 
@@ -165,7 +165,7 @@ SETTINGS = (
     ComparedSettings("rows_3", WORKFLOW, "default", 3, 2),
     ComparedSettings("rows_5", WORKFLOW, "default", 5, 4),
 )
-"""The settings that are compared; `belief_3` are those of a run that names none."""
+"""The settings to compare. `belief_3` are the default settings."""
 SHIPPED = "belief_3"
 
 
@@ -215,11 +215,11 @@ class Preference:
 
     settings: ComparedSettings
     cap: int
-    """The limit of calls with which they do best."""
+    """The mean success, over worlds and tasks."""
     success: float
-    """Their mean success, over worlds and tasks."""
+    """The mean calls."""
     calls: float
-    """Their mean calls."""
+    """The advantage over the shipped settings with their best cap: plans minus the price of the calls."""
     ahead: float
     """Their advantage over the shipped settings with their best cap: plans, less the price of the calls."""
     worlds: int
@@ -227,7 +227,7 @@ class Preference:
 
 
 def choose_settings(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Preference:
-    """Return the settings with the most plans, less the price of their calls, in the mean over the worlds."""
+    """Return the settings with the most plans minus the price of their calls, in the mean over the worlds."""
     curves = list(curves_of(prepared.experiment, trials))
     models = list(prepared.experiment.models)
     options = [(settings, cap) for settings in SETTINGS for cap in CAPS]
@@ -276,7 +276,7 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
     """Return the keys of a workflow for its calls, which are measured and then written.
 
-    These are the prompts for a small context window, and the most tokens of a reply.
+    These are the prompts for a small context window, and the largest number of tokens in a reply.
     """
     keys: dict[str, Any] = {"model_settings": {"compact": True}} if compact else {}
     return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})
@@ -378,7 +378,7 @@ def check_target(path: Path) -> None:
 
 
 def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) -> None:
-    """Write what a command has found as a file of YAML under a comment, whole or not at all. Raises `UsageProblem`."""
+    """Write the result of a command as a YAML file under a comment, completely or not at all. Raises `UsageProblem`."""
     head = "".join(f"# {' '.join(comment.split())}\n" for comment in comments)
     temporary = path.with_name(f"{path.name}.part")
     try:

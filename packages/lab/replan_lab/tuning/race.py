@@ -1,8 +1,8 @@
-"""The race: rungs of an experiment, each with the better half of the entrants of the rung before, within one limit.
+"""The race: rungs of experiments, each with the better half of the previous rung's entrants, within one limit.
 
-An entrant is a workflow with a policy, tried with the largest cap; a trial shows what each smaller cap would have
-brought (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`: its definition and its results
-are files, so that an interrupted race goes on where it was and pays for no trial twice.
+An entrant is a workflow with a policy. It is tried with the largest cap, which also shows the result of each smaller
+cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results are files, so
+an interrupted race continues where it stopped, and pays for no trial twice.
 """
 
 import math
@@ -32,17 +32,17 @@ FILES = "entrants"
 REPETITIONS_MAX = 1000
 """The largest number of repetitions of all problems in one rung."""
 REPETITIONS_MAX_BY_MONEY = 20
-"""The same where only money is limited, since a free model would never spend it."""
+"""The same limit if only money is limited, because a free model would never spend it."""
 
 WORKFLOWS = ("single", "option_ad", "search")
-"""The workflows that are raced where the user names none."""
+"""The workflows to race if the user names none."""
 POLICIES = ("default", "belief")
-"""The policies that are raced where the user names none."""
+"""The policies to race if the user names none."""
 CAPS = (10, 20, 30)
-"""The limits of calls that are compared where the user names none."""
+"""The limits of calls to compare if the user names none."""
 
 RunTrials = Callable[[PreparedExperiment, ResultsFolder], list[Trial]]
-"""Runs the trials of a rung that have no result yet, and returns all."""
+"""Runs the trials of a rung that have no result yet, and returns all trials."""
 Notice = Callable[[str], None]
 """Shows a line to the user."""
 
@@ -68,7 +68,7 @@ class Entrant:
         return self.name if self.search is None else f"{self.name}:{cap}_calls"
 
     def pipeline(self, folder: str) -> dict[str, Any]:
-        """Return it as a pipeline of an experiment; `folder` has its workflow file."""
+        """Return the entrant as a pipeline of an experiment. `folder` has its workflow file."""
         own = {"name": self.name, "workflow": f"{folder}/{self.name}.yaml", "policy": self.keys["policy"]}
         return own if self.search is None else {**own, "search": self.search}
 
@@ -98,7 +98,7 @@ def entrants(workflows: Sequence[str], policies: Sequence[str], root: Path) -> l
 
 
 def _plain(name: str) -> str:
-    """Return the part of an entrant's name for a workflow or policy: the stem of its file, without odd letters."""
+    """Return the part of an entrant's name for a workflow or policy: its file's stem, without unusual characters."""
     return re.sub(r"[^a-z0-9_]+", "_", Path(name).stem.lower()).strip("_")[:24] or "file"
 
 
@@ -110,11 +110,11 @@ class EntrantStanding:
     cap: int
     """The limit of the calls of one run."""
     trials: int
-    """The pairs of problem and seed that every entrant of its last rung has been tried on."""
+    """The pairs of problem and seed on which every entrant of its last rung was tried."""
     successes: int
     """The trials that succeeded within the cap."""
     calls_mean: float
-    """Mean calls of a trial; no trial counts with more than the cap."""
+    """The mean calls of a trial. Calls beyond the cap are not counted."""
 
     @property
     def interval(self) -> Interval:
@@ -125,7 +125,7 @@ class EntrantStanding:
 def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStanding]:
     """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap.
 
-    Only pairs count that all entrants have been tried on; without one the result is empty.
+    Only pairs on which all entrants were tried count. If there are none, the result is empty.
     """
     pairs = common_pairs(curves)
     if not pairs:
@@ -135,7 +135,7 @@ def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStand
 
 
 def common_pairs(curves: Sequence[Curve]) -> list[tuple[str, int]]:
-    """Return the pairs of problem and seed that all entrants have been tried on, in the order of the first one."""
+    """Return the pairs of problem and seed on which all entrants were tried, in the order of the first entrant."""
     tried = [trials for curve in curves for trials in curve.by_cap.values()]
     return [pair for pair in tried[0] if all(pair in item for item in tried[1:])] if tried else []
 
@@ -147,7 +147,7 @@ def survivors(rows: Sequence[EntrantStanding]) -> list[str]:
 
 
 def rungs_left(entrants: int) -> int:
-    """Return the number of rungs that halve these entrants to one, at least 1."""
+    """Return the number of rungs that reduce these entrants to one by halving, at least 1."""
     return max(1, math.ceil(math.log2(entrants)))
 
 
@@ -169,7 +169,7 @@ def _standing(curve: Curve, cap: int, pairs: Sequence[tuple[str, int]]) -> Entra
 
 @dataclass(frozen=True, slots=True)
 class RaceOrder:
-    """The user's order."""
+    """The user's request for a race."""
 
     problems: tuple[str, ...]
     """Files with one problem each, `.jsonl` files, or folders; relative to the current folder."""
@@ -192,21 +192,21 @@ class Race:
     """A race and its result so far."""
 
     order: RaceOrder
-    """The user's order."""
+    """The user's request."""
     entrants: Sequence[Entrant]
     """The remaining entrants, in the user's order."""
     curves: dict[str, Curve] = field(default_factory=dict)
     """The trials of every entrant, by its name."""
     dropped: list[EntrantStanding] = field(default_factory=list)
-    """The standings of those who were dropped, the last ones first."""
+    """The standings of dropped entrants, the last ones first."""
     rows: list[EntrantStanding] = field(default_factory=list)
     """The standings of the last rung, best first."""
     rungs: int = 0
     """The rungs that have brought trials."""
     calls: int = 0
-    """The calls that the trials have used."""
+    """The number of calls that the trials have used."""
     micro_usd: int = 0
-    """The money that they have used, in millionths of a dollar."""
+    """The cost of the trials, in millionths of a dollar."""
     stopped: str = ""
     """Why the race ended before one entrant was left; empty if it did not."""
 
@@ -291,7 +291,7 @@ def _split_able(
 ) -> tuple[Sequence[Entrant], int]:
     """Return the entrants that can run, and the most calls of a trial of each. A notice names the others.
 
-    Raises the first one's `UsageProblem` if there is none.
+    If there are none, raises the `UsageProblem` of the first one.
     """
     able, problems, need = list[Entrant](), list[UsageProblem](), 0
     with TemporaryDirectory(prefix="replan-") as folder:

@@ -1,4 +1,7 @@
-"""The outcome of folding a recorded run again: the first decision that differs, and why. Reports on many runs. Pure."""
+"""The outcome of folding a recorded run again: the first decision that differs, and the reason.
+
+Also reports on many runs. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +17,7 @@ from actors.values.format import format_count
 from actors.values.lines import BLANK, Line, columns, indent_line, line
 
 NOTHING = "nothing more"
-"""The decision of a machine that waits for a message: none."""
+"""The absent decision of a machine that waits for a message."""
 _EXPLAINS: Mapping[type, frozenset[str]] = {
     Decided: frozenset({"rule", "code", "wanted", "classified", "weighing"}),
     CallRequested: frozenset({"calls", "tokens_max", "micro_usd_max", "timeout_seconds"}),
@@ -22,7 +25,7 @@ _EXPLAINS: Mapping[type, frozenset[str]] = {
     RunFinished: frozenset({"why", "cause", "at", "mono"}),
     ClarificationRequested: frozenset({"why"}),
 }
-"""The fields of a decision that say why, or what it may cost: another rule may come to the same decision."""
+"""The fields of a decision that explain it, or state its largest cost. Another rule may lead to the same decision."""
 
 
 class FoldOutcome(StrEnum):
@@ -42,26 +45,26 @@ class RunComparison:
 
     run: str
     outcome: FoldOutcome
-    """How it compares."""
+    """The result of the comparison."""
     status: str = ""
-    """The status of its row, such as `waiting`."""
+    """The status in the run's row, such as `waiting`."""
     seq: int | None = None
-    """The number of the first record that would be another; None if none would."""
+    """The number of the first record that would differ; None if none would."""
     reason: str = ""
     """The reason in a few words, the same for all runs with the same cause."""
     then: str = ""
     """The recorded decision, in one line."""
     now: str = ""
-    """What is decided instead, in one line."""
+    """The new decision, in one line."""
     odds: float | None = None
-    """The estimated chance that the next attempt at the plan is accepted, by the belief; None without one."""
+    """The chance that the next attempt at the plan is accepted, estimated by the belief; None without a belief."""
     request: str = ""
     """The id of the first call that has no recorded reply; empty for none."""
     without_edit: bool = False
-    """Whether the program already decides otherwise than it did, without the edit."""
+    """Whether the program decides differently even without the edit."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data; what is empty is left out."""
+        """Return the comparison as plain data, without empty values."""
         fields: dict[str, Any] = {"run_id": self.run, "outcome": self.outcome.value, "status": self.status}
         fields |= {"seq": self.seq, "reason": self.reason, "then": self.then, "now": self.now, "request": self.request}
         shown = {name: value for name, value in fields.items() if value not in ("", None)}
@@ -71,14 +74,14 @@ class RunComparison:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "RunComparison":
-        """Return the value that `to_json` has made plain."""
+        """Return the comparison from the plain data of `to_json`."""
         own = {name: value for name, value in fields.items() if name not in ("run_id", "outcome", "odds_estimate")}
         outcome = FoldOutcome(fields["outcome"])
         return cls(run=fields["run_id"], outcome=outcome, odds=fields.get("odds_estimate"), **own)
 
 
 def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
-    """Return whether two decisions are the same: `in_every_field`, or in what they do."""
+    """Return whether two decisions are the same: in all fields with `in_every_field`, otherwise in their effect."""
     if type(then) is not type(now):
         return False
     if then == now:
@@ -93,7 +96,7 @@ def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
 
 
 def reason_of(then: Any, now: Any) -> str:
-    """Return the cause of a difference in a few words that many runs may share; None means no decision."""
+    """Return the cause of a difference in a few words that many runs may share. None stands for no decision."""
     match then, now:
         case None, _:
             return f"decides more: {_sort(now)}"
@@ -124,7 +127,7 @@ def reason_of(then: Any, now: Any) -> str:
 
 
 def call_in(event: Any) -> CallRequested | None:
-    """Return the call that an event asks for; None for any other event."""
+    """Return the call that an event requests; None for any other event."""
     if isinstance(event, CallReissued):
         return event.again
     return event if isinstance(event, CallRequested) else None
@@ -152,35 +155,36 @@ def _steps(targets: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class EditedRules:
-    """The edit, in the form that a fold uses. Without an edit, only the program is compared."""
+    """The edit in the form that a fold uses. Without an edit, only the program is compared."""
 
     first: Callable[[Any], Any] = lambda event: event
-    """Returns a run's first event with the edit."""
+    """Returns a run's first event with the edit applied."""
     verdict: Callable[[Any, Any, Any, Any], Any] = lambda _, __, ___, ____: None
-    """Returns the message of the new verdict of a guard that is edited; None for any other.
+    """Returns the message with the new verdict of an edited guard; None for any other guard.
 
-    From the machine, the state, the recorded event and the run's first one. Raises what the guard raises.
+    The arguments are the machine, the state, the recorded event and the run's first event. Raises the errors of the
+    guard.
     """
     affects: Callable[[Any], str] = lambda _: ""
-    """Returns why a run, by its first event, is not affected; empty if it is."""
+    """Returns why a run is not affected, from its first event; empty if it is affected."""
     in_every_field: bool = True
-    """Whether decisions are compared in every field, or only in what they do."""
+    """Whether decisions are compared in all fields, or only in their effect."""
     is_none: bool = True
     """Whether nothing is edited."""
     daily_budget: bool = False
-    """Whether the home has a daily budget, which may have held a call back until later."""
+    """Whether the home has a daily budget, which may have delayed a call."""
 
 
 def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison:
-    """Return a finding that says whether the program differs without the edit, too."""
+    """Return a comparison that also says whether the program differs without the edit."""
     reason = "this program decides otherwise than the recorded one, without the edit, too"
     return replace(finding, without_edit=True, reason=reason) if without_edit else finding
 
 
 DIFFERENT = (FoldOutcome.DIFFERS, FoldOutcome.NEEDS_REPLY)
-"""The outcomes in which a decision is another one."""
+"""The outcomes in which a decision differs."""
 SHOWN_MAX = 20
-"""Runs that are shown one by one, unless all are asked for."""
+"""The largest number of runs that are shown one by one, unless all are requested."""
 _WORDS = {
     FoldOutcome.SAME: "same to the end",
     FoldOutcome.DIFFERS: "differs",
@@ -192,7 +196,7 @@ _WORDS = {
 
 
 def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
-    """Return the report as plain data. Runs that are the same, or not affected, are only counted."""
+    """Return the report as plain data. Runs without a difference, and unaffected runs, are only counted."""
     counts = Counter(finding.outcome for finding in findings)
     waiting = [
         finding
@@ -213,7 +217,7 @@ def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
 
 
 def report_lines(findings: Sequence[RunComparison], *, everything: bool = False) -> list[Line]:
-    """Return the report for people; `everything` shows each run that is not the same."""
+    """Return the report for people. With `everything`, each run with a difference is shown."""
     affected = [finding for finding in findings if finding.outcome is not FoldOutcome.NOT_AFFECTED]
     lines = _headline(affected)
     left = len(findings) - len(affected)
@@ -251,7 +255,7 @@ def _headline(affected: Sequence[RunComparison]) -> list[Line]:
 
 
 def _reasons(findings: Sequence[RunComparison]) -> list[tuple[tuple[FoldOutcome, str], int, RunComparison]]:
-    """Return the reasons with the number of their runs and the first of these, the most frequent first."""
+    """Return the reasons with the number of their runs and the first of these runs, the most frequent first."""
     told = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
     counts = Counter((item.outcome, item.reason) for item in told)
     examples = {(item.outcome, item.reason): item for item in reversed(told)}

@@ -35,11 +35,11 @@ class EditRequest:
     workflow: str = ""
     """The name of a shipped workflow, or the path of a file; empty for the recorded one."""
     guards: tuple[str, ...] = ()
-    """Guards to ask again: `NAME` where it has judged, `STEP=NAME` in place of the guard of a step."""
+    """The guards to ask again: `NAME` wherever it has judged, `STEP=NAME` in place of the guard of a step."""
     policy: str = ""
     """The name of a shipped policy, or the path of a file; empty for the recorded one."""
     named: bool = False
-    """Whether the user has named the runs: then the workflow is for all of them, whatever their own is called."""
+    """Whether the user has named the runs. Then the workflow applies to all of them, even if it has another name."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins."""
 
@@ -50,7 +50,7 @@ class EditRequest:
 
 
 def rules_for(request: EditRequest, registry: Registry, root: Path) -> EditedRules:
-    """Return the edit, ready to be applied. Raises `UsageProblem` for what cannot be read or does not exist."""
+    """Return the edit, ready to be applied. Raises `UsageProblem` if a file cannot be read or a name does not exist."""
     if request.is_none:
         return EditedRules()
     loaded, policy = None, None
@@ -65,7 +65,7 @@ def rules_for(request: EditRequest, registry: Registry, root: Path) -> EditedRul
 
 
 def _guards(texts: Sequence[str], registry: Registry) -> tuple[frozenset[str], Mapping[str, str]]:
-    """Return the guards that are asked again, and the new guard of each step that is named."""
+    """Return the guards to ask again, and the new guard of each named step."""
     again, by_step = set[str](), dict[str, str]()
     for text in texts:
         step, _, name = text.rpartition("=")
@@ -95,7 +95,7 @@ class _Edit:
     _configs: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
     def reason_unaffected(self, first: Any) -> str:
-        """Return why a run, by its first event, is not affected; empty if it is."""
+        """Return why a run is not affected, from its first event; empty if it is affected."""
         if not isinstance(first, RunStarted):
             return "not a planning run"
         if is_child(first.run) and not self.request.named:
@@ -110,7 +110,7 @@ class _Edit:
         return "" if judged & self.again or steps.keys() & self.by_step.keys() else "another guard"
 
     def first(self, event: Any) -> Any:
-        """Return a run's first event with the edited configuration, and the limits that follow from it."""
+        """Return a run's first event with the edited configuration, and with the limits that follow."""
         then, limits = read_config(event.pinned), event.limits
         text = self._configs.get((event.pinned, event.given))
         if text is None:  # Most runs begin with one of few configurations.
@@ -141,7 +141,7 @@ class _Edit:
         return now.changed(workflow=_with_guards(now, own)) if own else now
 
     def verdict(self, machine: Any, state: Any, event: Any, first: Any) -> Judged | None:
-        """Return the message of a new verdict where the guard of a step is edited; None if it is as it was."""
+        """Return the message with a new verdict if the guard of a step is edited; None if the guard is unchanged."""
         request = state.judgements.get(event.request_id) if isinstance(event, VerdictReached) else None
         if request is None or not self._is_edited(read_config(first.pinned).workflow, state.config, request.step):
             return None
@@ -171,9 +171,9 @@ def _guard_inputs(workflow: Workflow, step: str) -> tuple[Any, ...]:
 
 
 def _with_guards(config: RunConfig, guards: Mapping[str, str]) -> Workflow:
-    """Return the workflow with other guards of some steps, without the settings of the earlier ones.
+    """Return the workflow with other guards for some steps, without the settings of their earlier guards.
 
-    The steps keep their prompts, which follow from a guard where a step names none.
+    The steps keep their prompts. A step that names no prompt keeps the one of its earlier guard's role.
     """
     workflow, pairs = config.workflow, dict(config.workflow.action_pairs)
     for step, name in guards.items():

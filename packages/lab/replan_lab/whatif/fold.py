@@ -1,8 +1,8 @@
 """Folds a recorded run under other rules, and compares each decision with the recorded one. Pure.
 
-The machine is driven by the recorded facts from outside. Within an append the facts come first; what follows is what
-the machine decided, and it is decided anew here. The first decision that differs ends the comparison, since what the
-world would have answered from there on is not recorded.
+The machine gets the recorded facts from outside. In an append, the facts come first. The rest are decisions of the
+machine, and they are made again here. The first different decision ends the comparison, because the answers to it are
+not recorded.
 """
 
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ from runtime.core.errors import MachineRunsAway
 from runtime.core.machine import Refused, settle
 
 TEXT_MAX = 300
-"""Characters of a decision, and of an error, in a finding."""
+"""The largest number of characters of a decision or an error in a comparison."""
 
 
 def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
-    """Return how a recorded run compares under an edit.
+    """Return the comparison of a recorded run under an edit.
 
-    A run whose decisions differ is folded again without the edit: where the program itself decides otherwise at the
-    same record or before, the edit is not to blame.
+    If decisions differ, the run is folded again without the edit. If the program itself decides differently at the same
+    record or before, the edit is not the cause.
     """
     if not run.events:
         return RunComparison(run.run, FoldOutcome.UNREADABLE, run.status, reason="the run has no records")
@@ -61,7 +61,7 @@ class Fold:
     """One pass over the records of a run."""
 
     def __init__(self, run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> None:
-        """Take the run, its kind with the machine under test, and the edit."""
+        """Take the run, its kind with the tested machine, and the edit."""
         self._run, self._kind, self._edit = run, kind, edit
         self._machine: Any = kind.machine
         self._state: Any = self._machine.initial()
@@ -109,7 +109,7 @@ class Fold:
         return self._at_end()
 
     def _shared_count(self) -> int:
-        """Return how many records were copied from another run, which is compared by itself; 0 without a fork."""
+        """Return how many records were copied from another run, which is compared separately; 0 if it is not a fork."""
         places = [place for place, each in enumerate(self._run.events, 1) if isinstance(each.event, Forked)]
         return places[-1] if places else 0
 
@@ -117,7 +117,10 @@ class Fold:
         return self._machine.advance(self._state)
 
     def _take(self, placed: PlacedEvent) -> RunComparison | None:
-        """Pass a fact from outside to the machine; return the difference if it reacts otherwise than before."""
+        """Pass a fact from outside to the machine.
+
+        Return the difference if the machine reacts differently than before.
+        """
         event, again = placed.event, None
         if placed.seq == 1:
             event = message = self._edit.first(event)
@@ -139,7 +142,7 @@ class Fold:
         return None
 
     def _note_verdict(self, then: Any, now: Any) -> None:
-        """Remember the last verdict that an edited guard has changed: it explains a later difference."""
+        """Remember the last verdict that an edited guard has changed, because it explains a later difference."""
         if (then.verdict.passed, then.verdict.findings) != (now.verdict.passed, now.verdict.findings):
             match then.verdict.passed, now.verdict.passed:
                 case True, False:
@@ -150,13 +153,13 @@ class Fold:
                     self._verdict = "the guard finds something else"
 
     def _only_started(self, position: int) -> bool:
-        """Return whether only the start was recorded before: an admitted run decides nothing until it is driven."""
+        """Return whether only the start was recorded before. An admitted run decides nothing until it is driven."""
         return position == 1 and isinstance(self._run.events[1].event, RunResumed)
 
     def _is_held_back(self, more: Any, position: int) -> bool:
-        """Return whether a decision at the end of an append was left to later when the run was recorded.
+        """Return whether a decision at the end of an append was postponed when the run was recorded.
 
-        A call that the daily budget did not allow is asked for later, and so stands in a later record.
+        A call that the daily budget did not allow is requested later, so it is in a later record.
         """
         call = call_in(more)
         return (
@@ -213,7 +216,7 @@ class Fold:
         )
 
     def _state_after(self, event: Any) -> Any:
-        """Return the state after the recorded event, for its text; the one before it where it does not fit."""
+        """Return the state after the recorded event, for its text; the state before if the event does not fit."""
         try:
             return self._machine.evolve(self._state, event)
         except Exception:  # noqa: BLE001 -- an event of other rules: only its text is wanted
@@ -234,7 +237,7 @@ def _same_call(event: Any, call: Any) -> Any:
 
 
 def odds_of(state: Any) -> float | None:
-    """Return the chance that the next attempt at the plan is accepted, by the belief of the policy; None without one.
+    """Return the chance that the next attempt at the plan is accepted, by the policy's belief; None without a belief.
 
     It is an estimate: the belief after the rejections so far, in the branch that is searched.
     """

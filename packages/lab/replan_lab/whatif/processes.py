@@ -1,4 +1,4 @@
-"""Folds many runs in processes: each run has a time limit, and what ends one process harms no other run."""
+"""Folds many runs in processes. Each run has a time limit, and a failing process affects only its current run."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ from replan_lab.whatif.recorded_run import StoredRun
 from runtime.core.errors import UsageProblem
 
 QUEUED_MAX = 16
-"""How many runs are read ahead for each process."""
+"""How many runs are read in advance for each process."""
 START_SECONDS = 60.0
 """The time limit of the start of a process, in which plug-ins are loaded."""
 PACKAGE = Path("packages") / "lab"
@@ -33,10 +33,10 @@ WORKER = PACKAGE / "replan_lab" / "whatif" / "worker.py"
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The program that folds: this one, or that of another checkout."""
+    """A program that folds runs: this one, or the program of another checkout."""
 
     root: Path
-    """The folder that holds its packages."""
+    """The folder that contains its packages."""
     python: str = sys.executable
     """The interpreter that runs it."""
 
@@ -47,7 +47,7 @@ class Checkout:
 
     @classmethod
     def at(cls, folder: str) -> "Checkout":
-        """Return the program of another checkout, with its own environment where it has one. Raises `UsageProblem`."""
+        """Return the program of another checkout, with its own environment if it has one. Raises `UsageProblem`."""
         root = Path(folder).resolve()
         if not (root / WORKER).is_file():
             hint = "name the folder of a checkout of this program, of a release that has `whatif`"
@@ -73,7 +73,7 @@ def fold_all(
     processes: int,
     daily_budget: bool = False,
 ) -> list[RunComparison]:
-    """Return what comes of each run, in any order; `seconds` is the time limit of one run.
+    """Return the comparison of each run, in any order. `seconds` is the time limit of one run.
 
     Raises `UsageProblem` for an edit that cannot be used, and for a program that cannot be started.
     """
@@ -100,7 +100,7 @@ def fold_all(
 
 
 def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, first: bytes, seconds: float) -> None:
-    """Give runs to a process until there are none; begin another process where one has ended."""
+    """Give runs to a process until there are none. If the process ends, start another one."""
     worker: _Worker | None = None
     try:
         worker = _Worker(checkout, first)  # Also without any run: an edit that cannot be used is an error.
@@ -127,10 +127,10 @@ def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, 
 
 
 class _Worker:
-    """One process."""
+    """One worker process."""
 
     def __init__(self, checkout: Checkout, first: bytes) -> None:
-        """Start it. Raises `UsageProblem` for an edit that it cannot use, or where it does not start."""
+        """Start the process. Raises `UsageProblem` if it does not start or cannot use the edit."""
         paths = os.pathsep.join((str(checkout.root), str(checkout.root / PACKAGE)))
         environment = {**os.environ, "PYTHONPATH": paths}
         command = [checkout.python, "-m", "replan_lab.whatif.worker"]
@@ -172,7 +172,7 @@ class _Worker:
         return fields
 
     def end(self) -> None:
-        """End it, also in the midst of a run."""
+        """End the process, even during a run."""
         with contextlib.suppress(OSError):
             self._process.kill()
         self._process.wait()

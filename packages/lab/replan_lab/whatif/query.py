@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 READ_AT_ONCE = 64
 """The number of runs that are read in one snapshot of the journal."""
 FEW = 100
-"""Up to this number of runs one process is used, since starting more takes longer than it saves."""
+"""Up to this number of runs, only one process is used, because starting more takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)

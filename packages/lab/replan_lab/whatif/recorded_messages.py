@@ -1,6 +1,6 @@
 """Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure.
 
-A recorded fact is made into the message that it came from, so that the machine under test accepts it anew.
+A recorded fact is turned into its original message, so that the tested machine accepts it again.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ from runtime.journal.port import InboxItem
 from runtime.models.port import Fault, FaultKind, Reply
 
 _LATE = Reply(text="", usage=None, model="")
-"""Used in place of a late reply, whose text is not recorded."""
+"""The text in place of a late reply, whose text is not recorded."""
 _UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
-"""Used in place of the fault of a withdrawn call that cost nothing; the fault is not recorded."""
+"""The fault in place of an unrecorded fault of a withdrawn call that cost nothing."""
 
 
 def may_come_from_outside(placed: PlacedEvent) -> bool:
@@ -49,7 +49,7 @@ def may_follow_a_fact(placed: PlacedEvent) -> bool:
 
 
 def is_pause(event: Any) -> bool:
-    """Return whether an event may be one by which a driver stops within an append, since the daily budget is spent."""
+    """Return whether a driver may have recorded an event to stop within an append because the daily budget is spent."""
     match event:
         case WaitRequested():
             return event.request_id == HOME_BUDGET
@@ -108,7 +108,7 @@ def message_of(
 
 
 def verdict_message(state: Any, event: Any) -> Judged | None:
-    """Return the message of a verdict, of whatever kind of run; None for any other event."""
+    """Return the message of a verdict, for any kind of run; None for any other event."""
     if isinstance(event, VerdictReached):
         verdict = _without_remarks(state, event)
         return Judged(event.request_id, event.at, event.elapsed, verdict, mono=event.mono)
@@ -118,7 +118,7 @@ def verdict_message(state: Any, event: Any) -> Judged | None:
 
 
 def _reply_message(machine: Any, state: Any, event: Replied) -> Generated:
-    """Return the message of a reply, with its cost where the reply's own usage does not say it."""
+    """Return the message of a reply, with its cost if the reply's own usage does not state it."""
     reply = Reply(
         text=event.content,
         usage=event.usage,
@@ -162,7 +162,7 @@ def _ending(event: RunFinished) -> Crashed | Overdrawn | None:
 
 
 def _still_waiting(event: WaitRequested) -> Faulted | Overdrawn | None:
-    """Return the message after which a run goes on waiting for a provider or the next day; None for another wait."""
+    """Return the message after which a run continues waiting for a provider or the next day; None for another wait."""
     if event.request_id == HOME_BUDGET:
         return Overdrawn(event.until, event.until, event.why)  # The message's own time is neither recorded nor used.
     if event.asked_at is None or event.fault is None:
@@ -174,7 +174,7 @@ def _still_waiting(event: WaitRequested) -> Faulted | Overdrawn | None:
 
 
 def _without_remarks(state: Any, event: VerdictReached) -> Verdict:
-    """Return a guard's verdict without the findings that the program adds about a plan: they are added anew."""
+    """Return a guard's verdict without the findings that the program adds about a plan: it adds them again."""
     if not isinstance(state, PlanningState) or event.node not in state.nodes:
         return event.verdict
     added = len(add_remarks(state, event.node, Verdict(guard=event.verdict.guard)).findings)

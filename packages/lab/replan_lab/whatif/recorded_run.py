@@ -1,4 +1,4 @@
-"""A recorded run as it travels between processes: one line of JSON with the stored records, texts and messages."""
+"""A recorded run in the form that is sent between processes: one line of JSON with records, texts and messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PlacedEvent(NamedTuple):
-    """An event of a recorded run with its place."""
+    """An event of a recorded run, with its record's number."""
 
     seq: int
     event: Any
@@ -23,12 +23,12 @@ class PlacedEvent(NamedTuple):
     inbox: int | None
     """The id of the posted message that it consumed, if any."""
     ends: bool
-    """Whether it ends an append: what a machine decides after one message is in one append."""
+    """Whether the event ends an append. All decisions after one message are in the same append."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run as its journal has it, decoded."""
+    """A run decoded from its journal."""
 
     run: str
     kind: str
@@ -41,16 +41,16 @@ class RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in its stored form, which any release can pass on; only its own kind can read the events."""
+    """A run in its stored form, which any release can pass on. Only the run's own kind can read the events."""
 
     run: str
-    """Its id."""
+    """The id of the run."""
     kind: str
     """The name of its kind."""
     format: int
     """The version of the kind's format that the events are written in."""
     status: str
-    """The status of its row."""
+    """The status in the run's row."""
     records: Sequence[tuple[int, int | None, bool, str]]
     """The number, the consumed message, whether it ends an append, and the stored body of each record."""
     messages: Sequence[tuple[int, str, str, float]]
@@ -74,7 +74,7 @@ class StoredRun:
 
     @classmethod
     def from_line(cls, line: bytes) -> "StoredRun":
-        """Return the run in a line that `to_line` has made."""
+        """Return the run from a line of `to_line`."""
         return cls(*orjson.loads(line))
 
     def to_line(self) -> bytes:
@@ -83,7 +83,7 @@ class StoredRun:
         return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
     def decode_events(self, codec: Codec[Any]) -> RecordedRun:
-        """Return the run with its events. Raises `JournalDamaged` for one that the kind does not know."""
+        """Return the run with its events. Raises `JournalDamaged` if the kind does not know an event."""
         events = []
         for seq, inbox, ends, body in self.records:
             try:

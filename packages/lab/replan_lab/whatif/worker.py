@@ -22,7 +22,7 @@ from runtime.core.errors import JournalError, UsageProblem
 
 
 def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunComparison:
-    """Compare one run. For a run that cannot be read, the result says so."""
+    """Return the comparison of one run. For a run that cannot be read, the comparison says so."""
     try:
         kind = kinds.get(stored.run, stored.kind, stored.format)
         return compare_run(stored.decode_events(kind.codec), kind, edit)
