@@ -486,7 +486,7 @@ _EVIDENCE_MIN = 3
 def specifies(small: str, written: str, evidence: int) -> bool:
     """Return whether a statement specifies something new, such as "a card is valid for three years".
 
-        `written` is the statement in its original case. `evidence` is the number of signs of a request in the text
+    `written` is the statement in its original case. `evidence` is the number of signs of a request in the text
     around the statement.
     """
     if (

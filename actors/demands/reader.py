@@ -145,7 +145,7 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
 def is_policy(text: str) -> bool:
     """Return whether a text is a policy or a manual, which does not ask for work.
 
-        Such a text is long, and its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a
+    Such a text is long, and its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a
     request in the writer's own words ("please", "we need").
     """
     if len(text) < POLICY_LENGTH_MIN:

@@ -113,7 +113,7 @@ class PreparedExecution:
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
     """Return an execution that may begin. It runs nothing.
 
-        Raises `UsageProblem` if the plan cannot be read, uses a name that no tool implements, or is rejected by its
+    Raises `UsageProblem` if the plan cannot be read, uses a name that no tool implements, or is rejected by its
     guard. It does so, too, if the workspace is not a folder.
     """
     text = _check_plan(request)

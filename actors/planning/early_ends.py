@@ -42,7 +42,7 @@ def end_worthless_search(state: State, node: Node, decision: Decision) -> ending
 def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
     """Return whether a run ends because nothing more can be expected of a step in this round.
 
-        Its model has written the same again (`_is_written_alike`, `_repeats_after_afresh`), or its visit has lasted as
+    Its model has written the same again (`_is_written_alike`, `_repeats_after_afresh`), or its visit has lasted as
     many attempts as the policy allows (`BeliefTable.rounds`) and no other move is left. A step that asks a question is
     not stuck, because the answer begins a new round. With `--keep-trying`, no step is stuck.
     """

@@ -103,7 +103,7 @@ def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy
 def is_repeat(state: State, branch: Branch, node: Node) -> bool:
     """Return whether an attempt has the same content as an earlier one at its step in its round.
 
-        A step without a model call never counts, because its content is always the same. Nor does an attempt of a
+    A step without a model call never counts, because its content is always the same. Nor does an attempt of a
     former model.
     """
     if node.repeats is None or node.artifact is None or node.node in state.of_former_model:

@@ -571,7 +571,7 @@ more.
 def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
     """Return whether the classifier should be called before the decision `decided` is carried out.
 
-        It should if the decision is costly and an answer of the classifier can change the move. It should not if the
+    It should if the decision is costly and an answer of the classifier can change the move. It should not if the
     code is about the requirements. Nor if a finding has a reason tag, because then the guard has classified the failure
     itself.
     """

@@ -540,7 +540,7 @@ class RunMachine(ABC, Generic[S, E]):
     def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
         """Return whether an actor is working on an open call.
 
-                A call of an earlier driver has no actor: it waits to be reissued or dropped, for example until the
+        A call of an earlier driver has no actor: it waits to be reissued or dropped, for example until the
         home's budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person
         is asked whether this run goes on.
         """

@@ -119,7 +119,7 @@ def _is_git(part: str) -> bool:
 def _leads_out(path: bytes, target: bytes) -> bool:
     """Return whether a link's target is outside the folder, or in `.git`.
 
-        A target with `..` after a name counts as outside. If that name is a link, the text does not show where it
+    A target with `..` after a name counts as outside. If that name is a link, the text does not show where it
     leads.
     """
     text = target.decode("utf-8", "surrogateescape")

@@ -59,7 +59,7 @@ def write_inside(
 ) -> None:
     """Replace a file below an open folder as a whole, or create it with the folders above it.
 
-        Its mode is kept, unless `executable` says whether it may be executed. After a crash it has the old or the new
+    Its mode is kept, unless `executable` says whether it may be executed. After a crash it has the old or the new
     content. Raises `OutOfBounds` if it is not a regular file, and `OSError`. A link is replaced only with
     `replaces_link`.
     """

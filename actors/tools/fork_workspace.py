@@ -34,9 +34,9 @@ ANOTHER = "name another folder with --workspace"
 def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: str) -> None:
     """Make the workspace of a fork in a folder that `free_folder` has returned.
 
-        `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork.
+    `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork.
 
-        Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is not a git repository, it
+    Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is not a git repository, it
     must not have changed since the snapshot, and no run may work in it. After an error nothing is left behind.
     """
     try:

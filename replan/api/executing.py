@@ -105,7 +105,7 @@ def start_execution(
 async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
     """Execute a plan and return the result, in trio or in asyncio; the keywords are those of `start_execution`.
 
-        A goal that was missed is not an error: `result.succeeded` tells whether all were achieved. Cancelling the call
+    A goal that was missed is not an error: `result.succeeded` tells whether all were achieved. Cancelling the call
     parks the run. Raises `UsageProblem` for bad input, for a plan that is not proved, and for names that no tool
     implements.
     """

@@ -125,7 +125,7 @@ def start(
 async def asolve(problem: str = "", **options: Any) -> Result:
     """Plan a problem and return the result, in trio or in asyncio; the keywords are those of `start`.
 
-        A missing plan is not an error: `result.succeeded` tells whether there is one. Cancelling the call parks the
+    A missing plan is not an error: `result.succeeded` tells whether there is one. Cancelling the call parks the
     run, which can be resumed if it has a home. Raises `UsageProblem` for bad input.
     """
     async with start(problem, **options) as run:

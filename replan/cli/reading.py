@@ -130,7 +130,7 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
     """Return the newest run that `matches`, has a record and is not a step of another run; None if there is none.
 
-        The newest rows are read first, and more only if no row matches, because reading all rows of a large journal
+    The newest rows are read first, and more only if no row matches, because reading all rows of a large journal
     takes seconds.
     """
     seen, limit = 0, FIRST_ROWS

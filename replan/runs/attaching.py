@@ -49,7 +49,7 @@ class Attached:
 def attach(files: Sequence[str], repository: str | None, problem: str) -> Attached:
     """Read the named files. Of a repository, read the list of its files, and the files that the problem names.
 
-        Raises `UsageProblem` for a file that is missing, no text, or private by its name, and for a path that is not a
+    Raises `UsageProblem` for a file that is missing, no text, or private by its name, and for a path that is not a
     folder. It is also raised for more than `ATTACHMENTS_BYTES_MAX` in total.
     """
     redactor = Redactor(secrets_in(os.environ))

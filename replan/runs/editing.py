@@ -134,7 +134,7 @@ def may_edit(state: object) -> bool:
 async def open_plan(poster: "RunPoster", run: str) -> OpenPlan:
     """Return what is left of the plan of an execution. `run` is its full id.
 
-        Raises `UsageProblem` if the run is not an execution or its plan cannot be edited now, and the errors of
+    Raises `UsageProblem` if the run is not an execution or its plan cannot be edited now, and the errors of
     `RunReader.read`.
     """
     await check_own(poster, run, "edit RUN")

@@ -74,7 +74,7 @@ async def _top_of(engine: "RunReader", run: str) -> str:
 async def check_own(engine: "RunReader", run: str, way: str) -> None:
     """Check that a run is not a step of another run, because only the other run can continue its step.
 
-        `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
+    `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
     errors of `_top_of`.
     """
     top = await _top_of(engine, run)

@@ -124,7 +124,7 @@ class RunSession:
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
         """Drive the run here. If a host drives it, follow that host for as long as it can drive the run.
 
-                With `compare`, a notice says if the files that the run was started with have changed since. Raises
+        With `compare`, a notice says if the files that the run was started with have changed since. Raises
         `Held` if another process that is not a host drives the run.
         """
         while True:

@@ -103,7 +103,7 @@ def is_name(host: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Return whether the host is this machine: `localhost`, a loopback address, or the unspecified one.
 
-        Names below `localhost` do not count: RFC 6761 reserves them for this machine, but some resolvers ask a name
+    Names below `localhost` do not count: RFC 6761 reserves them for this machine, but some resolvers ask a name
     server.
     """
     name = host.lower().rstrip(".")

@@ -177,7 +177,7 @@ def repeated_phrase(text: str) -> str:
 def is_whole(text: str) -> bool:
     """Return whether a reply is one JSON object or array, with only reasoning and a closed fence around it.
 
-        Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a
+    Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a
     part of what was to come.
     """
     text = text.rpartition(_THINK_END)[2].strip()

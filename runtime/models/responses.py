@@ -20,7 +20,7 @@ _FAILED = frozenset({"incomplete", "failed", "cancelled"})
 class ResponseReader(AnswerReader):
     """Reads a response.
 
-        The reply is the text of its final messages, without messages that comment on the work. If there is no text, the
+    The reply is the text of its final messages, without messages that comment on the work. If there is no text, the
     reply is the arguments of its only function call, else its refusal. Reasoning is counted, but is not a part of the
     reply. A stream ends only with an event that has the whole response. Invalid usage counts as not reported.
     """

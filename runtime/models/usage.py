@@ -45,7 +45,7 @@ def read_response_usage(reported: Any) -> Usage | None:
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
     """Return the usage of an Anthropic message; None if it is missing or invalid.
 
-        Cached tokens are counted beside the other input, thoughts within the output. Parts that are not counts, or
+    Cached tokens are counted beside the other input, thoughts within the output. Parts that are not counts, or
     larger than what they are a part of, are contradictory.
     """
     reported = fields_of(reported)

@@ -26,7 +26,7 @@ def identity() -> str:
 def name_of(pid: int) -> str:
     """Return a process's name: `HOST/NAMESPACE/PID/BIRTH`.
 
-        NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same
+    NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same
     number. Either is empty if the system does not say.
     """
     return f"{socket.gethostname()}/{_namespace()}/{pid}/{_birth(pid)}"
@@ -59,7 +59,7 @@ def is_dead(owner: str) -> bool:
 def end_of_group(name: str) -> bool | None:
     """Return whether the process group that a process leads has ended; None if this process cannot see it.
 
-        The group lives while one of its processes does, also after its leader has ended. A number is not given to a new
+    The group lives while one of its processes does, also after its leader has ended. A number is not given to a new
     process while a group has it. So a process with this number and another birth proves that the group is gone.
     """
     parts = parts_of(name)

@@ -248,7 +248,7 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
 def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
     """Return whether two rows are parts of one row. They are not if joining them would join two numbers.
 
-        If lines close both rows, the second row must begin without a capital letter, and no column may have text in
+    If lines close both rows, the second row must begin without a capital letter, and no column may have text in
     both.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))

@@ -165,7 +165,7 @@ _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int, tuple[float, ...]]:
     """Return the end of the scale word at an offset, and the factors that it may mean; (start, (1,)) for none.
 
-        If the number is not an amount of money, `k` and `M` count only directly after it, because `5 m` is a length.
+    If the number is not an amount of money, `k` and `M` count only directly after it, because `5 m` is a length.
     The letters `m`, `B` and `T` count only for money.
     """
     match = _WORD.match(text, start)

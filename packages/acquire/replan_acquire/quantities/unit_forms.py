@@ -68,7 +68,7 @@ def find_form(
 ) -> "UnitForm | Refusal":
     """Return the form in which a source writes a wanted unit, or why the source's unit is not a form of it.
 
-        A source may leave counted units out. It may leave out another rate only if the unit that a model or a profile
+    A source may leave counted units out. It may leave out another rate only if the unit that a model or a profile
     gives has that rate. A number without a unit is a count or a plain number.
     """
     names = _names(wanted)

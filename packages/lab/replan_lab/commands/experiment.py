@@ -49,7 +49,7 @@ def experiment(
 ) -> int:
     """Run the experiment in a FILE, and write tables, plots and an HTML report.
 
-        Trials with a result in the folder are not run again: after an interruption, the same command continues and
+    Trials with a result in the folder are not run again: after an interruption, the same command continues and
     writes the same bytes. Exit 5: the experiment's own budget was spent first.
     """
     from replan.cli.home import registry_of

@@ -61,7 +61,7 @@ def whatif(
 ) -> int:
     """Fold recorded runs under an edited workflow, guard, policy or program, and compare each decision.
 
-        Nothing is called and nothing is written. Without an edit, this program is compared with the one that recorded.
+    Nothing is called and nothing is written. Without an edit, this program is compared with the one that recorded.
     Without RUN, all runs of the home are folded, waiting runs first; --workflow then applies only to runs of a workflow
     with the same name. Exit 0: no decision differs; 3: one does; 1: a guard or the program failed; 9: a run cannot be
     read.

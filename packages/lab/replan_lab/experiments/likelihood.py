@@ -1,7 +1,7 @@
 """The likelihood of recorded dialogues under the model of difficulty and feedback: fits, tests, posterior draws.
 
 A record is the call that solved an instance, or the last call of an unsolved instance. The difficulty p has a beta
-distribution. c(k, p) is the probability that call k succeeds. Its odds are the odds of p times the lift of k-1 rejections:
+distribution. c(k, p) is the probability that call k succeeds. Its odds are those of p times the lift of k-1 rejections:
 
     P(solved at t) = E[c(t, p) * prod(1 - c(k, p) for k < t)],    P(unsolved in T) = E[prod(1 - c(k, p) for k <= T)].
 

@@ -25,10 +25,10 @@ RUNS = "runs"
 async def run_live(
     prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial, environment: Mapping[str, str]
 ) -> list[Trial]:
-    """Run the trials that have no result yet, and continue interrupted ones; return all, in their order.
+    """Run the trials without a result, and continue interrupted ones. Return all trials, in their order.
 
     Raises:
-        UsageProblem: the provider refuses the calls of a trial, as it would those of the others.
+        UsageProblem: the provider refuses the calls of a trial, and so would refuse the others.
     """
     progress = ExperimentProgress(prepared, store, on_trial)
     open_trials, results = _OpenTrials(progress), progress.trials

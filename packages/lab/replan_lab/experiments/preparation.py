@@ -184,10 +184,10 @@ class Installation:
 
 
 def prepare(path: Path, installation: Installation, *, skip_broken: bool = False) -> PreparedExperiment:
-    """Return the experiment in a file; `skip_broken` leaves out problems that cannot be read.
+    """Return the experiment in a file. With `skip_broken`, problems that cannot be read are left out.
 
     Raises:
-        UsageProblem: the first thing that is wrong, with its place.
+        UsageProblem: the first error, with its place.
     """
     experiment, document = load_experiment(path, Experiment)
     problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)

@@ -42,7 +42,7 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
     """Return whether an event may be a fact that comes after another fact in the same append.
 
-        A driver that takes a run over records the messages of its inbox first; the machine decides after the last of
+    A driver that takes a run over records the messages of its inbox first; the machine decides after the last of
     them.
     """
     return placed.inbox is not None or isinstance(placed.event, RunResumed)
@@ -64,10 +64,10 @@ def is_pause(event: Any) -> bool:
 def message_of(
     machine: Any, state: Any, placed: PlacedEvent, mail: Mapping[int, InboxItem], reserved: Mapping[str, Amount]
 ) -> Any:
-    """Return the message that a recorded fact came from; None if the records lack a part of it.
+    """Return the original message of a recorded fact; None if the records lack a part of it.
 
-        `reserved` is what the recorded requests have reserved, by request id. A fact without a message is taken as it
-    was recorded, such as the end of a child run by its deadline.
+    `reserved` has the recorded reservations by request id. A fact without a message is used as recorded, such as the
+    end of a child run by its deadline.
     """
     event = placed.event
     if placed.inbox is not None:
