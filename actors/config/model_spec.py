@@ -155,8 +155,8 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
     if len(text) > NAME_MAX and not text.startswith(("scripted:", "recorded:", f"{_PLUGIN}:")):
         raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
-    if gone := describe_retired(text.partition(":")[0], "model"):
-        raise UsageProblem(f"there is no model {text!r}", place=place, hint=gone)
+    if retired_notice := describe_retired(text.partition(":")[0], "model"):
+        raise UsageProblem(f"there is no model {text!r}", place=place, hint=retired_notice)
     prefix, colon, rest = text.partition(":")
     if colon and prefix in OURS:
         return _read_plugin(text, place)

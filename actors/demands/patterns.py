@@ -209,8 +209,10 @@ def force_of(small: str) -> Force:
     """Return how clearly the words of a sentence ask for something."""
     small = _expand_contractions(small)
     if QUESTION.search(small):
-        asked = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
-        return Force.STRICT if not asked and _POLITE.search(small) and not _NOT_ASKED.search(small) else Force.NONE
+        is_question = small.startswith(("why", "how", "what", "when", "which", "where", "should"))
+        return (
+            Force.STRICT if not is_question and _POLITE.search(small) and not _NOT_ASKED.search(small) else Force.NONE
+        )
     if (small.endswith(":") and len(small) < 30) or _GREETING.match(small):
         return Force.NONE
     without = _NOT_ASKED.sub(" ", _TOLD_BY_OTHERS.sub(" ", small))
@@ -245,8 +247,8 @@ def describes(small: str) -> bool:
         return True
     if _STRICT.search(small) or _WISH.search(small):
         return bool(_NOT_ASKED.search(small)) and force_of(small) is Force.NONE
-    told = _NARRATED.match(small) or _PAST.search(_CLAUSE.sub("", small))
-    return bool(told or _NOT_ASKED.search(small)) and not instructs(small)
+    is_narrated = _NARRATED.match(small) or _PAST.search(_CLAUSE.sub("", small))
+    return bool(is_narrated or _NOT_ASKED.search(small)) and not instructs(small)
 
 
 def is_modal(small: str) -> bool:
@@ -508,8 +510,8 @@ def _reports(small: str) -> bool:
     """Return whether a statement reports how things are or were, or why they are so."""
     small = _ASIDE.sub("", small)
     main = _MAIN.sub("", small)
-    told = _TELLS.search(main) or _TOLD_BY_OTHERS.search(small) or _PAST.search(main)
-    return bool(told or _NARRATED.match(small) or _FACT.search(small))
+    is_report = _TELLS.search(main) or _TOLD_BY_OTHERS.search(small) or _PAST.search(main)
+    return bool(is_report or _NARRATED.match(small) or _FACT.search(small))
 
 
 def asks_how(small: str) -> bool:

@@ -173,9 +173,9 @@ def _match_requirements(
     Pairs whose quotes agree best come first. The first pass gives each demand at most one requirement. The second pass
     adds each remaining requirement to the demand with which it agrees best.
     """
-    said = (*demands.holding, *demands.dropped)
+    all_demands = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
-    pairs = sorted(_overlaps(user, said, stated), reverse=True, key=lambda pair: pair[0])
+    pairs = sorted(_overlaps(user, all_demands, stated), reverse=True, key=lambda pair: pair[0])
     found: dict[str, list[Requirement]] = defaultdict(list)
     used: set[str] = set()
     for further in (False, True):
@@ -232,15 +232,15 @@ class _Judged:
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
         """Return the row of a demand: the one with the best standing among the rows of its requirements."""
         demand = said.demand
-        about = _About(demand.id, str(demand.kind), demand.quote, str(demand.source))
-        rows = [self._row_of_requirement(item, about) for item in items]
-        in_no_step = TableRow(*about, DemandStanding.IN_NO_STEP)
+        first_fields = _About(demand.id, str(demand.kind), demand.quote, str(demand.source))
+        rows = [self._row_of_requirement(item, first_fields) for item in items]
+        in_no_step = TableRow(*first_fields, DemandStanding.IN_NO_STEP)
         return min(rows, key=lambda row: _BEST.index(row.standing), default=in_no_step)
 
     def own_row(self, item: Requirement) -> TableRow:
         """Return the row of a requirement that stands for no demand."""
-        about = _About(item.id, item.kind, " ".join(item.quote.split()), item.source)
-        return self._row_of_requirement(item, about)
+        first_fields = _About(item.id, item.kind, " ".join(item.quote.split()), item.source)
+        return self._row_of_requirement(item, first_fields)
 
     def _row_of_requirement(self, item: Requirement, about: "_About") -> TableRow:
         known = self._checked[item.id]

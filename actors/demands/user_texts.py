@@ -136,13 +136,13 @@ def demands_of(user: UserTexts) -> Demands:
                 break
             latest.pop(demand.id, None)
             latest[demand.id] = StatedDemand(demand, number)
-    lost = [words_of(quote)[:_WORDS_COMPARED] for quote in _dropped_quotes(user.clarified)]
+    dropped_words = [words_of(quote)[:_WORDS_COMPARED] for quote in _dropped_quotes(user.clarified)]
     holding: list[StatedDemand] = []
     dropped: list[StatedDemand] = []
-    for said in latest.values():
-        answered = user.texts[said.text][0] == RequirementSource.ANSWER
-        gone = not answered and any(_overlap(words_of(said.demand.quote), words) for words in lost)
-        (dropped if gone else holding).append(said)
+    for stated in latest.values():
+        answered = user.texts[stated.text][0] == RequirementSource.ANSWER
+        is_dropped = not answered and any(_overlap(words_of(stated.demand.quote), words) for words in dropped_words)
+        (dropped if is_dropped else holding).append(stated)
     return Demands(tuple(holding), tuple(dropped), tuple(dict.fromkeys(unread)))
 
 

@@ -106,8 +106,8 @@ def _effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, cer
 
 def mark_calls_before_fork(state: State, *nodes: str) -> State:
     """Return the state in which the calls of some nodes are marked as made by the run that this one was forked from."""
-    made = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
-    return changed(state, effects={**state.effects, **made}) if made else state
+    marked = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
+    return changed(state, effects={**state.effects, **marked}) if marked else state
 
 
 def settle_by_hand(state: State, event: StepSettled) -> State:

@@ -79,7 +79,9 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     finding = trouble.findings[0]
     if trouble.cause is TroubleCause.PLANNER_ASKS and finding.asks is not None:
         return _planner_question(state, trouble, finding.asks)
-    about = f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
+    subject = (
+        f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
+    )
     lines = [reason.message for reason in _shown_findings(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
         lines.append(f"{format_count(state.replans, 'attempt')} to plan anew so far.")
@@ -88,7 +90,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     listed = _options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
     return make_form(
         f"What follows, as {_describe_trouble(trouble)}?",
-        about=about,
+        about=subject,
         shown="\n".join(lines),
         choices={option: DOES[option] for option in listed},
         otherwise="the run ends without its goals.",

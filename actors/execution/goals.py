@@ -94,13 +94,13 @@ def past_goals(
 def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: frozenset[str]) -> tuple[PastGoal, ...]:
     """Return the goals of earlier revisions that the current plan no longer has. An achieved goal stays achieved."""
     current = {_identity(goal) for goal in goals}
-    gone = []
+    left = []
     for past in earlier:
         if _identity(past.goal) in current:
             continue
         status = GoalStatus.DROPPED if past.status is GoalStatus.PENDING else past.status
-        gone.append(past._replace(status=GoalStatus.ACHIEVED if past.goal.tokens <= tokens else status))
-    return tuple(gone)
+        left.append(past._replace(status=GoalStatus.ACHIEVED if past.goal.tokens <= tokens else status))
+    return tuple(left)
 
 
 def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:

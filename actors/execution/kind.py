@@ -51,9 +51,9 @@ def _fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWork
             case ToolReissued(again=again) if again.tool == WORKSPACE_SNAPSHOT:
                 asked[again.request_id] = stretch
             case ToolFinished() if asked.pop(event.request_id, None) == stretch:
-                taken = _snapshot_id(event)
-                if taken and not _may_change_files(state):
-                    shown.setdefault(stretch, taken)
+                snapshot_id = _snapshot_id(event)
+                if snapshot_id and not _may_change_files(state):
+                    shown.setdefault(stretch, snapshot_id)
             case _:
                 pass
         places.append(-1 if _may_change_files(state) else stretch)

@@ -258,8 +258,10 @@ def _tree(
         trees += (LineTree(line(f"holds: {holds}", "dim")),)
 
     def to_json() -> dict[str, Any]:
-        told = [{**revision.to_json(), "steps": [step.to_json() for step in revision.steps]} for revision in revisions]
-        return {"revisions": told}
+        revisions_json = [
+            {**revision.to_json(), "steps": [step.to_json() for step in revision.steps]} for revision in revisions
+        ]
+        return {"revisions": revisions_json}
 
     return Tree(LineTree(line(title, "bold"), trees), to_json=to_json)
 

@@ -75,8 +75,8 @@ def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Wr
 
     With `written`, a name that is retired in that place gets the sentence that says what does its job now.
     """
-    if written and (gone := describe_retired(name, written)):
-        return gone
+    if written and (retired_notice := describe_retired(name, written)):
+        return retired_notice
     names = sorted(known)
     listed = f"{kind}: {', '.join(names[:_NAMES_MAX])}" if names else ""
     return near(name, names) or listed

@@ -79,8 +79,8 @@ def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     tokens = _texts(value.get("initial_state"))
     names = [(f"initial_state[{index}]", name) for index, token in enumerate(tokens) for name in _names_in(token)]
     if names:
-        made = set(_made_names(value))
-        yield from ((where, name) for where, name in names if comparable_name(name) not in made)
+        made_names = set(_made_names(value))
+        yield from ((where, name) for where, name in names if comparable_name(name) not in made_names)
 
 
 def _made_names(value: Mapping[str, Any]) -> Iterator[str]:

@@ -116,13 +116,13 @@ def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 def _open_value_questions(context: Context) -> list[tuple[str, Inquiry]]:
     """Return the ids of sentences that leave a value open, with the questions; those not asked before come first."""
-    asked = []
-    for said in demands_of(user_texts_in(context)).holding:
-        if words := open_value(said.demand):
+    questions = []
+    for demand in demands_of(user_texts_in(context)).holding:
+        if words := open_value(demand.demand):
             text = f"What is to stand in place of '{words}' in the sentence below, which leaves it open?"
-            asked.append((said.demand.id, inquiry(text, shown=one_line(said.demand.quote))))
-    asked.sort(key=lambda pair: was_asked(context, pair[1].whole))
-    return asked[:OPEN_VALUES_MAX]
+            questions.append((demand.demand.id, inquiry(text, shown=one_line(demand.demand.quote))))
+    questions.sort(key=lambda pair: was_asked(context, pair[1].whole))
+    return questions[:OPEN_VALUES_MAX]
 
 
 def _find_ambiguities(stated: Sequence[Requirement], context: Context) -> Iterator[tuple[str, Inquiry]]:

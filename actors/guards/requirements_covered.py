@@ -56,12 +56,12 @@ def _judge_coverage(artifact: Artifact, context: Context) -> Verdict:
     if draft is None:
         return verdict_of(REQUIREMENTS_COVERED, findings)
     plan = add_stated_requirements(draft, recon)
-    asked = () if recon is not None else disagreements(plan.requirements, context)
+    conflicts = () if recon is not None else disagreements(plan.requirements, context)
     results = check_requirements(plan)
     return verdict_of(
         REQUIREMENTS_COVERED,
         [
-            *asked,
+            *conflicts,
             *warn_if_given(_check_coverage(plan, results), context, Code.UNCOVERED),
             *_check_tools(plan),
             *_check_steps(plan),

@@ -79,11 +79,11 @@ _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 
 def record_request(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
     """Return the state after a call was requested, with a new node if it is the first try of an attempt."""
-    taken, tries = branch.calls + event.calls, run.calls.tries
+    calls_so_far, tries = branch.calls + event.calls, run.calls.tries
     if tries and event.call in tries:  # A further try of the same call.
-        return _count_calls(state, run, branch, taken)
+        return _count_calls(state, run, branch, calls_so_far)
     if not isinstance(event, GenerationRequested):
-        return changed(_count_calls(state, run, branch, taken), classifications=state.classifications + 1)
+        return changed(_count_calls(state, run, branch, calls_so_far), classifications=state.classifications + 1)
     step, (visit, attempt) = event.step, visit_and_attempt(event.node)
     progress, earlier = begin(state.config.graph, branch.progress, step), branch.attempts.get(step, ())
     node = changed(
@@ -100,7 +100,7 @@ def record_request(state: State, run: Common, branch: Branch, event: PlanningCal
         afresh=step in branch.left_out and branch.left_out[step].attempts == len(earlier),
     )
     attempts = {**branch.attempts, step: (*earlier, event.node)}
-    branch = changed(branch, attempts=attempts, progress=progress, calls=taken)
+    branch = changed(branch, attempts=attempts, progress=progress, calls=calls_so_far)
     nodes, live = {**state.nodes, event.node: node}, state.live | {event.node}
     return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes, live=live)
 
@@ -122,11 +122,11 @@ def record_reissue(state: State, run: Common, branch: Branch, event: RequestReis
 def _record_artifact(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
     """Return the state after a reply became an artifact, which is judged next."""
     node, used = state.nodes[event.node], event.used
-    made = make_content(state, node.step, event.content, event.finish_reason)
+    new_content = make_content(state, node.step, event.content, event.finish_reason)
     artifact = Artifact(
         artifact_id=node.node,
         step=node.step,
-        content=made.content,
+        content=new_content.content,
         node=node.node,
         previous_attempt_id=node.previous,
         parents=node.parents,
@@ -137,11 +137,11 @@ def _record_artifact(state: State, run: Common, branch: Branch, event: ArtifactP
         node,
         artifact=artifact,
         repeats=event.repeats,
-        replaced=made.replaced,
-        notes=made.notes,
+        replaced=new_content.replaced,
+        notes=new_content.notes,
         used=node.used + used,
     )
-    config, content = state.config, (node.step, made.content)
+    config, content = state.config, (node.step, new_content.content)
     # Where no other guard judges, the person is asked at once.
     unseen = node.step in config.reviewed and config.workflow.effective_guard(node.step) == review.NAME
     difference = used.calls - state.run.ledger.reserved[event.request_id].calls
@@ -388,8 +388,8 @@ def _remember_failure(state: State, branch: Branch, node: Node, decision: Decisi
     if node.verdict is None or node.round != state.round:
         return ()
     policy, repeats = state.config.policy, is_repeat(state, branch, node)
-    came = compare_redone_steps(state, branch, node, policy)
-    return (remember_failure(node.verdict, decision, state.config.graph, policy, came, repeats=repeats),)
+    comparison = compare_redone_steps(state, branch, node, policy)
+    return (remember_failure(node.verdict, decision, state.config.graph, policy, comparison, repeats=repeats),)
 
 
 def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
@@ -403,11 +403,11 @@ def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
 
     Its reservations are charged as unknown.
     """
-    graph, gone, new = state.config.graph, set(event.cleared), event.new_round
+    graph, cleared, new = state.config.graph, set(event.cleared), event.new_round
     of_all = event.branch is None
     used = frozenset[str]() if of_all else nodes_of_other_branches(state, branch)
     known = ((name, state.nodes[name]) for name in state.in_use)
-    dead = {name for name, node in known if node.step in gone and (of_all or node.branch == branch.number)}
+    dead = {name for name, node in known if node.step in cleared and (of_all or node.branch == branch.number)}
     void = (dead & state.live) - used
     nodes = {**state.nodes, **{name: changed(state.nodes[name], status="superseded") for name in void}}
     revision = branch.to_revise
@@ -420,7 +420,7 @@ def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
         history=() if new else branch.history,
         replans=branch.replans if cause is None else (*branch.replans, cause),
         to_revise=None,
-        to_ask=tuple(question for question in branch.to_ask if question.step not in gone),
+        to_ask=tuple(question for question in branch.to_ask if question.step not in cleared),
         progress=new_round(progress) if new else progress,
     )
     if revision is not None and revision.afresh:

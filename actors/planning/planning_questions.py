@@ -41,15 +41,15 @@ def questions_of_verdict(
     questions, the last one combines the rest. If all findings are for models, the step has used up its escalations, and
     the person is asked how to go on (S104). `history` has the failures of the round.
     """
-    about = waiting_text(step, blocks(state, step))
+    subject = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
     if not inquiries:
         otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
-        return [add_consequences(_ask_how_to_continue(step, verdict, history), about=about, otherwise=otherwise)]
+        return [add_consequences(_ask_how_to_continue(step, verdict, history), about=subject, otherwise=otherwise)]
     count = len(inquiries) if len(inquiries) <= questions_left else max(0, questions_left - 1)
     rest = inquiries[count:]
     listed = [*inquiries[:count], *([join_questions(rest, f"the step '{step}'")] if rest else [])]
-    return [add_consequences(asked, about=about, otherwise=_otherwise(step, verdict)) for asked in listed]
+    return [add_consequences(inquiry, about=subject, otherwise=_otherwise(step, verdict)) for inquiry in listed]
 
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:

@@ -332,9 +332,9 @@ def _author_lines(state: State) -> list[Line]:
     if known is None:
         return []
     first = f"first attempts accepted {known.first_accepted:.0%}"
-    told = f"retries with the finding in view {known.told_retry_mends:.0%}"
+    retries_text = f"retries with the finding in view {known.told_retry_mends:.0%}"
     again = f"retries word for word {known.repeats:.0%}"
-    return [line(f"known of {state.config.model}: {first}, {told}, {again} ({known.source})", "dim")]
+    return [line(f"known of {state.config.model}: {first}, {retries_text}, {again} ({known.source})", "dim")]
 
 
 def flow(result: Result) -> Flow | None:

@@ -64,8 +64,8 @@ def _record_text(event: PlanningEvent, state: State) -> str:
     match event:
         case RunStarted():
             model = state.config.model
-            said = f" with {model}, a template, not a plan for your problem" if model.startswith("template:") else ""
-            return f"run {event.run} started{said}, {format_count(event.limits.calls, 'call')} at most"
+            suffix = f" with {model}, a template, not a plan for your problem" if model.startswith("template:") else ""
+            return f"run {event.run} started{suffix}, {format_count(event.limits.calls, 'call')} at most"
         case ClassificationRequested():
             return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
         case FailureClassified():

@@ -109,8 +109,8 @@ class TokenChanges(NamedTuple):
         for step in plan.steps:
             for token in step.may_add | step.failure_effects:
                 adding[token].append(step.step_id)
-            gone = (step.may_delete - step.effects) | (step.failure_delete_effects - step.failure_effects)
-            for token in gone:
+            deleted = (step.may_delete - step.effects) | (step.failure_delete_effects - step.failure_effects)
+            for token in deleted:
                 deleting[token].append(step.step_id)
         return cls(
             {token: tuple(sorted(steps)) for token, steps in adding.items()},

@@ -111,11 +111,11 @@ class _Search:
             raise SearchFailed(f"no plan of at most {DEPTH_MAX} steps in a row was found")
         returns, passed, refused = self._returns, above | {state}, set[str]()
         while path := ahead or self._path(state, above, refused):
-            taken, ahead = path[0], ()
-            if self._solve_all(state, taken, path[1:], passed):
-                self.chosen[state] = taken.candidate
+            chosen, ahead = path[0], ()
+            if self._solve_all(state, chosen, path[1:], passed):
+                self.chosen[state] = chosen.candidate
                 return True
-            refused.add(taken.candidate.name)
+            refused.add(chosen.candidate.name)
         if returns == self._returns:
             self._dead.add(state)
         return False
@@ -154,16 +154,16 @@ class _Search:
             self._left -= 1
             if self._left < 0:
                 raise SearchFailed(f"no plan was found in {STATES_MAX:,} states; name fewer tokens, or leave tools out")
-            for taken, after in self._successors(state):
-                if state == start and taken.candidate.name in refused:
+            for chosen, after in self._successors(state):
+                if state == start and chosen.candidate.name in refused:
                     continue
                 if after in above:
                     self._returns += 1
                     continue
-                cost = costs[state] + taken.candidate.cost
+                cost = costs[state] + chosen.candidate.cost
                 if after in self._dead or cost >= costs.get(after, _NEVER):
                     continue
-                costs[after], parents[after] = cost, (state, taken)
+                costs[after], parents[after] = cost, (state, chosen)
                 rest = self._costs.to_goal(after)
                 if rest < _NEVER:
                     heapq.heappush(open_states, (cost + rest, next(tie), after))
@@ -184,8 +184,8 @@ _NEVER = float("inf")
 def _path_to(state: Tokens, parents: Mapping[Tokens, tuple[Tokens, _Taken] | None]) -> Sequence[_Taken]:
     path: list[_Taken] = []
     while (before := parents[state]) is not None:
-        state, taken = before
-        path.append(taken)
+        state, chosen = before
+        path.append(chosen)
     return path[::-1]
 
 
@@ -259,7 +259,7 @@ def plan_for(
         ) from None
     nodes = _nodes(choices, start, wanted)
     by_name = {step.generator: step for step in steps}
-    made = (
+    new_steps = (
         _branching_steps(nodes, by_name, start | others)
         if any(len(node.next) > 1 for node in nodes)
         else _partial_order(nodes, by_name)
@@ -267,10 +267,10 @@ def plan_for(
     return Plan(
         plan_id="tools",
         goal=goal_text(wanted),
-        steps=tuple(made),
+        steps=tuple(new_steps),
         initial_state=start | others or frozenset((START,)),
         goal_state=wanted,
-        total_retry_budget=sum(step.retry_budget for step in made),
+        total_retry_budget=sum(step.retry_budget for step in new_steps),
     )
 
 
@@ -291,20 +291,20 @@ def _candidate(step: Step) -> Candidate:
 
 def _check(steps: Sequence[Step], start: Tokens, goal: Tokens) -> None:
     """Raise `UsageProblem` for tokens that no step names, and for a goal that holds already or cannot be reached."""
-    made = frozenset().union(*(step.may_add for step in steps))
-    known = made.union(*(step.preconditions | step.may_delete for step in steps))
+    made_tokens = frozenset().union(*(step.may_add for step in steps))
+    known = made_tokens.union(*(step.preconditions | step.may_delete for step in steps))
     for token in sorted(start - known - goal):
         hint = _suggest_name(token, known) or "leave it out"
         raise UsageProblem(f"no step that a tool declares has the token {token!r}", place=HOLDS, hint=hint)
-    for token in sorted(goal - made - start):
-        hint = _suggest_name(token, made | start) or "add it to the `effects` of a generator's `step`"
+    for token in sorted(goal - made_tokens - start):
+        hint = _suggest_name(token, made_tokens | start) or "add it to the `effects` of a generator's `step`"
         raise UsageProblem(f"no tool makes {token!r}", place=GOAL, hint=hint)
     if goal <= start:
         raise UsageProblem("the goal holds already, so nothing is to be planned", place=GOAL, hint="name another token")
     reached = _reachable_tokens(steps, start)
     if lost := sorted(goal - reached):
         causes = _roots(steps, reached, lost)
-        nobody = sorted(token for token in causes if token not in made)
+        nobody = sorted(token for token in causes if token not in made_tokens)
         why = f"since nothing makes {quote_names(nobody)}" if nobody else f"since {quote_names(causes)} need each other"
         hint = f"--holds {','.join(nobody)}, if that is so at the beginning" if nobody else "look at what they need"
         raise UsageProblem(f"no plan reaches {quote_names(lost)}, {why}", place=GOAL, hint=hint)
@@ -338,8 +338,8 @@ def _roots(steps: Sequence[Step], reached: Tokens, lost: Sequence[str]) -> list[
         }
         new += sorted(needed - lacking)
         lacking |= needed
-    made = frozenset().union(*(step.may_add for step in steps))
-    return sorted(token for token in lacking if token not in made) or sorted(lacking)
+    made_tokens = frozenset().union(*(step.may_add for step in steps))
+    return sorted(token for token in lacking if token not in made_tokens) or sorted(lacking)
 
 
 class _Node(NamedTuple):
@@ -378,17 +378,17 @@ def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
 
 def _ids(names: Sequence[str]) -> Iterator[str]:
     """Yield an id for each name: the name itself; if it occurs more than once, with a number added."""
-    totals, counts, taken = Counter(names), Counter[str](), set(names) | RESERVED_IDS
+    totals, counts, used_ids = Counter(names), Counter[str](), set(names) | RESERVED_IDS
     for name in names:
         if totals[name] == 1 and name not in RESERVED_IDS:
             yield name
             continue
         while True:
             counts[name] += 1
-            if (made := f"{name}_{counts[name]}") not in taken:
+            if (new_id := f"{name}_{counts[name]}") not in used_ids:
                 break
-        taken.add(made)
-        yield made
+        used_ids.add(new_id)
+        yield new_id
 
 
 def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
@@ -396,19 +396,19 @@ def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[
 
     Each depends on the earlier steps with which it may not be swapped.
     """
-    made: list[Step] = []
+    new_steps: list[Step] = []
     after: dict[str, frozenset[str]] = {}
     for node in nodes:
         step = by_name[node.generator]._replace(step_id=node.step_id, name=node.generator)
         direct: set[str] = set()
         covered: set[str] = set()
-        for before in reversed(made):
+        for before in reversed(new_steps):
             if before.step_id not in covered and _must_precede(before, step):
                 direct.add(before.step_id)
                 covered |= {before.step_id, *after[before.step_id]}
         after[node.step_id] = frozenset(covered)
-        made.append(step._replace(dependencies=frozenset(direct)))
-    return made
+        new_steps.append(step._replace(dependencies=frozenset(direct)))
+    return new_steps
 
 
 def _must_precede(before: Step, after: Step) -> bool:
@@ -424,7 +424,7 @@ def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start:
     prefix = "next: "
     while any(token.startswith(prefix) for token in start):
         prefix = f"then {prefix}"
-    made = []
+    new_steps = []
     for node in nodes:
         step = by_name[node.generator]
         here = frozenset((f"{prefix}{node.step_id}",)) if node is not nodes[0] else frozenset[str]()
@@ -433,7 +433,7 @@ def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start:
             NamedOutcome(outcome.name, outcome.effects | there[outcome.name], outcome.delete_effects)
             for outcome in step.outcomes
         )
-        made.append(
+        new_steps.append(
             step._replace(
                 step_id=node.step_id,
                 name=node.generator,
@@ -443,4 +443,4 @@ def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start:
                 outcomes=outcomes,
             )
         )
-    return made
+    return new_steps

@@ -94,8 +94,8 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
     if number is None or needed > NUMBER_MAX:
         return
     number = max(number, needed)
-    said = TOTAL_RETRY_BUDGET_DEFAULT if TOTAL not in plan else written
-    if not _is(said, number):
+    current_total = TOTAL_RETRY_BUDGET_DEFAULT if TOTAL not in plan else written
+    if not _is(current_total, number):
         was = "missing" if written is None else describe_value(written).removeprefix("the number ")
         plan[TOTAL] = number
         notes.append(
@@ -136,8 +136,8 @@ def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     facts = given.values
     different = {key: fact for key, fact in facts.items() if key not in plan or not _equals_fact(plan[key], fact)}
     kept = Constraints(tuple(requirements_in(given.kept_requirements)), given.kept_invariants)
-    made = with_constraints({**plan, **different} if different else plan, kept)
-    return made, tuple(key for key in different if key in plan)
+    new_plan = with_constraints({**plan, **different} if different else plan, kept)
+    return new_plan, tuple(key for key in different if key in plan)
 
 
 def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -162,8 +162,8 @@ def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
     declared = [_declared_undo(step, given) if isinstance(step, Mapping) else "" for step in steps]
     if not any(declared):
         return plan
-    told = [{**step, "undo": undo} if undo else step for step, undo in zip(steps, declared, strict=True)]
-    return {**plan, "steps": told}
+    new_steps = [{**step, "undo": undo} if undo else step for step, undo in zip(steps, declared, strict=True)]
+    return {**plan, "steps": new_steps}
 
 
 def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
@@ -261,20 +261,20 @@ def _result(step: Step, given: Given) -> ReadableResult:
 
 
 def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
-    told = result.outcomes
+    reported = result.outcomes
     names = [outcome.name for outcome in step.outcomes]
-    unknown = [name for name in names if name not in told]
-    if unknown and not told:
+    unknown = [name for name in names if name not in reported]
+    if unknown and not reported:
         text = (
             "the result of its generator tells no outcomes; leave outcomes empty, and put what it makes into effects."
         )
         yield _finding(step, text)
         return
     for name in unknown:
-        near = closest(name, told)
-        hint = f"did you mean '{printable(near)}'?" if near else f"it tells {_list_tokens(told)}."
+        near = closest(name, reported)
+        hint = f"did you mean '{printable(near)}'?" if near else f"it tells {_list_tokens(reported)}."
         yield _finding(step, f"the result of its generator tells no outcome '{printable(name, 60)}'; {hint}")
-    left = [name for name in told if name not in names]
+    left = [name for name in reported if name not in names]
     if names and left and not unknown:
         more = f"its result may also tell {_list_tokens(left)}, which counts as a failure of the step"
         text = f"{more}; add an outcome for it."

@@ -110,10 +110,10 @@ def repeat_factors(author: Author | None, afresh: float | None, history: Sequenc
         repeats += past.step in seen and past.repeats
         seen.add(past.step)
     share = (known * REPEATS_WEIGHT + repeats) / (REPEATS_WEIGHT + retries)
-    told = min(1.0, (1 - share) / (1 - known))
+    told_factor = min(1.0, (1 - share) / (1 - known))
     if author.afresh_mends is not None and history and not history[-1].fact:
-        return told, author.afresh_mends / (CLEARLY_MORE * author.told_retry_mends)
-    return told, afresh / (1 - known)
+        return told_factor, author.afresh_mends / (CLEARLY_MORE * author.told_retry_mends)
+    return told_factor, afresh / (1 - known)
 
 
 def signature(verdict: Verdict) -> Signature:
@@ -320,8 +320,10 @@ class BeliefModel:
         if known is None or own is None:
             return tuple(chance for row in rows for chance in row)
         first = _odds(own.first_accepted) / _odds(known.first_accepted)
-        told = _odds(own.told_retry_mends) / _odds(known.told_retry_mends)
-        return tuple(_shift(row[column], first if column == 0 else told) for row in rows for column in range(TOLD))
+        odds_ratio = _odds(own.told_retry_mends) / _odds(known.told_retry_mends)
+        return tuple(
+            _shift(row[column], first if column == 0 else odds_ratio) for row in rows for column in range(TOLD)
+        )
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
         """Return the belief after these rejections, oldest first, and the moves that followed them.

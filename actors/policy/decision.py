@@ -85,8 +85,8 @@ def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Ro
         return None
     again = [row for row in rows if row.repeats and failure.again]
     has_fact = matched.id not in belief.rules and failure.verdict.has_fact
-    told = [row for row in rows if row.informative and has_fact]
-    for row in (*again, matched, *told):
+    fact_rows = [row for row in rows if row.informative and has_fact]
+    for row in (*again, matched, *fact_rows):
         if _retries_by_row(failure.step, row.id, situation.history) < belief.mends.get(row.id, 0):
             return row
     return None
@@ -363,14 +363,14 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         after = model.add_classification(after, resolve_target(named, failure.step, graph, situation.roles))
     now = Past(failure.step, frozenset(), fact=failure.verdict.has_fact, repeats=failure.again)
     share = model.table.afresh if situation.weighs_afresh else None
-    told, afresh = repeat_factors(model.author, share, (*history, now))
+    told_factor, afresh = repeat_factors(model.author, share, (*history, now))
     bounds = Bounds(
         may_escalate=not _is_used_up(failure, situation),
         only=_escalation_targets(failure, situation.escalation),
         may_ask=_may_ask(failure, situation) and situation.weighs_questions,
         graph=graph,
         may_retry=retry,
-        told=told,
+        told=told_factor,
         afresh=afresh,
     )
     weighed = weigh(model, after, situation.progress, failure.step, bounds)

@@ -111,8 +111,8 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             return changed(run, questions=questions.record_reminder(run.questions, event))
         case NoteTold() | RequirementTold():
             wanted = isinstance(event, RequirementTold) and (_reopens_run(run, "requirement") or _ended_early(run))
-            told = inbox.add_message(run.messages, event, inbox.next_place(run.messages, run.questions))
-            return changed(run, messages=told, reopening=run.reopening or wanted)
+            messages = inbox.add_message(run.messages, event, inbox.next_place(run.messages, run.questions))
+            return changed(run, messages=messages, reopening=run.reopening or wanted)
         case SettingsChanged():
             return _with_settings(run, event)
         case MailRefused():
@@ -145,9 +145,11 @@ def _ended_early(run: RunState[C]) -> bool:
 
 
 def _with_question(run: RunState[C], event: ClarificationRequested) -> RunState[C]:
-    asked = {**run.questions, event.question_id: questions.Question(event, run.now)}
+    all_questions = {**run.questions, event.question_id: questions.Question(event, run.now)}
     about_limit = run.limit_question if event.reached is None else event.question_id
-    return changed(run, questions=asked, tools=tools.record_question(run.tools, event), limit_question=about_limit)
+    return changed(
+        run, questions=all_questions, tools=tools.record_question(run.tools, event), limit_question=about_limit
+    )
 
 
 def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:

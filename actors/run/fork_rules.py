@@ -97,11 +97,11 @@ def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
     `events` are all events of the other run, each with whether it comes after that place.
     """
     requests: dict[str, ToolRequested] = {}
-    made: dict[MadeCall, None] = {}
+    calls_made: dict[MadeCall, None] = {}
     for after, event in events:
-        asked = getattr(event, "again", event)
-        if isinstance(asked, ToolRequested):
-            requests[asked.request_id] = asked
+        request = getattr(event, "again", event)
+        if isinstance(request, ToolRequested):
+            requests[request.request_id] = request
         elif isinstance(event, ToolStarted) and after and not requests[event.request_id].repeatable:
-            made[MadeCall.of(requests[event.request_id])] = None
-    return tuple(made)
+            calls_made[MadeCall.of(requests[event.request_id])] = None
+    return tuple(calls_made)

@@ -466,8 +466,8 @@ class RunMachine(ABC, Generic[S, E]):
             run = record_time(run, fact, working=self.working(state))
         if _is_common(event_type):
             if run.messages and isinstance(fact, CallRequested | CallReissued):
-                asked = fact.again if isinstance(fact, CallReissued) else fact
-                if self.shows_messages(state, asked):
+                request = fact.again if isinstance(fact, CallReissued) else fact
+                if self.shows_messages(state, request):
                     run = changed(run, messages=inbox.mark_seen(run.messages))
             run = evolve_run(run, fact)
             if isinstance(fact, AboutQuestion) and run.questions[fact.question_id].request.reached is not None:

@@ -190,8 +190,8 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
 
 def reminder_lines(question: Mapping[str, Any]) -> list[str]:
     """Return lines about the people who were asked and the steps that follow; empty without reminders."""
-    asked, follows = question.get("asked_people") or [], question.get("follows") or []
-    lines = [f"Asked: {', '.join(asked)}."] if asked else []
+    people, follows = question.get("asked_people") or [], question.get("follows") or []
+    lines = [f"Asked: {', '.join(people)}."] if people else []
     return lines + [f"Unless it is answered by {follow['at']}, {step_text(follow['ask'])}." for follow in follows]
 
 

@@ -38,11 +38,11 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
     where = " It may still be running where it was started; end it there first." if lives else ""
     name = f"the tool '{tool}'" if tool else "the tool"
     text = f"What became of the call of {name} for {step}?"
-    about = f"The call broke off, and may have done its work; the step waits for the answer.{where}"
+    subject = f"The call broke off, and may have done its work; the step waits for the answer.{where}"
     after_failure, after_no_run = "The step goes on as after a failure.", "The tool is called again."
     if forked:
         text = f"Is the call of {name} for {step} made again, or what became of it?"
-        about = (
+        subject = (
             "The run from which this one was forked has made this call, and a fork undoes nothing of it."
             " The step waits for the answer."
         )
@@ -50,7 +50,7 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
         after_no_run = "The tool is called, whatever the other run has done."
     return make_form(
         text,
-        about=about,
+        about=subject,
         otherwise="the outcome counts as unknown, and the call is not made again by itself.",
         choices={
             SUCCEEDED: "The step goes on as after a success; the tool is not called again.",

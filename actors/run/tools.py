@@ -379,9 +379,9 @@ def _reissue(tool: OpenTool) -> ToolReissued:
 
 def _ask_for_outcome(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequested:
     step = _purpose(tool.request.node)
-    asked = outcome_question(tool.request.tool, step, lives=not tool.certain, forked=tool.forked)
+    question = outcome_question(tool.request.tool, step, lives=not tool.certain, forked=tool.forked)
     return ClarificationRequested(
-        **asked.form,
+        **question.form,
         question_id=question_id,
         node=request_id,
         why=f"{tool.request.node}: {'made before the fork' if tool.forked else 'the outcome is unknown'}",

@@ -129,12 +129,12 @@ def critique(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
     """Return a critique of the draft. It lists the errors of `plan_medium` and the demands that no step satisfies."""
     draft = request.dependency("plan")
     steps = [step for step in draft.get("steps") or () if isinstance(step, Mapping)]
-    taken = {name for step in steps for name in step.get("satisfies") or ()}
+    satisfied = {name for step in steps for name in step.get("satisfies") or ()}
     planned = (RequirementKind.GOAL, RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
     missing = [
         f"A step for this: {shorten_line(item.text, 200)}"
         for item in request.requirements
-        if item.kind in planned and item.id not in taken
+        if item.kind in planned and item.id not in satisfied
     ]
     wrong = [finding.message for finding in _findings(request, draft) if finding.severity == "error"]
     return {

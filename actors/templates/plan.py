@@ -81,7 +81,7 @@ class TemplateRequest:
         """Return the fields of an artifact that ask a question and say that the text is too short; else none."""
         if not self.short:
             return {}
-        open_ = [text for text in QUESTIONS if not any(fold_space(text) in asked for asked in self.asked)][:1]
+        open_ = [text for text in QUESTIONS if not any(fold_space(text) in question for question in self.asked)][:1]
         questions = [{"question": text, "type": "text", "choices": []} for text in open_]
         return {"open_questions": questions, NOT_UNDERSTOOD: TOO_SHORT}
 
@@ -190,7 +190,7 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     if points := _critique_points(request.dependency("critique")):
         written[-1]["description"] += f" First answer the critique: {_number_text(points)}"
     budget = sum(step["retry_budget"] for step in written)
-    made = {step["step_id"]: step["effects"] for step in written}
+    effects_by_step = {step["step_id"]: step["effects"] for step in written}
     inner = {name for step in written for name in step["dependencies"]}
     ends = [step for step in written if step["step_id"] not in inner or step.get("satisfies")]
     words = shorten_line(_NOT_NAME.sub(" ", request.title.lower()), 48).rstrip("…").split()
@@ -203,7 +203,9 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
         "steps": written,
     }
     if request.requirements:
-        plan["requirements"] = [requirement_to_json(_with_tokens(item, written, made)) for item in request.requirements]
+        plan["requirements"] = [
+            requirement_to_json(_with_tokens(item, written, effects_by_step)) for item in request.requirements
+        ]
     return plan_from_given_state(plan, request.given)
 
 
@@ -285,8 +287,8 @@ def _steps(
                 ids, needs = [f"{step.id}_{number - 1}"], [*needs, *tokens(step.id)[: number - 1]]
             demands = [demand for demand in request.requirements if demand.kind in step.satisfies]
             satisfied = [*item.ids, *(demand.id for demand in demands)]
-            gone = [token for other in undone if other.id in earlier[step.id] for token in tokens(other.id)]
-            gone += tokens(step.id)[: number - 1] if back else []
+            missing_tokens = [token for other in undone if other.id in earlier[step.id] for token in tokens(other.id)]
+            missing_tokens += tokens(step.id)[: number - 1] if back else []
             target = f"{back}_1" if back and whole[back].each else back
             yield {
                 "step_id": f"{step.id}_{number}" if step.each else step.id,
@@ -300,7 +302,7 @@ def _steps(
                 "effects": [tokens(step.id)[number - 1]],
                 "on_failure": target or "escalate",
                 "failure_effects": [],
-                "failure_delete_effects": gone,
+                "failure_delete_effects": missing_tokens,
                 **({"satisfies": satisfied} if satisfied else {}),
                 **({"implements": [step.id]} if step.id in accepted else {}),
             }

@@ -281,15 +281,15 @@ async def _send_all(stream: trio.abc.SendStream, data: bytes) -> None:
 
 def result_of(spec: AgentSpec, code: int, report: AgentReport, errors: str) -> ToolResult:
     """Return the result of an agent's call, from its exit code, its report and its standard error."""
-    cost, said = report.cost, report.text or errors
+    cost, message = report.cost, report.text or errors
     if code < 0:
-        return ToolResult(ToolOutcome.BROKEN, said, f"ended by signal {-code}", cost)
+        return ToolResult(ToolOutcome.BROKEN, message, f"ended by signal {-code}", cost)
     if code:
         why = f": {report.problem}" if report.problem and report.text else ""
-        return ToolResult(ToolOutcome.FAILED, said, f"exit code {code}{why}", cost)
+        return ToolResult(ToolOutcome.FAILED, message, f"exit code {code}{why}", cost)
     if report.problem:
-        return ToolResult(ToolOutcome.FAILED, said, report.problem, cost)
+        return ToolResult(ToolOutcome.FAILED, message, report.problem, cost)
     if cost.micro_usd is not None and cost.micro_usd > spec.micro_usd_max:
         spent, most = money(cost.micro_usd / MICRO), money(spec.micro_usd_max / MICRO)
-        return ToolResult(ToolOutcome.FAILED, said, f"it cost {spent}, and may cost {most} (max_cost_usd)", cost)
+        return ToolResult(ToolOutcome.FAILED, message, f"it cost {spent}, and may cost {most} (max_cost_usd)", cost)
     return ToolResult(ToolOutcome.SUCCEEDED, report.text, "", cost)

@@ -58,10 +58,10 @@ def _read_claude(output: str) -> AgentReport:
     if last.get("is_error") is False and subtype in ("", "success"):
         return AgentReport(text, cost)
     errors = last.get("errors")
-    said = text or "; ".join(map(_text, errors if isinstance(errors, list) else ()))
+    message = text or "; ".join(map(_text, errors if isinstance(errors, list) else ()))
     # A wrong API key is an error that is reported with the subtype 'success'.
     error = "an error" if subtype in ("", "success") else subtype
-    return AgentReport(text, cost, f"the agent reports {error}" + (f": {_line(said)}" if said else ""))
+    return AgentReport(text, cost, f"the agent reports {error}" + (f": {_line(message)}" if message else ""))
 
 
 def _read_codex(output: str) -> AgentReport:
@@ -82,8 +82,8 @@ def _read_codex(output: str) -> AgentReport:
                 out += _count(usage.get("output_tokens"))
             case "turn.failed":
                 ended = True
-                said = _text(_as_mapping(event.get("error")).get("message"))
-                problem = "the agent reports a failed turn" + (f": {_line(said)}" if said else "")
+                message = _text(_as_mapping(event.get("error")).get("message"))
+                problem = "the agent reports a failed turn" + (f": {_line(message)}" if message else "")
             case _:
                 pass
     if not ended:

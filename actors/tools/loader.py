@@ -176,8 +176,8 @@ def _plugin_spec(name: str, tool: PluginTool, document: ParsedFile) -> PluginToo
     try:
         plugin.check(dict(tool.settings))
     except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
-        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise document.problem(said, ("tools", name, "settings")) from None
+        message = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise document.problem(message, ("tools", name, "settings")) from None
     return PluginToolSpec(
         name=name,
         plugin=tool.plugin,

@@ -192,15 +192,15 @@ async def _check_reply(response: httpx2.Response) -> None:
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
     if request.method != "POST" or not response.is_success or not is_json:
         return
-    asked = jsonrpc_message_adapter.validate_json(request.content, by_name=False)
-    if not isinstance(asked, JSONRPCRequest):
+    sent_message = jsonrpc_message_adapter.validate_json(request.content, by_name=False)
+    if not isinstance(sent_message, JSONRPCRequest):
         return
     body = await response.aread()
     with suppress(ValidationError):  # The SDK says that it cannot read it.
         reply = jsonrpc_message_adapter.validate_json(body, by_name=False)
         if not isinstance(reply, JSONRPCResponse | JSONRPCError):
             raise ReplyUnreadable(f"a response is no reply: {body[:100]!r}")
-        if str(reply.id) != str(asked.id):
+        if str(reply.id) != str(sent_message.id):
             raise ReplyUnreadable(f"a reply has the id of no request: {body[:100]!r}")
 
 

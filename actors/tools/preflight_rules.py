@@ -123,12 +123,12 @@ def judge_report(
 
 def _judge(plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool) -> Iterator[Finding]:
     answers = dict(zip(needs.calls, report.calls, strict=False))
-    told: set[str] = set()
+    reported: set[str] = set()
     for step in plan.steps:
         for use in _calls_of(step, tools):
             found = answers.get(_needed_call(use), _NOT_LOOKED_UP)
-            if found.answer != "yes" and found.why not in told:
-                told.add(found.why)
+            if found.answer != "yes" and found.why not in reported:
+                reported.add(found.why)
                 yield _finding(found.answer == "no", f"the tool {use.tool!r}: {found.why}", step.step_id)
     yield from _judge_paths(plan, tools, report)
     yield from _judge_repository(plan, tools, needs, report, begun=begun)
@@ -144,18 +144,18 @@ def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterato
     if not unmet:
         return
     program, by_id = compile_plan(plan), {step.step_id: step for step in plan.steps}
-    made = {name: _made_by(tools.generator_use(step), tools) for name, step in by_id.items()}
+    made_paths = {name: _made_by(tools.generator_use(step), tools) for name, step in by_id.items()}
     for step, path in _readings(plan, tools):
         found = unmet.pop(path, None)
         if found is None:
             continue
         others = by_id if program.repeats else _steps_before(program, step.step_id)
         earlier = [name for name in others if name != step.step_id]
-        makers = [name for name, files in made.items() if files and any(_lies_in(file, path) for file in files)]
+        makers = [name for name, files in made_paths.items() if files and any(_lies_in(file, path) for file in files)]
         makers = [name for name in makers if name != step.step_id]
         if any(name in makers for name in earlier):
             continue
-        if changing := [*makers, *(name for name in earlier if made[name] is None)]:
+        if changing := [*makers, *(name for name in earlier if made_paths[name] is None)]:
             yield _finding(False, f"{found.why}, unless {changing[0]} makes it", step.step_id)
         else:
             yield _finding(found.answer == "no", found.why, step.step_id)

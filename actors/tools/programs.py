@@ -114,6 +114,6 @@ def _try(words: tuple[str, ...], nothing: str) -> None:
 
 def _cause(error: Exception) -> str:
     if isinstance(error, subprocess.CalledProcessError):
-        said = error.stderr.decode(errors="replace").strip().splitlines()
-        return said[-1].strip()[:200] if said else f"exit code {error.returncode}"
+        lines = error.stderr.decode(errors="replace").strip().splitlines()
+        return lines[-1].strip()[:200] if lines else f"exit code {error.returncode}"
     return f"it takes longer than {PROBE_SECONDS:g} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)

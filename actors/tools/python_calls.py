@@ -110,9 +110,9 @@ def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
     data = _read_code(file)
     if hashlib.sha256(data).hexdigest() != sha256:
         raise CodeUnusable(f"the file {str(file)!r} is not the one that the run was started with")
-    made = importlib.util.spec_from_loader(name, loader=None, origin=str(file))
-    assert made is not None
-    module = importlib.util.module_from_spec(made)
+    module_spec = importlib.util.spec_from_loader(name, loader=None, origin=str(file))
+    assert module_spec is not None
+    module = importlib.util.module_from_spec(module_spec)
     module.__file__ = str(file)
     sys.modules[name] = module  # Dataclasses look their module up.
     try:

@@ -277,9 +277,9 @@ class Repository:
                 total += size
         if total > TOTAL_BYTES_MAX:
             raise GitFailed(f"the files have more than {TOTAL_BYTES_MAX:,} bytes")
-        gone = sorted(known - set(held))
-        if gone:
-            self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=_join_with_nul(gone))
+        removed = sorted(known - set(held))
+        if removed:
+            self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=_join_with_nul(removed))
         self.ours.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_join_with_nul(held))
         return left_out
 

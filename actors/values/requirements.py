@@ -126,8 +126,8 @@ def own_ids(value: Any) -> dict[str, str]:
         for item in requirements_in([raw])
         if isinstance(own := raw.get("id"), str) and own != item.id
     }
-    taken = set(made_ids.values())
-    return {own: name for own, name in made_ids.items() if own not in taken}
+    used_ids = set(made_ids.values())
+    return {own: name for own, name in made_ids.items() if own not in used_ids}
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -105,8 +105,8 @@ async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
     checked: dict[str, CheckedAnswer] = {}
     for path, written, text in _wanted(file):
         try:
-            prefix, asked = split_question_id(written)
-            question = f"{await resolve_named(engine, prefix)}/{asked}"
+            prefix, question_name = split_question_id(written)
+            question = f"{await resolve_named(engine, prefix)}/{question_name}"
             answer = await engine.check_answer(question, text, via="cli")
         except RunNotFound as error:
             hint = f"`{program()} questions --export` writes those that are open"

@@ -259,8 +259,8 @@ def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
     explanation = shorten(_explain_misuse(error))
-    if gone := _retired_notice(error, path.strip()):
-        explanation = gone
+    if notice := _retired_notice(error, path.strip()):
+        explanation = notice
     elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
         explanation = misplaced_option(error.option_name, command) or explanation
     elif isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None:
@@ -281,11 +281,11 @@ def _retired_notice(error: click.UsageError, path: str) -> str:
 
     match error:
         case click.exceptions.NoSuchCommand():
-            gone = describe_retired(f"{path} {error.command_name}".strip(), "command")
-            return f"there is no command {error.command_name!r}: {gone}" if gone else ""
+            notice = describe_retired(f"{path} {error.command_name}".strip(), "command")
+            return f"there is no command {error.command_name!r}: {notice}" if notice else ""
         case click.exceptions.NoSuchOption():
-            gone = describe_retired(f"{path} {error.option_name}".strip(), "option")
-            return f"there is no option {error.option_name!r}: {gone}" if gone else ""
+            notice = describe_retired(f"{path} {error.option_name}".strip(), "option")
+            return f"there is no option {error.option_name!r}: {notice}" if notice else ""
         case _:
             return ""
 

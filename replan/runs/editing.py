@@ -107,11 +107,11 @@ class OpenPlan:
 def _dropped_demands(state: State, plan: Plan) -> tuple[Finding, ...]:
     """Return a finding for each demand that a step had before the edit and no step has after it."""
     before = read_plan(rest_of_plan(state))[0]
-    told = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
-    old = None if before is None else demands_of(state.config, before, told)
+    later_texts = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
+    old = None if before is None else demands_of(state.config, before, later_texts)
     if old is None:
         return ()
-    new = demands_of(state.config, plan, told)
+    new = demands_of(state.config, plan, later_texts)
     ignored = () if new is None else {row.quote for row in new.in_no_step}
     kept = set() if new is None else {row.quote for row in new.rows if row.quote not in ignored}
     was_ignored = {row.quote for row in old.in_no_step}

@@ -98,13 +98,13 @@ async def fork_run(
     place = _place(loaded, states, wanted.at, run, workspace)
     state = states[place - 1]
     fork_config = _fork_config(engine, loaded, state, wanted, environment)
-    made = _folder_to_make(workspace, place, wanted, name, locate_home(environment).folder)
-    if made is not None:
-        fork_config = ForkConfig(kind.in_workspace(state, str(made.folder)), state.run.ledger.limits.stop_below)
+    folder = _folder_to_make(workspace, place, wanted, name, locate_home(environment).folder)
+    if folder is not None:
+        fork_config = ForkConfig(kind.in_workspace(state, str(folder.folder)), state.run.ledger.limits.stop_below)
     now = engine.clock.now()
     forked = _fork_event(loaded, place, now, fork_config, state.run.ledger.limits)
-    if made is not None:
-        forked = forked.model_copy(update={"workspace": str(made.folder)})
+    if folder is not None:
+        forked = forked.model_copy(update={"workspace": str(folder.folder)})
     first = events[0].model_copy(update={"run": name, "shared": place, "by": engine.by})
     facts = [first, *events[1:place], forked]
     state = fold(kind.machine, facts)
@@ -114,7 +114,7 @@ async def fork_run(
     for path, text in wanted.given.items():
         facts.append(_value_event(kind, state, path, text, now))
         state = kind.machine.evolve(state, facts[-1])
-    async with nullcontext() if made is None else made.make(name):
+    async with nullcontext() if folder is None else folder.make(name):
         records = await engine.journal.create(
             name,
             row.title,
@@ -202,16 +202,16 @@ def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
     """
     node = at.removeprefix(BEFORE)
     # An execution's records are about the phases of an attempt.
-    named = re.compile(rf"{re.escape(node)}(\.[a-z_]+)?")
-    about = [record for record in records if named.fullmatch(_node(record.event))]
-    if not about:
+    node_pattern = re.compile(rf"{re.escape(node)}(\.[a-z_]+)?")
+    attempt_records = [record for record in records if node_pattern.fullmatch(_node(record.event))]
+    if not attempt_records:
         known = dict.fromkeys(filter(None, (_node(record.event) for record in records)))
         hint = nearest(node[:100], known, kind="attempts") or f"`{program()} show {run} --tree` names the attempts"
         raise UsageProblem(f"the run has no attempt {node[:100]!r}", place="at", hint=hint)
     if at.startswith(BEFORE):
-        return about[0].seq - 1
-    told = [record.seq for record in about if isinstance(record.event, TimedEvent)]
-    return told[-1] if told else about[-1].seq
+        return attempt_records[0].seq - 1
+    result_numbers = [record.seq for record in attempt_records if isinstance(record.event, TimedEvent)]
+    return result_numbers[-1] if result_numbers else attempt_records[-1].seq
 
 
 def _node(event: Any) -> str:

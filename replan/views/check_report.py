@@ -166,8 +166,8 @@ def junit_case(report: Report, text: str) -> str:
     errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
     lines = (f"{_line_of(report, error, text)}: {error['code']}: {error['message']}" for error in errors)
     message = _attribute(errors[0]["code"] if errors else "rejected")
-    told = escape(_NO_XML.sub("?", "\n".join(lines)))
-    return f"{head}>\n    <failure message={message}>{told}</failure>\n  </testcase>\n"
+    report_text = escape(_NO_XML.sub("?", "\n".join(lines)))
+    return f"{head}>\n    <failure message={message}>{report_text}</failure>\n  </testcase>\n"
 
 
 def _attribute(text: str) -> str:

@@ -105,8 +105,8 @@ def claim(locked: Locked, owner: str, ttl: float, dead: Dead, kinds: Formats | N
     head, now = locked.head, locked.now
     check_drivable(kinds, head.run, head.kind, head.format)
     _check_free(head, now, dead)
-    taken = head._replace(owner=owner, end=now + ttl, epoch=head.epoch + 1)
-    return Change(taken, taken)
+    new_head = head._replace(owner=owner, end=now + ttl, epoch=head.epoch + 1)
+    return Change(new_head, new_head)
 
 
 def renew(locked: Locked, epoch: int, ttl: float) -> Change[None]:

@@ -338,8 +338,8 @@ class HttpModel(ABC):
         """Return a fault. If the answer is of another interface, add its address and content type."""
         if fault.kind not in NO_COMPLETION:
             return fault
-        came = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
-        text = f"{self._address} answers {fault.message} ({came}); is this the API's address?"
+        shown_type = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
+        text = f"{self._address} answers {fault.message} ({shown_type}); is this the API's address?"
         return fault.model_copy(update={"message": text})
 
     def _name_refused(self, fault: Fault, request: ModelRequest, refused: Sequence[str]) -> Fault:

@@ -88,8 +88,8 @@ class ResponsesModel(OpenAIModel):
         kept = self._kept.items_for(request)
         (system, common), feedback = split_prompt(request)
         messages = [{"role": "system", "content": system}] if system else []
-        asked = [common, feedback] if kept else [request.user]
-        users = [{"role": "user", "content": content} for content in asked]
+        user_texts = [common, feedback] if kept else [request.user]
+        users = [{"role": "user", "content": content} for content in user_texts]
         body: dict[str, Any] = {
             "store": False,
             **fields,

@@ -51,8 +51,8 @@ class CallLimiter:
 
         @asynccontextmanager
         async def slot(model: str = "", /) -> AsyncIterator[None]:
-            asked = of_models.get(model, provider)
-            async with run_limiter, self._provider[asked], turn(model):
+            called = of_models.get(model, provider)
+            async with run_limiter, self._provider[called], turn(model):
                 yield
 
         return slot
@@ -99,12 +99,12 @@ class Probes:
     async def _ask(
         self, provider: str, listed: Callable[[], Awaitable[Listed]], fresh: float, now: Callable[[], float]
     ) -> Listed:
-        asked = now()
+        asked_at = now()
         async with self._locks.setdefault(provider, trio.Lock()):
             known = self._answers.get(provider)
             if known is not None:
                 at, answer = known
-                if at >= asked or (isinstance(answer, Fault) and 0.0 <= asked - at <= fresh):
+                if at >= asked_at or (isinstance(answer, Fault) and 0.0 <= asked_at - at <= fresh):
                     return answer
             self.count += 1
             answer = await listed()

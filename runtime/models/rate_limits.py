@@ -139,9 +139,12 @@ def after_answer(
             )
     held = limits.held_until
     if status == 429:
-        asked = retry_after(headers, now)
+        wait_seconds = retry_after(headers, now)
         resets = [window.resets_at for window in windows.values() if window.remaining <= 0]
-        held = max(held, min(now + RESET_MAX, max(resets, default=now + MARGIN) if asked is None else now + asked))
+        held = max(
+            held,
+            min(now + RESET_MAX, max(resets, default=now + MARGIN) if wait_seconds is None else now + wait_seconds),
+        )
     return ServerLimits(windows=windows, held_until=held, early_calls=() if windows else limits.early_calls)
 
 

@@ -147,13 +147,13 @@ class RecordingModel:
             return f"{SAID}has no reply for {request_id!r}, and none for its step: the run took another way"
         other = nearest[0]
         then = other.prompt()
-        asked = f"{SAID}has no reply to the prompt of {request_id!r}"
+        cause = f"{SAID}has no reply to the prompt of {request_id!r}"
         if then is None:
-            return f"{asked}; that of {other.request_id!r} has another fingerprint, and cannot be rendered any more"
+            return f"{cause}; that of {other.request_id!r} has another fingerprint, and cannot be rendered any more"
         difference = prompt_difference(then, (system, user))
         if not difference:
-            return f"{asked}: it has more requests with this prompt than replies"
-        return f"{asked}; it differs from that of {other.request_id!r} (- recorded, + asked now):\n{difference}"
+            return f"{cause}: it has more requests with this prompt than replies"
+        return f"{cause}; it differs from that of {other.request_id!r} (- recorded, + asked now):\n{difference}"
 
 
 def prompt_difference(then: tuple[str, str], now: tuple[str, str]) -> str:

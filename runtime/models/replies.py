@@ -151,11 +151,11 @@ def _explain(text: str, error: Unreadable) -> Unreadable:
         return error
     phrase = repeated_phrase(text)
     if phrase:
-        said = f"The reply repeats {_quote(phrase)} up to its end; write the JSON object once, and stop there."
-        return Unreadable(ReplyCode.REPEATS, said)
+        message = f"The reply repeats {_quote(phrase)} up to its end; write the JSON object once, and stop there."
+        return Unreadable(ReplyCode.REPEATS, message)
     if text.startswith(_THINK) and not text.partition(_THINK_END)[2].strip():
-        said = "The reply holds only reasoning; write the JSON object after it, and reason more briefly."
-        return Unreadable(ReplyCode.ONLY_REASONING, said)
+        message = "The reply holds only reasoning; write the JSON object after it, and reason more briefly."
+        return Unreadable(ReplyCode.ONLY_REASONING, message)
     return error
 
 

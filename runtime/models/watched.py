@@ -41,12 +41,12 @@ class LiveReplies:
 
     async def changes(self, run: str) -> AsyncGenerator[dict[str, LiveReply], None]:
         """Yield the replies in progress of a run when one has grown or ended, at most every `TOLD_SECONDS`."""
-        told: dict[str, LiveReply] = {}
+        reported: dict[str, LiveReply] = {}
         while True:
-            if self.of(run) == told:
+            if self.of(run) == reported:
                 await self._wait(run)
-            told = self.of(run)
-            yield told
+            reported = self.of(run)
+            yield reported
             await trio.sleep(TOLD_SECONDS)
 
     async def _wait(self, run: str) -> None:

@@ -71,13 +71,13 @@ def find_stated_number(sought: Sought, source: Source) -> StatedNumber | None:
     text = _remove_orders(source.text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
-    about = any(_names(text, place) for place in sought.places)
+    is_of_place = any(_names(text, place) for place in sought.places)
     for sentence, share in _sentences(text):
         found = _find_number(sought, replace(source, text=sentence), table)
         if found is None:
             continue
         here = any(_names(sentence, place) for place in sought.places)
-        factor = share * (1.0 if here or not sought.places else 0.9 if about else 0.6)
+        factor = share * (1.0 if here or not sought.places else 0.9 if is_of_place else 0.6)
         found = StatedNumber(found.value, found.quote, found.confidence * factor)
         if best is None or found.confidence > best.confidence:
             best = found

@@ -181,15 +181,15 @@ class ReminderEntry(Config):
         for where, names in self._name_lists():
             if len(set(names)) < len(names):
                 raise config_error("a name is there twice", where, "name each person once")
-        asked = set(self.ask)
+        people = set(self.ask)
         for place, step in enumerate(self.steps):
             if step.ask and not self.ask:
                 hint = "name those who are asked first"
                 raise config_error("further people are asked, but everybody was asked before", ("ask",), hint)
-            if again := asked.intersection(step.ask):
+            if again := people.intersection(step.ask):
                 name = min(again)
                 raise config_error(f"{name!r} was asked before", ("steps", place, "ask"), "leave out the name")
-            asked.update(step.ask)
+            people.update(step.ask)
         return self
 
     def _name_lists(self) -> list[tuple[tuple[str | int, ...], tuple[str, ...]]]:

@@ -77,10 +77,10 @@ async def _questions(reader: RunReader, name: str | None, *, last: bool) -> list
         return await questions_of(reader, await resolve_or_newest(reader, name))
     from replan.runs.inbox import all_questions
 
-    asked = await all_questions(reader)
-    for run, error in asked.problems:
+    page = await all_questions(reader)
+    for run, error in page.problems:
         notice(f"warning: the questions of run {run} cannot be read: {line_of_error(error)}")
-    return list(asked.questions)
+    return list(page.questions)
 
 
 _ANSWER = examples(

@@ -121,8 +121,8 @@ class SqliteReader(StoreReader):
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
-        return list(map(RunRow._make, self._connection.execute(ROWS, asked)))
+        bindings = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
+        return list(map(RunRow._make, self._connection.execute(ROWS, bindings)))
 
     def totals(self, which: RunFilter) -> Totals:
         (totals,) = self._connection.execute(_TOTALS, {**asdict(which), "now": self.now})
@@ -161,9 +161,11 @@ class SqliteReader(StoreReader):
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
         owners = "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?"
-        gone = json.dumps([owner for (owner,) in self._connection.execute(owners, (self.now,)) if dead(str(owner))])
+        dead_owners = json.dumps(
+            [owner for (owner,) in self._connection.execute(owners, (self.now,)) if dead(str(owner))]
+        )
         drivable = None if kinds is None else json.dumps(dict(kinds))
-        bindings = {"now": self.now, "dead": gone, "kinds": drivable, "limit": limit}
+        bindings = {"now": self.now, "dead": dead_owners, "kinds": drivable, "limit": limit}
         runs, unread, following = (self._values(item, bindings) for item in (DUE, UNREAD, NEXT))
         return Due(tuple(runs), frozenset(unread), following[0] if following else None)
 

@@ -218,15 +218,15 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     It quotes the words if they are the model's, or if the profile's words are not a question.
     """
     path = decision.target_field
-    blocked, asked = _split_question(decision.question)
+    blocked, question = _split_question(decision.question)
     own = field_question(schema, path)
     wanted = _answer_schema(schema, path)
     subject = f"the value '{one_line(schema.fields[path].label, 200)}'"
     options = options_of(wanted) if answer_form(wanted) == "choice" else ()
     meanings = {value: f"The value is {value}." for value in options}
-    of_model = bool(asked) and asked != own
+    of_model = bool(question) and question != own
     if of_model or not own.endswith("?"):
-        who, words = ("The model", asked) if of_model else ("The profile", own)
+        who, words = ("The model", question) if of_model else ("The profile", own)
         return quote_question(who, subject, words, does=_TAKEN, schema=wanted, meanings=meanings, above=blocked)
     return inquiry(own, shown=blocked, choices=meanings or None, schema=wanted)
 
@@ -235,8 +235,8 @@ def _split_question(question: str) -> tuple[str, str]:
     """Split a decision's question in two: the line about the blocked calculation (may be empty), and the rest."""
     if not question.startswith(BLOCKED):
         return "", question.strip()
-    blocked, _, asked = question.partition("\n")
-    return blocked, asked.strip()
+    blocked, _, rest = question.partition("\n")
+    return blocked, rest.strip()
 
 
 _TAKEN = "The value is taken as answered."

@@ -146,8 +146,8 @@ def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
 def _make_error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
     """Return the error of a result. It names the missing fields, or all fields of the formula if none is missing."""
-    about = blocked.missing or names_in(formula)
-    fields = tuple(dict.fromkeys(path for item in about for path in _fields_behind(schema, item)))
+    names = blocked.missing or names_in(formula)
+    fields = tuple(dict.fromkeys(path for item in names for path in _fields_behind(schema, item)))
     return CalculationError(code=_CODES[blocked.code], result=name, fields=fields, message=blocked.message)
 
 

@@ -417,8 +417,8 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
 
 def _error_messages(calculation: LatestCalculation, path: str) -> str:
     """Return the error messages of a blocked calculation that are about a field; if there are none, its first three."""
-    about = [error.message for error in calculation.errors if path in error.fields]
-    return "; ".join(about or [error.message for error in calculation.errors][:3])
+    messages = [error.message for error in calculation.errors if path in error.fields]
+    return "; ".join(messages or [error.message for error in calculation.errors][:3])
 
 
 def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDecision:

@@ -85,9 +85,9 @@ def _correct_value(state: State, event: ValueTold) -> State:
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
     run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
-    told = changed(state, planner=planner, run=run)
+    corrected = changed(state, planner=planner, run=run)
     # Only in a fork can a correction arrive between the last node and the end of the run.
-    return _enter_node(told, FIRST) if state.node == END and state.run.finished is None else told
+    return _enter_node(corrected, FIRST) if state.node == END and state.run.finished is None else corrected
 
 
 def _make_start_state(event: AcquisitionStarted) -> State:

@@ -14,8 +14,8 @@ def searches_left(state: State, path: str) -> bool:
 
 def questions_left(state: State, path: str) -> bool:
     """Return whether another question about a field is allowed in this round."""
-    asked = state.planner.questions_about(path)
-    return path not in state.planner.refused and asked < state.config.profile.caps.attempts_per_field
+    count = state.planner.questions_about(path)
+    return path not in state.planner.refused and count < state.config.profile.caps.attempts_per_field
 
 
 def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:

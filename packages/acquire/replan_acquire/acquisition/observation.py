@@ -234,9 +234,9 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
     path, quote, source = (text_of(given.get(key)) for key in ("field", "quote", "source"))
 
     def rejected(code: str, message: str) -> Rejection:
-        about = path if path in schema.fields else ""
+        known_path = path if path in schema.fields else ""
         return Rejection(
-            path=about,
+            path=known_path,
             code=code,
             message=cut_line(message, QUOTE_KEPT),
             source=cut_line(source, QUOTE_KEPT),
@@ -252,8 +252,8 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
     value = _value_text(given.get("value"))
     confidence = _confidence(given.get("confidence"))
     numeric = spec.type == "number"
-    taken = make_total(f"the value of {path}", lambda said: Rejection(path=path, code="unreadable", message=said))
-    read = taken(_numbers)(schema, path, passage, given) if numeric else taken(_text)(spec, value, quote, passage)
+    reader = make_total(f"the value of {path}", lambda said: Rejection(path=path, code="unreadable", message=said))
+    read = reader(_numbers)(schema, path, passage, given) if numeric else reader(_text)(spec, value, quote, passage)
     if isinstance(read, Rejection):
         return rejected(read.code, read.message)
     found = read if isinstance(read, tuple) else (read,)

@@ -75,10 +75,10 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         return Unusable(f"{first['loc'][0] if first['loc'] else 'reply'}: {describe(first)}")
-    about = decision.action in ("search", "ask_user")
-    if about and decision.target_field not in schema.fields:
+    needs_field = decision.action in ("search", "ask_user")
+    if needs_field and decision.target_field not in schema.fields:
         return Unusable(f"There is no field {decision.target_field[:80]!r}; target_field is one of the listed paths.")
-    if not about and decision.target_field not in schema.fields:
+    if not needs_field and decision.target_field not in schema.fields:
         decision = decision.model_copy(update={"target_field": ""})
     return decision.model_copy(
         update={

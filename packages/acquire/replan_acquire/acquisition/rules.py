@@ -166,9 +166,9 @@ def _field_status_view(state: State, schema: Schema, path: str) -> dict[str, Any
 
 def _feedback(state: State, purpose: str, path: str) -> tuple[Feedback, ...]:
     """Return the errors of earlier replies to this call."""
-    about = path if purpose == DECOMPOSE else ""
+    subject = path if purpose == DECOMPOSE else ""
     errors = []
-    for reply in replies_for(state, purpose, about):
+    for reply in replies_for(state, purpose, subject):
         problem = _problem(state, purpose, path, reply)
         if problem is not None:
             errors.append(Feedback(reply.call, problem.message))

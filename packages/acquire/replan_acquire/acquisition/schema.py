@@ -130,8 +130,8 @@ class Schema:
 
     def components(self, path: str) -> Iterator[str]:
         """Yield the paths of the directly acquired fields that a field is made of, in order."""
-        made = self.compositions.get(path)
-        for inner in () if made is None else made.inputs:
+        composition = self.compositions.get(path)
+        for inner in () if composition is None else composition.inputs:
             if self.is_made(inner):
                 yield from self.components(inner)
             else:

@@ -90,12 +90,14 @@ def path_flow(state: State, result: AcquisitionResult) -> Flow:
     graph = graph_for(state.config.profile)
     order = {name: position for position, name in enumerate((START, *graph.nodes, END))}
     left = Counter(item.node for item in result.path)
-    taken = {(item.node, item.to) for item in result.path} | {(START, graph.first)}
+    taken_edges = {(item.node, item.to) for item in result.path} | {(START, graph.first)}
     over = state.run.finished is not None
     nodes = []
     for name in order:
         times = (
-            left[name] if name in graph.nodes else int(name == START or (name == END and any(END in p for p in taken)))
+            left[name]
+            if name in graph.nodes
+            else int(name == START or (name == END and any(END in p for p in taken_edges)))
         )
         here = name == state.node and not over
         was = NodeState.DONE if times else NodeState.SKIPPED if over else NodeState.OPEN
@@ -103,7 +105,7 @@ def path_flow(state: State, result: AcquisitionResult) -> Flow:
         note = "" if times < 2 else f"{times} times"
         nodes.append(FlowNode(name, name.replace("_", " "), waits if here else was, note=note))
     edges = tuple(
-        FlowEdge(begin, end, back=order[end] <= order[begin], taken=(begin, end) in taken)
+        FlowEdge(begin, end, back=order[end] <= order[begin], taken=(begin, end) in taken_edges)
         for begin, end in sorted(graph.pairs(), key=lambda pair: (order[pair[0]], order[pair[1]]))
     )
     return Flow(tuple(nodes), edges)

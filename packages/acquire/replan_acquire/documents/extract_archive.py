@@ -178,8 +178,8 @@ def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterat
         except (MemoryError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - as in `extract_main`: one damaged file leaves the others
-            said = " ".join(str(error).split())[:100]
-            yield {"name": name, "problem": f"it is damaged, or of another format ({type(error).__name__}: {said})"}
+            message = " ".join(str(error).split())[:100]
+            yield {"name": name, "problem": f"it is damaged, or of another format ({type(error).__name__}: {message})"}
 
 
 def _message(content: bytes, outer: str, depth: int) -> Iterator[Part]:

@@ -72,8 +72,8 @@ def read(content: bytes) -> Mapping[str, Any]:
     try:
         document = docx.Document(io.BytesIO(content))
     except (PackageNotFoundError, KeyError, ValueError) as error:
-        said = " ".join(str(error).split())[:120]
-        raise DocumentRefused(f"it is damaged, or of another format ({said})") from None
+        message = " ".join(str(error).split())[:120]
+        raise DocumentRefused(f"it is damaged, or of another format ({message})") from None
     body = document.element.body
     if any(not item.isdigit() or int(item) > SPAN_MAX for item in document.element.xpath("//w:gridSpan/@w:val")):
         raise DocumentRefused(f"a cell of a table spans more than {SPAN_MAX} columns")
@@ -199,10 +199,10 @@ def _elements_in(content: bytes, name: str, tag: str) -> list[Any]:
 
 def _unread_notices(body: Any) -> list[str]:
     """Return notices about text of the document that is not read."""
-    gone = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
-    gone = gone or any(_is_gone(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
+    has_removed = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
+    has_removed = has_removed or any(_is_gone(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
     hidden = any(_is_hidden(item) and item.text for item in body.iter(_TEXT))
-    notices = ["text that was deleted or moved under change tracking is not read"] if gone else []
+    notices = ["text that was deleted or moved under change tracking is not read"] if has_removed else []
     return [*notices, "hidden text is not read"] if hidden else notices
 
 

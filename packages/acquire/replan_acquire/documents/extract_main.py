@@ -124,8 +124,8 @@ def main(wanted: str, module: str = "", plugin: str = "") -> None:
     try:
         reader = _prepare(module) if module else None
     except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
-        said = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
-        _write({"problem": f"its reader, {plugin}, cannot be loaded: {type(error).__name__}: {said}"})
+        message = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
+        _write({"problem": f"its reader, {plugin}, cannot be loaded: {type(error).__name__}: {message}"})
         return
     try:
         confine(seconds=SECONDS_MAX, memory_bytes=MEMORY_BYTES_MAX)
@@ -156,8 +156,8 @@ def _prepare(module: str) -> Any:
 
 
 def _cause(error: Exception) -> str:
-    said = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
-    return f"it is damaged, or of another format ({type(error).__name__}{': ' if said else ''}{said})"
+    message = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
+    return f"it is damaged, or of another format ({type(error).__name__}{': ' if message else ''}{message})"
 
 
 def _read_input() -> bytes:

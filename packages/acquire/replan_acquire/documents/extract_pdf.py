@@ -101,10 +101,10 @@ def _pages(document: PDF) -> Iterator[Page]:
     """Yield the pages one by one, because `document.pages` would read the whole tree at once, even a huge one."""
     height = 0.0
     for number, page in enumerate(PDFPage.create_pages(document.doc), 1):
-        made = Page(document, page, page_number=number, initial_doctop=height)
-        _raise_digits(made.layout)
-        height += float(made.height)
-        yield made
+        new_page = Page(document, page, page_number=number, initial_doctop=height)
+        _raise_digits(new_page.layout)
+        height += float(new_page.height)
+        yield new_page
 
 
 def _raise_digits(layout: LTContainer[Any]) -> None:
@@ -144,8 +144,8 @@ def _copy_text_and_box(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
     own = [item for item in page.tables if len(item.rows) > 1 and not item.joined]
-    taken = [item.bbox for item in page.tables if item in own or item.joined]
-    lines = [line for line in page.lines if not _is_within(line, taken)]
+    table_boxes = [item.bbox for item in page.tables if item in own or item.joined]
+    lines = [line for line in page.lines if not _is_within(line, table_boxes)]
     found = [(item.bbox[1], block) for item in own for block in item.blocks()]
     rest: list[tuple[float, dict[str, Any]]] = []
     for box in page.boxes:

@@ -114,14 +114,14 @@ def _missing_lines(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any
 
     A table is cut off if its vertical lines end near the edge of the page, and no horizontal line connects their ends.
     """
-    upright = [edge for edge in page.edges if edge["orientation"] == "v" and edge["height"] >= LEAST_LENGTH]
+    vertical = [edge for edge in page.edges if edge["orientation"] == "v" and edge["height"] >= LEAST_LENGTH]
     level = [edge for edge in page.edges if edge["orientation"] == "h" and edge["width"] >= LEAST_LENGTH]
-    if not upright:
+    if not vertical:
         return [], []
-    first, last = min(item["top"] for item in upright), max(item["bottom"] for item in upright)
+    first, last = min(item["top"] for item in vertical), max(item["bottom"] for item in vertical)
     height = float(page.height)
-    above = [item for item in upright if item["top"] <= first + NEAR] if first <= height * MARGIN else []
-    below = [item for item in upright if item["bottom"] >= last - NEAR] if last >= height * (1 - MARGIN) else []
+    above = [item for item in vertical if item["top"] <= first + NEAR] if first <= height * MARGIN else []
+    below = [item for item in vertical if item["bottom"] >= last - NEAR] if last >= height * (1 - MARGIN) else []
     return _closing_lines(above, first, level), _closing_lines(below, last, level)
 
 
@@ -148,11 +148,11 @@ def _find_table(
     for row, cells in zip(table.rows, table.extract(), strict=True):
         filled = [" ".join((cell or "").translate(LIGATURES).split()) for cell in cells]
         places = [place_of(number, box if box is not None else row.bbox) for box in row.cells]
-        made = FoundRow(filled, places, [len((cell or "").strip().split("\n")) for cell in cells])
+        new_row = FoundRow(filled, places, [len((cell or "").strip().split("\n")) for cell in cells])
         spans = _has_spanning_cell(row.cells, filled)
         heads = heads and (spans or is_header(filled) or not any(filled[1:]))
         merged = merged or (spans and heads)
-        (doubtful if spans and not heads else rows).append(made)
+        (doubtful if spans and not heads else rows).append(new_row)
     if len(doubtful) > len(rows) / 3 or merged:
         rows, doubtful, merged = sorted([*rows, *doubtful], key=_top), [], bool(merged or doubtful)
     return FoundTable(

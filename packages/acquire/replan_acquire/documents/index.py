@@ -145,8 +145,8 @@ def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
     if len(content) > FILE_BYTES_MAX:
         content = content[:FILE_BYTES_MAX]
         notice = f"{name}: only its first {FILE_BYTES_MAX // 1024} KiB are read"
-    document, told = text_document(name, content, cut=bool(notice))
-    return document, (notice or told) if document is not None else told
+    document, encoding_notice = text_document(name, content, cut=bool(notice))
+    return document, (notice or encoding_notice) if document is not None else encoding_notice
 
 
 def _reason(error: Exception) -> str:
@@ -243,17 +243,17 @@ def open_index(folder: Path) -> DocumentIndex:
 
 @lru_cache(maxsize=4)
 def _build_index(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str, ...]) -> DocumentIndex:
-    told = list(notices)
+    all_notices = list(notices)
     passages: list[Passage] = []
     count = 0
     size = 0
     with ThreadPoolExecutor(max_workers=READERS_MAX) as readers:  # Each waits for a process of its own.
         for read in readers.map(partial(read_file, folder), files):
-            told += read.notices
+            all_notices += read.notices
             for document in read.documents:
                 size += sum(len(line) for _, line in document.lines)
                 if size > TOTAL_BYTES_MAX:
-                    told.append(f"{document.name}: left out, since the folder has too much text")
+                    all_notices.append(f"{document.name}: left out, since the folder has too much text")
                     continue
                 count += 1
                 passages += passages_of(document)
@@ -263,7 +263,7 @@ def _build_index(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str,
     )
     with connection:
         connection.executemany("INSERT INTO passages(rowid, title, body) VALUES (?, ?, ?)", _rows(passages))
-    return DocumentIndex(tuple(passages), tuple(told), count, connection)
+    return DocumentIndex(tuple(passages), tuple(all_notices), count, connection)
 
 
 def _rows(passages: list[Passage]) -> Iterator[tuple[int, str, str]]:

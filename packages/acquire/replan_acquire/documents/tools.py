@@ -179,12 +179,12 @@ def search_tool(
         await trio.lowlevel.checkpoint()
         query, limit = arguments.get("query"), arguments.get("limit", PASSAGES_MAX)
         most = min(limit, PASSAGES_MAX) if isinstance(limit, int) else PASSAGES_MAX
-        asked = query if isinstance(query, str) else ""
+        query_text = query if isinstance(query, str) else ""
         if places.mcp is not None and not places.folder:
-            async with _mcp_search_call(places.mcp, asked, most, outside or {}, home) as call:
+            async with _mcp_search_call(places.mcp, query_text, most, outside or {}, home) as call:
                 yield call
         else:
-            yield _SearchCall(places, asked, most, threads)
+            yield _SearchCall(places, query_text, most, threads)
 
     return Tool(SEARCH, prepare)
 

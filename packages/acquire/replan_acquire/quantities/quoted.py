@@ -202,9 +202,9 @@ class _Reader:
         units, unknown = other_rates(text, whole, self.table)
         named = [*form.left_out, *form.rates]
         others = [unit for unit in units if not any(self._same_thing(unit, name) for name in named)]
-        if said := next(iter((*others, *unknown)), ""):
+        if other_rate := next(iter((*others, *unknown)), ""):
             left = ", ".join(form.left_out)
-            return f"{_words(text, whole)!r} leaves out what it is per ({left}), and its sentence says {said!r}"
+            return f"{_words(text, whole)!r} leaves out what it is per ({left}), and its sentence says {other_rate!r}"
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:

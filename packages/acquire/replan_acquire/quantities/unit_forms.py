@@ -76,9 +76,9 @@ def find_form(
     forms = [wanted, *_short_forms(wanted, declared)]
     if short != wanted and not short:
         forms.append("")
-    said = bool(given) and any(table.same_kind(given, item) for item in (wanted, short))
+    is_given = bool(given) and any(table.same_kind(given, item) for item in (wanted, short))
     rates = [name for name, power in names.items() if power < 0]
-    if said:
+    if is_given:
         for count in range(1, len(rates) + 1):
             for dropped in itertools.combinations(rates, count):
                 shorter = _write_unit({name: power for name, power in names.items() if name not in dropped})
@@ -250,16 +250,16 @@ def _rate(
 def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
     """Return the rate after `per`, such as `100 km`. If the word is not a unit, the rate is doubtful."""
     number, start = 1.0, position
-    said = " ".join(text[max(0, position - 5) : position + 30].split("\n", maxsplit=1)[0].split())
+    context = " ".join(text[max(0, position - 5) : position + 30].split("\n", maxsplit=1)[0].split())
     if match := NUMERAL.match(text, position):
         read = readings(match[0])
         if read is None or not (read.certain or mark):
-            return Rates(position, doubt=f"…{said}…")
+            return Rates(position, doubt=f"…{context}…")
         number, position = (read.comma if mark == "comma" else read.point), match.end()
     end, scales = scale_at(text, position, money=False, language=language)
     if end > position and (found := unit_word(text, start, table)) is None:
         if len(scales) > 1:
-            return Rates(position, doubt=f"…{said}…")
+            return Rates(position, doubt=f"…{context}…")
         number, position = number * scales[0], end
     space = re.compile(rf"(?:{_SPACE}+(?:of|de|d['\u2019])?)?{_SPACE}*").match(text, position)
     position = space.end() if space and position > start else position
@@ -268,5 +268,5 @@ def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, la
         codes = find_currencies(currency[0])
         found = UnitTerm(currency.end(), 1.0, codes[0]) if len(codes) == 1 else None
     if found is None or number <= 0:
-        return Rates(position, doubt=f"…{said}…")
+        return Rates(position, doubt=f"…{context}…")
     return Rates(found.end, f"/({found.unit})", 1 / (number * found.factor))

@@ -143,11 +143,13 @@ def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     """
     words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):
-        taken = words[:count]
-        joined = "_".join(match[0] for match in taken)
-        apart = all(text[one.end() : other.start()] in (" ", "\u00a0", "_") for one, other in itertools.pairwise(taken))
-        if len(taken) == count and taken[0].start() == position and apart and (name := table.declared(joined)):
-            return UnitTerm(taken[-1].end(), 1.0, name)
+        phrase = words[:count]
+        joined = "_".join(match[0] for match in phrase)
+        apart = all(
+            text[one.end() : other.start()] in (" ", "\u00a0", "_") for one, other in itertools.pairwise(phrase)
+        )
+        if len(phrase) == count and phrase[0].start() == position and apart and (name := table.declared(joined)):
+            return UnitTerm(phrase[-1].end(), 1.0, name)
     match = _PHRASE.match(text, position)
     known = _WORDS.get(match[0].lower().replace("\u00a0", " ")) if match else None
     return UnitTerm(match.end(), *known) if match and known else None

@@ -121,14 +121,14 @@ def whole_quantity(
     counted = not units and not noun
     end = core_end if noun and not rates.text and not rates.doubt else rates.end
     money = any(table.currencies(unit) for unit in units)
-    taken = _doubt(text, number, core_end, end, rates.doubt, spaced=bool(units or noun or rates.text), money=money)
+    doubt = _doubt(text, number, core_end, end, rates.doubt, spaced=bool(units or noun or rates.text), money=money)
     if head.doubt and not (units and counted):
-        taken = taken or head.doubt
+        doubt = doubt or head.doubt
     if head.says and not head.doubt:
         scaled = number.scaled or factor != 1.0
         if head.factor != 1.0 and (units or scaled):
             same = not scaled and (set(units) & set(head.units) if head.units else bool(number.currencies))
-            taken = taken or ("" if same else "the heading states a scale, and the number has a unit of its own")
+            doubt = doubt or ("" if same else "the heading states a scale, and the number has a unit of its own")
         if not units or head.factor != 1.0:
             factor *= head.factor
         units = units or head.units
@@ -142,7 +142,7 @@ def whole_quantity(
         units=tuple(dict.fromkeys(f"{unit}{per}" for unit in units)),
         factor=factor * rates.factor,
         offset=offset if not per else 0.0,
-        doubt=taken or ("a temperature per something" if offset and per else ""),
+        doubt=doubt or ("a temperature per something" if offset and per else ""),
     )
 
 

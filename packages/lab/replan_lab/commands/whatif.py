@@ -70,8 +70,8 @@ def whatif(
     from replan_lab.whatif.differences import report_json, report_lines
     from replan_lab.whatif.query import WhatIfQuery, findings_of
 
-    asked = WhatIfQuery(runs, workflow, guards, policy, release, tuple(invocation.plugins), time_limit)
-    findings = findings_of(asked)
+    query = WhatIfQuery(runs, workflow, guards, policy, release, tuple(invocation.plugins), time_limit)
+    findings = findings_of(query)
     if as_json:
         print_json(report_json(findings))
     else:

@@ -177,7 +177,9 @@ def calibrate(calibration: Calibration, folder: Path) -> Table:
     `low` and `high` are the limits of the tolerance, and `holds` says whether the simulated value is within.
     """
     counts = _read(folder / "tot_game24_counts.json")
-    table = [made for row in calibration.best_of for made in _compare_best_of(row, counts[row.key]["per_puzzle"])]
+    table = [
+        compared for row in calibration.best_of for compared in _compare_best_of(row, counts[row.key]["per_puzzle"])
+    ]
     crosswords = _read(folder / "tot_crosswords.json")
     for pruning in calibration.pruning:
         table += _compare_pruning(pruning, crosswords, calibration.instances // 10)

@@ -207,8 +207,8 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
             raise document.problem(f"{arm.name}: {_text(problem)}", place, problem.hint) from None
     # A pipeline with a policy of its own does not use the workflow's, which the notices are about.
     own = [arm for arm in arms if arm.arm.pipeline.policy is None]
-    about = dict.fromkeys(f"{arm.arm.label}: {notice}" for arm in own for notice in arm.request.notices)
-    return PreparedExperiment(experiment, problems, arms, (*notices, *about))
+    arm_notices = dict.fromkeys(f"{arm.arm.label}: {notice}" for arm in own for notice in arm.request.notices)
+    return PreparedExperiment(experiment, problems, arms, (*notices, *arm_notices))
 
 
 def _text(problem: UsageProblem) -> str:

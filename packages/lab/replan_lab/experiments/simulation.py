@@ -143,8 +143,8 @@ def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
         role = context.settings.get("role")
         content = judged_part(artifact.content) if role == "plan" else artifact.content
         above = tuple((step, judged_part(other.content)) for step, other in context.dependencies.items())
-        said = tuple((clarification.question, clarification.answer) for clarification in context.clarifications)
-        key = content, artifact.finish_reason, role, above, context.user_texts, said, context.given is None
+        answers = tuple((clarification.question, clarification.answer) for clarification in context.clarifications)
+        key = content, artifact.finish_reason, role, above, context.user_texts, answers, context.given is None
         verdict = verdicts.get(key)
         if verdict is None:
             verdict = _verdict(guard, artifact, context)

@@ -123,10 +123,10 @@ class _Progression:
 
         If there are more than `STATES_MAX`, only some are returned, but more than `STATES_MAX`.
         """
-        asked = sorted(step.effect_condition_atoms())
+        atoms = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}
         for state in states:
-            groups.setdefault(tuple(atom in state for atom in asked), []).append(state)
+            groups.setdefault(tuple(atom in state for atom in atoms), []).append(state)
         after: set[frozenset[Atom]] = set()
         cases = []
         for answers, members in sorted(groups.items()):
@@ -134,7 +134,7 @@ class _Progression:
                 changes = tuple(step.outcomes(members[0]))
             except TooManyOutcomes:
                 self._refuse(step, "has too many outcomes", "split the action")
-            when = tuple(map(Literal, asked, answers)) if len(groups) > 1 else ()
+            when = tuple(map(Literal, atoms, answers)) if len(groups) > 1 else ()
             cases.append(Case(when, changes))
             for state in members:
                 if len(after) <= STATES_MAX:
@@ -164,9 +164,11 @@ def _make_plan(problem: PddlProblem, progression: _Progression, ids: Sequence[st
         for number, case in enumerate(cases, 1):
             step_id = f"{ids[index]} case {number}" if len(cases) > 1 else ids[index]
             numbers[step_id] = index
-            made = _make_step(step_id, (*action.condition, *case.when), case.changes, absent)
+            new_step = _make_step(step_id, (*action.condition, *case.when), case.changes, absent)
             steps.append(
-                _add_count_tokens(made, index) if counted else _make_depend(made, ids[index - 1] if index else None)
+                _add_count_tokens(new_step, index)
+                if counted
+                else _make_depend(new_step, ids[index - 1] if index else None)
             )
     initial = {ALWAYS, *map(str, progression.initial), *map(_absence_token, absent - progression.initial)}
     goal = set(map(str, progression.goal))

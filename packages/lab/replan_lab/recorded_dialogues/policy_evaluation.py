@@ -119,13 +119,13 @@ def _play(
     records: Records, start: RecordedDialogue, others: Sequence[RecordedDialogue], policy: Policy, known: ModelRecord
 ) -> Played:
     opened, fresh, calls, late = [_Opened(start)], 0, 0, 0
-    made, solved = [RejectedAttempt(None, opened[0].next())], [float(start.at(0).accepted)]
-    while len(solved) < records.attempts_max and not made[-1].attempt.accepted:
+    attempts, solved = [RejectedAttempt(None, opened[0].next())], [float(start.at(0).accepted)]
+    while len(solved) < records.attempts_max and not attempts[-1].attempt.accepted:
         moves = {Move.STOP, Move.RETRY} & set(records.moves)
         if fresh < len(others):
             moves |= {Move.AFRESH, Move.REPHRASE} & set(records.moves)
         left = records.attempts_max - len(solved)
-        move = policy(Seen(tuple(made), frozenset(moves), left, start.model, known))
+        move = policy(Seen(tuple(attempts), frozenset(moves), left, start.model, known))
         if move is Move.STOP:
             break
         if move is not Move.RETRY:
@@ -133,7 +133,7 @@ def _play(
             fresh += 1
         source = next((item for item in reversed(opened) if not item.is_cut_off), opened[-1])
         attempt = (source if move is Move.RETRY else opened[-1]).next()
-        made.append(RejectedAttempt(move, attempt))
+        attempts.append(RejectedAttempt(move, attempt))
         solved.append(float(attempt.accepted))
         spent = attempt.calls if attempt.text or records.begins_rejected else 0
         calls += spent

@@ -203,7 +203,7 @@ def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
         for finding in findings
         if finding.status == "waiting" and finding.outcome is not FoldOutcome.NOT_AFFECTED
     ]
-    told = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
+    shown = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
     return {
         "compared": len(findings) - counts[FoldOutcome.NOT_AFFECTED],
         "counts": {outcome.value: counts[outcome] for outcome in FoldOutcome},
@@ -212,7 +212,7 @@ def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
             {"outcome": outcome.value, "reason": reason, "runs": number, "example": example.run, "seq": example.seq}
             for (outcome, reason), number, example in _reasons(findings)
         ],
-        "runs": [item.to_json() for item in told],
+        "runs": [item.to_json() for item in shown],
     }
 
 
@@ -232,11 +232,11 @@ def report_lines(findings: Sequence[RunComparison], *, everything: bool = False)
             columns(f"{number:>6,}", line(f"{_WORDS[outcome]}: {reason}"), line(_place(example), "dim"))
             for (outcome, reason), number, example in reasons
         ]
-    told = [item for item in affected if item.outcome is not FoldOutcome.SAME]
-    for item in told if everything else told[:SHOWN_MAX]:
+    shown = [item for item in affected if item.outcome is not FoldOutcome.SAME]
+    for item in shown if everything else shown[:SHOWN_MAX]:
         lines += [BLANK, *_run_lines(item)]
-    if len(told) > SHOWN_MAX and not everything:
-        lines += [BLANK, line(f"{format_count(len(told) - SHOWN_MAX, 'more run')}: --all or --json shows them", "dim")]
+    if len(shown) > SHOWN_MAX and not everything:
+        lines += [BLANK, line(f"{format_count(len(shown) - SHOWN_MAX, 'more run')}: --all or --json shows them", "dim")]
     return lines
 
 
@@ -256,9 +256,9 @@ def _headline(affected: Sequence[RunComparison]) -> list[Line]:
 
 def _reasons(findings: Sequence[RunComparison]) -> list[tuple[tuple[FoldOutcome, str], int, RunComparison]]:
     """Return the reasons with the number of their runs and the first of these runs, the most frequent first."""
-    told = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
-    counts = Counter((item.outcome, item.reason) for item in told)
-    examples = {(item.outcome, item.reason): item for item in reversed(told)}
+    shown = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
+    counts = Counter((item.outcome, item.reason) for item in shown)
+    examples = {(item.outcome, item.reason): item for item in reversed(shown)}
     return [(key, number, examples[key]) for key, number in counts.most_common()]
 
 

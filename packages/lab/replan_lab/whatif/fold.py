@@ -210,9 +210,11 @@ class Fold:
 
     def _has_reply(self, call: Any) -> bool:
         """Return whether a reply to the same prompt of the same node is recorded."""
-        asked = {same.request_id for placed in self._run.events if (same := _same_call(placed.event, call)) is not None}
+        request_ids = {
+            same.request_id for placed in self._run.events if (same := _same_call(placed.event, call)) is not None
+        }
         return any(
-            isinstance(placed.event, Replied) and placed.event.request_id in asked for placed in self._run.events
+            isinstance(placed.event, Replied) and placed.event.request_id in request_ids for placed in self._run.events
         )
 
     def _state_after(self, event: Any) -> Any:

@@ -153,8 +153,8 @@ async def awhatif(
     if not 0.1 <= time_limit < float("inf"):
         raise UsageProblem("should be at least 0.1 seconds, and finite", place="time_limit")
     files = tuple(map(str, plugins))
-    asked = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
-    work = partial(trio.to_thread.run_sync, partial(findings_of, asked, environment_of(home)))
+    query = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
+    work = partial(trio.to_thread.run_sync, partial(findings_of, query, environment_of(home)))
     return tuple(await run_in_any_loop(work))
 
 

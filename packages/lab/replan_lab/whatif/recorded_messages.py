@@ -99,8 +99,8 @@ def message_of(
         case ToolStarted():
             return Begun(event.request_id, event.at, event.process, mono=event.mono)
         case ToolFinished():
-            told = event.outcome, event.output, event.reason, event.cost, event.not_made
-            return Ended(event.request_id, event.at, event.elapsed, *told, mono=event.mono)
+            outcome_fields = event.outcome, event.output, event.reason, event.cost, event.not_made
+            return Ended(event.request_id, event.at, event.elapsed, *outcome_fields, mono=event.mono)
         case ToolProcessEnded():
             return Checked(f"check:{event.call}", event.at, event.certain, mono=event.mono)
         case _:

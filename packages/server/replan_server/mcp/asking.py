@@ -41,8 +41,8 @@ def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
     """Return the text of a form above its field. `trouble` says why the previous answer was refused; empty for none."""
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
-    about = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
-    return "\n\n".join(filter(None, (f"That answer does not fit: {trouble}" if trouble else "", shown, about)))
+    note = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
+    return "\n\n".join(filter(None, (f"That answer does not fit: {trouble}" if trouble else "", shown, note)))
 
 
 def _schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,19 +99,19 @@ STEP_SECONDS = 10.0
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
     """Return a run when it rests, or its state after some seconds. Ask its questions if the client can show forms."""
     with call.desk.waits.take(call.who.client):
-        told = await _post_answers(call, wanted.id)
+        troubles = await _post_answers(call, wanted.id)
         end = trio.current_time() + wanted.seconds
         while True:
             shown = await _wait_for_rest(call, wanted.id, end)
             questions = await open_questions(call.request(), wanted.id)
-            asked = [question for question in questions if is_shown(question) and told.get(name_of(question)) != ""][
-                :FORMS_MAX
-            ]
-            if not asked or not call.can_ask:
+            to_ask = [
+                question for question in questions if is_shown(question) and troubles.get(name_of(question)) != ""
+            ][:FORMS_MAX]
+            if not to_ask or not call.can_ask:
                 return state_of(shown, questions)
             if call.modern:
-                return _forms_of_round(wanted.id, asked, told)
-            if not await _ask(call, asked[0]):
+                return _forms_of_round(wanted.id, to_ask, troubles)
+            if not await _ask(call, to_ask[0]):
                 return state_of(shown, await open_questions(call.request(), wanted.id))
 
 
@@ -142,21 +142,21 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     if call.state is None:
         return {}
     call.desk.check_scope(call.who, "answer")
-    asked = json.loads(call.state)
-    told: dict[str, str] = {}
+    asked_names = json.loads(call.state)
+    troubles: dict[str, str] = {}
     for name, filled in call.answers.items():
-        if asked["run"] != run or name not in asked["asked"]:
+        if asked_names["run"] != run or name not in asked_names["asked"]:
             raise UsageProblem("an answer belongs to no question of this call", place="inputResponses")
         if filled.action == "cancel":
-            told[name] = ""
+            troubles[name] = ""
             continue
         try:
             await answer_question(call.desk, f"{run}/{name}", answer_of(filled), via="mcp")
         except UsageProblem as problem:
-            told[name] = problem.cause
+            troubles[name] = problem.cause
         except RequestRefused:
             continue  # Somebody else was first; the run goes on with that.
-    return told
+    return troubles
 
 
 async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:

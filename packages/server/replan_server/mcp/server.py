@@ -129,10 +129,10 @@ async def _read_resource(desk: Desk, uri: str) -> Any:
             return tree_of(shown)
         case _:
             loaded = shown.loaded
-            made = loaded.kind.views.documents.get("plan")
-            if made is None:
+            plan_document = loaded.kind.views.documents.get("plan")
+            if plan_document is None:
                 raise UsageProblem(f"a run of kind {loaded.kind.name!r} has no plan", place=shown.row.run)
-            return made(loaded.state, shown.result, program()).json
+            return plan_document(loaded.state, shown.result, program()).json
 
 
 async def _runs(desk: Desk, query: str) -> Mapping[str, Any]:

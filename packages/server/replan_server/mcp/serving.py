@@ -195,7 +195,7 @@ async def serve_mcp(
     `opened` is called with the address once the server listens on one. Raises `UsageProblem` for a port that cannot be
     used, and the errors of `host`.
     """
-    waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
+    waiting, requests = trio.open_memory_channel[str](WAITING_MAX)
     desk = Desk(
         engine=replace(engine, placement=Placement(engine.config.clients.tenant)),
         reader=CachedReader(engine.journal, engine.kinds),
@@ -207,13 +207,13 @@ async def serve_mcp(
         allow_execute=options.allow_execute,
     )
     sealed = security(home.folder)
-    with waiting, asked:
+    with waiting, requests:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(desk.hub.watch)
             async with trio.open_nursery() as both:
                 both.start_soon(_end_waits, stop, desk.stop)
                 if options.hosts:
-                    both.start_soon(partial(drive_runs, engine, asked, stop=stop, report=report))
+                    both.start_soon(partial(drive_runs, engine, requests, stop=stop, report=report))
                 if options.port is None:
                     both.start_soon(_over_stdio, desk, sealed, stop)
                 else:

@@ -211,19 +211,19 @@ async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
     desk.check_scope(call.who, "answer")
     desk.count_write(call.who)
     await read_task_run(call, params.task_id)
-    asked = {
+    open_by_name = {
         name_of(question): question
         for question in await open_questions(call.request(), params.task_id)
         if is_shown(question)
     }
     unfit: list[str] = []
     for name, filled in params.input_responses.items():
-        if name not in asked:
+        if name not in open_by_name:
             continue
         try:
             form = _form(filled)
             if form.action != "cancel":
-                await messages.answer_question(desk, str(asked[name]["id"]), answer_of(form), via="mcp")
+                await messages.answer_question(desk, str(open_by_name[name]["id"]), answer_of(form), via="mcp")
         except UsageProblem as problem:
             unfit.append(f"{name}: {line_of_error(problem)}")
         except RequestRefused:

@@ -105,12 +105,13 @@ def _plain(value: BaseModel) -> dict[str, Any]:
 
 async def _under_way(call: ToolCall, shown: ShownRun) -> Mapping[str, Any]:
     questions = await open_questions(call.request(), shown.row.run)
-    asked = [question for question in questions if is_shown(question)]
-    if asked and call.can_ask:
+    shown_questions = [question for question in questions if is_shown(question)]
+    if shown_questions and call.can_ask:
         forms = {
-            name_of(item): form_of(item).model_dump(by_alias=True, mode="json", exclude_none=True) for item in asked
+            name_of(item): form_of(item).model_dump(by_alias=True, mode="json", exclude_none=True)
+            for item in shown_questions
         }
-        message = f"{len(asked)} questions are open" if len(asked) > 1 else "a question is open"
+        message = f"{len(shown_questions)} questions are open" if len(shown_questions) > 1 else "a question is open"
         return {"status": "input_required", "statusMessage": message, "inputRequests": forms}
     if not is_at_rest(call.desk, shown):
         return {"status": "working", "statusMessage": f"{shown.status}, {shown.result.calls} model calls"}

@@ -161,12 +161,12 @@ def _add_new(cursor: Cursor, copies: Sequence[tuple[RunCopy, Spent]]) -> None:
     messages = [message_values(number, copy.head.run, item) for number, copy in numbered for item in copy.inbox]
     records = [record_row(number, row, row.seq in copy.ends) for number, copy in numbered for row in copy.records]
     named = [(digest, number) for number, copy in numbered for digest in sorted(copy.texts)]
-    asked = [(number, copy.head.summary.asks) for number, copy in numbered if copy.head.summary.asks]
+    with_questions = [(number, copy.head.summary.asks) for number, copy in numbered if copy.head.summary.asks]
     batch.add_for(INSERT.format(table="texts") + " ON CONFLICT DO NOTHING", sorted(texts.items()), TEXT)
     batch.add_for(INSERT.format(table="inbox"), messages, MESSAGE)
     batch.add_for(INSERT.format(table="records"), records, RECORD)
     batch.add_for(INSERT.format(table="named_texts"), named, NAMED)
-    batch.add_for(INSERT.format(table="asked"), asked, ASKED)
+    batch.add_for(INSERT.format(table="asked"), with_questions, ASKED)
     for copy, spent in copies:
         for tenant in NO_LIMIT.of(copy.head.placement.tenant):
             for day, amount in sorted(spent.items()):

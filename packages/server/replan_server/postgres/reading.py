@@ -107,8 +107,8 @@ class PostgresReader(StoreReader):
         raise RunNotFound(run)
 
     def rows(self, which: RunFilter) -> list[RunRow]:
-        asked = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
-        return list(map(RunRow._make, self._cursor.execute(_ROWS, asked)))
+        bindings = {**asdict(which), "limit": max(0, which.limit), "now": self.now}
+        return list(map(RunRow._make, self._cursor.execute(_ROWS, bindings)))
 
     def totals(self, which: RunFilter) -> Totals:
         (totals,) = self._cursor.execute(_TOTALS, {**asdict(which), "now": self.now})
@@ -245,9 +245,9 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
 
 def due_values(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
     """Return the values of `DUE`: the time, the dead owners, and the drivable kinds."""
-    gone = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
+    dead_owners = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
     drivable = None if kinds is None else json.dumps(dict(kinds))
-    return {"now": now, "dead": gone, "kinds": drivable}
+    return {"now": now, "dead": dead_owners, "kinds": drivable}
 
 
 def server_now(cursor: Cursor) -> float:

@@ -60,13 +60,13 @@ class SentBody(BaseModel):
 
 def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
     """Return the schema of a value that may also be null."""
-    about = {key: part for key, part in schema.items() if key in {"title", "description", "default"}}
-    value = {key: part for key, part in schema.items() if key not in about}
+    shared = {key: part for key, part in schema.items() if key in {"title", "description", "default"}}
+    value = {key: part for key, part in schema.items() if key not in shared}
     if not value:  # Any value is allowed.
         return schema
     options = value["anyOf"] if set(value) == {"anyOf"} else [value]
     null = {"type": "null"}
-    return {**about, "anyOf": options if null in options else [*options, null]}
+    return {**shared, "anyOf": options if null in options else [*options, null]}
 
 
 class AttachedFile(SentBody):

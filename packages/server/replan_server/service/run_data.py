@@ -214,8 +214,10 @@ def version_of(question: Mapping[str, Any]) -> str:
 
     The hash leaves out what deadlines and reminders change.
     """
-    asked = {name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")}
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+    stable_fields = {
+        name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")
+    }
+    return hashlib.sha256(json.dumps(stable_fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _question_form(question: Mapping[str, Any]) -> Form:

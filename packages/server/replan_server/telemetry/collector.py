@@ -131,9 +131,9 @@ class Collector:
 
     def send(self, spans: Sequence[Span]) -> SendOutcome:
         """Send a batch. If its data are refused, send its halves, so that only the refused spans are left out."""
-        taken = self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
-        self.problem = "" if taken else self._session.problem or "the batch cannot be sent"
-        if taken:
+        accepted = self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
+        self.problem = "" if accepted else self._session.problem or "the batch cannot be sent"
+        if accepted:
             return SendOutcome.TAKEN
         if self._session.status not in _BAD_DATA:
             return SendOutcome.FAILED

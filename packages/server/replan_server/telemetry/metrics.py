@@ -53,36 +53,36 @@ def measures_of(
 
     With `by_child`, the record is about a call of a child run, which counts itself.
     """
-    event, about = record.event, {names.KIND: kind.name}
+    event, attributes = record.event, {names.KIND: kind.name}
     metrics: list[Measurement] = []
     match event:
         case Replied() | CallFailed() | Settled() if by_child:
             pass
         case Replied():
             metrics = [
-                Measurement(CALLS, event.used.calls, {names.OUTCOME: "replied", **about}),
-                Measurement(TOKENS, event.used.tokens, about),
-                Measurement(COST, event.used.micro_usd / MICRO, about),
+                Measurement(CALLS, event.used.calls, {names.OUTCOME: "replied", **attributes}),
+                Measurement(TOKENS, event.used.tokens, attributes),
+                Measurement(COST, event.used.micro_usd / MICRO, attributes),
             ]
         case CallFailed():
-            metrics = [Measurement(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **about})]
+            metrics = [Measurement(CALLS, 1, {names.OUTCOME: str(event.fault.kind), **attributes})]
         case Settled():
-            late = {names.OUTCOME: "late", **about}
+            late = {names.OUTCOME: "late", **attributes}
             metrics = [
                 Measurement(CALLS, event.used.calls, late),
-                Measurement(TOKENS, event.used.tokens, about),
-                Measurement(COST, event.used.micro_usd / MICRO, about),
+                Measurement(TOKENS, event.used.tokens, attributes),
+                Measurement(COST, event.used.micro_usd / MICRO, attributes),
             ]
         case ToolFinished():
-            metrics = [Measurement(TOOLS, 1, {names.OUTCOME: str(event.outcome), **about})]
+            metrics = [Measurement(TOOLS, 1, {names.OUTCOME: str(event.outcome), **attributes})]
         case RunFinished():
-            metrics = [Measurement(ENDED, 1, {names.OUTCOME: str(event.outcome), **about})]
+            metrics = [Measurement(ENDED, 1, {names.OUTCOME: str(event.outcome), **attributes})]
         case _:
             pass
     for fact in kind.views.tracing.facts(event):
         if isinstance(fact, Marked) and fact.rule:
-            metrics.append(Measurement(DECISIONS, 1, {names.RULE: fact.rule, names.LEVEL: fact.level, **about}))
-    return metrics + [item for span in spans for item in _span_measurements(span, about)]
+            metrics.append(Measurement(DECISIONS, 1, {names.RULE: fact.rule, names.LEVEL: fact.level, **attributes}))
+    return metrics + [item for span in spans for item in _span_measurements(span, attributes)]
 
 
 _DURATIONS = {
@@ -103,12 +103,12 @@ _LABELS = (
 
 def _span_measurements(span: Span, about: Mapping[str, str]) -> list[Measurement]:
     """Return the measurements of a complete span for which the conventions have metrics."""
-    told = span.attributes
-    duration = _DURATIONS.get(str(told.get(names.OPERATION, "")))
+    attributes = span.attributes
+    duration = _DURATIONS.get(str(attributes.get(names.OPERATION, "")))
     if duration is None or any(link.relation == "child" for link in span.links):  # A child run counts itself.
         return []
-    labels = {**{name: str(told[name]) for name in _LABELS if name in told}, **about}
-    counts = {name: count for name, count in told.items() if isinstance(count, int)}
+    labels = {**{name: str(attributes[name]) for name in _LABELS if name in attributes}, **about}
+    counts = {name: count for name, count in attributes.items() if isinstance(count, int)}
     used = {**labels, names.TOKEN_MODALITY: "text"}  # Every prompt and every reply is text.
     return [
         Measurement(duration, (span.end - span.start) / 1e9, labels),

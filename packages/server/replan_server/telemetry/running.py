@@ -42,17 +42,17 @@ async def run_exporter(engine: Engine, notice: Callable[[str], None]) -> AsyncIt
     if settings.wanted and not is_installed():
         notice(f"telemetry: OpenTelemetry is asked for, and its packages are not here; {how_to_install()}")
         settings = TelemetrySettings()
-    made = None
+    parts = None
     if settings.wanted:
         try:
-            made = _make(engine, settings)
+            parts = _make(engine, settings)
         except Exception as error:  # noqa: BLE001 -- the SDK reads variables of its own, and no run may fail for one
             notice(f"telemetry: OpenTelemetry cannot be set up ({type(error).__name__}); nothing is exported")
             log.get_logger("telemetry").warning("setup.failed", exc_info=error)
-    if made is None:
+    if parts is None:
         yield
         return
-    exporter, metrics = made
+    exporter, metrics = parts
     stop = trio.Event()
     try:
         async with trio.open_nursery() as nursery:

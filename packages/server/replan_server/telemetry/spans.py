@@ -216,8 +216,8 @@ class Trace:
                 output = {names.TOOL_RESULT: event.output} if self._content else {}
                 self._close(event.request_id, error=error, more=output)
             case ClarificationRequested():
-                asked: dict[str, Scalar] = {"replan.question": event.question_id, "replan.review": event.review}
-                self._start(f"question:{event.question_id}", "ask_person", asked, event.node)
+                attributes: dict[str, Scalar] = {"replan.question": event.question_id, "replan.review": event.review}
+                self._start(f"question:{event.question_id}", "ask_person", attributes, event.node)
             case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
                 closed: dict[str, Scalar] = {names.OUTCOME: event.kind.removeprefix("clarification_")}
                 if isinstance(event, ClarificationAnswered | ClarificationDeclined):
@@ -272,8 +272,8 @@ class Trace:
         else:
             # A second call about a node is not the step's own.
             own = self._kind.step_models(self._state) if request.call == request.node else {}
-            asked = own.get(step_of(request.node), self._model)
-            label, provider = model_label(asked), provider_label(asked)
+            model = own.get(step_of(request.node), self._model)
+            label, provider = model_label(model), provider_label(model)
             name, remote = f"{names.CHAT} {label}", provider != "replan"
             attributes |= {names.OPERATION: names.CHAT, names.PROVIDER: provider, names.REQUEST_MODEL: label}
         if self._content:
@@ -321,11 +321,11 @@ class Trace:
         remote: bool = False,
     ) -> int:
         """Begin a span, and its attempt if it has not begun. Return the span's id."""
-        parent, about = self._parent(node), {**self._about(), **attributes}
+        parent, all_attributes = self._parent(node), {**self._about(), **attributes}
         if node:
-            about |= {names.NODE: node, names.STEP: step_of(node)}
+            all_attributes |= {names.NODE: node, names.STEP: step_of(node)}
         known = span_id(self._run, self.seq, part)
-        self._open[key] = Span(self._trace, known, parent, name, self._at, 0, about, links, remote)
+        self._open[key] = Span(self._trace, known, parent, name, self._at, 0, all_attributes, links, remote)
         return known
 
     def _parent(self, node: str) -> int:
@@ -334,12 +334,12 @@ class Trace:
             return self._under
         if attempt not in self._attempts:
             known = self._attempts[attempt] = span_id(self._run, self.seq, "attempt")
-            about = {**self._about(), names.NODE: attempt, names.STEP: step_of(attempt)}
+            attributes = {**self._about(), names.NODE: attempt, names.STEP: step_of(attempt)}
             name = f"attempt {step_of(attempt)}"
             if self._tracing.plans(self._state, attempt):
                 name = f"{names.PLAN} {self._kind.name}"
-                about |= {names.OPERATION: names.PLAN, names.AGENT_NAME: self._kind.name}
-            self._open[f"attempt:{attempt}"] = Span(self._trace, known, self._under, name, self._at, 0, about)
+                attributes |= {names.OPERATION: names.PLAN, names.AGENT_NAME: self._kind.name}
+            self._open[f"attempt:{attempt}"] = Span(self._trace, known, self._under, name, self._at, 0, attributes)
         return self._attempts[attempt]
 
     def _about(self) -> dict[str, Scalar]:

@@ -55,8 +55,8 @@ async def _open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
         raise HTTPException(410, f"The run that asked this question was deleted. {UNCHANGED}") from None
     question = None if common is None else common.questions.get(name)
     people_only = question is not None and question.request.people_only
-    asked = () if question is None else question.asked_people
-    check_person(site.answering, link, people_only=people_only, asked=asked)
+    people = () if question is None else question.asked_people
+    check_person(site.answering, link, people_only=people_only, asked=people)
     if not found or question is None or not question.open:
         raise HTTPException(409, f"{_closing_reason(question)} {UNCHANGED}")
     until = found[0].get("until")

@@ -109,9 +109,9 @@ def _pages_of_kind(site: Site, interface: KindInterface) -> Iterator[BaseRoute]:
     yield Route(form, get_endpoint(site, partial(start_page.show_form_of_kind, interface)))
     yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, interface)), methods=["POST"])
     if interface.kept_text is not None:
-        made = f"/runs/{{run}}/{interface.kept_text.word}"
-        yield Route(made, get_endpoint(site, partial(run_actions.show_made, interface)))
-        yield Route(made, post_endpoint(site, partial(run_actions.keep_made, interface)), methods=["POST"])
+        path = f"/runs/{{run}}/{interface.kept_text.word}"
+        yield Route(path, get_endpoint(site, partial(run_actions.show_made, interface)))
+        yield Route(path, post_endpoint(site, partial(run_actions.keep_made, interface)), methods=["POST"])
 
 
 async def _static(request: Request) -> Response:

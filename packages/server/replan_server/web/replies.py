@@ -79,16 +79,16 @@ class ToolOutput:
 
 def tool_outputs(records: Iterable[Record[Any]]) -> list[ToolOutput]:
     """Return the calls of tools that have ended, in the order of their ends."""
-    asked: dict[str, ToolRequested] = {}
+    requests: dict[str, ToolRequested] = {}
     found = []
     for record in records:
         match record.event:
             case ToolRequested() as call:
-                asked[call.request_id] = call
+                requests[call.request_id] = call
             case ToolReissued(again=call):
-                asked[call.request_id] = call
-            case ToolFinished() as done if done.request_id in asked:
-                call, failed = asked[done.request_id], done.outcome is not ToolOutcome.SUCCEEDED
+                requests[call.request_id] = call
+            case ToolFinished() as done if done.request_id in requests:
+                call, failed = requests[done.request_id], done.outcome is not ToolOutcome.SUCCEEDED
                 how = f"{done.outcome}, {done.elapsed:.1f} s"
                 output = done.output or done.reason
                 found.append(ToolOutput(call.node, done.request_id, call.tool, how, failed, output, record.seq))

@@ -118,21 +118,22 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
     """Return the inbox page: the open questions, and the runs that are parked or held up."""
     number = _page_number(request)
     cursor = await cursor_of(site, "")
-    asked = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
+    question_page = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
     rows = await site.reader.rows(RunFilter(unfinished=True, limit=ALL.limit))
     parked = [row_to_json(row, status) for row, status in rows if "parked" in (status, row.status)]
     held_up = [row_to_json(row, status) for row, status in rows if status == "running" and row.detail]
     # A run whose driver died is parked, but its row gives no reason.
     stopped = [{"why": "interrupted", **row} for row in [*parked, *held_up][:PARKED_MAX]]
     questions = [
-        {**with_form(question), "title": asked.titles.get(question["run_id"], "")} for question in asked.questions
+        {**with_form(question), "title": question_page.titles.get(question["run_id"], "")}
+        for question in question_page.questions
     ]
     values = {
         "count": len(questions),
         "questions": [{**first, "equal": equal} for first, *equal in group_equal(questions)],
         "before": f"/?page={number - 1}" if number else "",
-        "after": f"/?page={number + 1}" if asked.more else "",
-        "problems": [(run, line_of_error(error)) for run, error in asked.problems],
+        "after": f"/?page={number + 1}" if question_page.more else "",
+        "problems": [(run, line_of_error(error)) for run, error in question_page.problems],
         "hosted": bool(await site.engine.journal.hosts(dead=is_dead)),
         "parked": stopped,
         "here": "inbox",

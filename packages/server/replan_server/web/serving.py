@@ -54,7 +54,7 @@ async def serve_home(
     listening = bind_socket(port, listen)
     port = listening.getsockname()[1]
     store, hub = Store(home.folder), Hub(engine.journal)
-    waiting, asked = trio.open_memory_channel[str](WAITING_MAX)
+    waiting, requests = trio.open_memory_channel[str](WAITING_MAX)
     reader = CachedReader(engine.journal, engine.kinds)
     # A host that takes up a run that people look at need not read it again.
     engine = replace(engine, cache=reader, placement=Placement(engine.config.clients.tenant))
@@ -90,12 +90,12 @@ async def serve_home(
                 both.start_soon(serve, make_app(site, health), listening, stop.requested.wait, trusted)
                 both.start_soon(_end_streams, stop, site.stop)
                 if hosts:
-                    both.start_soon(partial(drive_runs, engine, asked, stop=stop, report=report))
+                    both.start_soon(partial(drive_runs, engine, requests, stop=stop, report=report))
             nursery.cancel_scope.cancel()
     finally:
         listening.close()
         waiting.close()
-        asked.close()
+        requests.close()
         with trio.CancelScope(shield=True):
             await site.change(_leave)
 

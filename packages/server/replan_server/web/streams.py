@@ -120,16 +120,16 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
 
 async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, None]:
     """Yield an event for each reply in progress of a run that has grown."""
-    told: dict[str, LiveReply] = {}
+    sent: dict[str, LiveReply] = {}
     async with aclosing(site.engine.replies.changes(run)) as changes:
         async for replies in changes:
             if site.visitor_ended(who):
                 return
             for name, reply in replies.items():
-                if told.get(name) is not reply:
+                if sent.get(name) is not reply:
                     data = {"request_id": name, "characters": reply.characters, "text": reply.text}
                     yield f"event: reply\ndata: {json.dumps(data)}\n\n"
-            told = replies
+            sent = replies
 
 
 async def cursor_of(site: Site, run: str) -> str:

@@ -86,8 +86,8 @@ def is_confirmed(answering: Answering, token: str, answer: str, given: str, now:
     time, _, signature = given.partition(".")
     if not (time.isascii() and time.isdigit() and len(time) < 12) or now >= int(time):
         return False
-    said, mac = _confirmation(int(time), token, answer), _bytes(signature)
-    return any(hmac.compare_digest(_mac(key, "confirm", said), mac) for key in answering.keys)
+    expected, mac = _confirmation(int(time), token, answer), _bytes(signature)
+    return any(hmac.compare_digest(_mac(key, "confirm", expected), mac) for key in answering.keys)
 
 
 def _confirmation(until: int, token: str, answer: str) -> bytes:

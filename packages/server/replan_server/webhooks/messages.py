@@ -84,10 +84,12 @@ def _notification_of(event: Any, run: str, at: float) -> Notification | None:
     match event:
         case ClarificationRequested():
             question = {"question": f"{run}/{event.question_id}"}
-            asked = Notification("waiting", question, "asked", event.people_only)
+            first_notification = Notification("waiting", question, "asked", event.people_only)
             if event.reminders is None:
-                return asked
-            return _with_reminders(asked, event.reminders.people_after(0), reminders_at_start(event.reminders, at))
+                return first_notification
+            return _with_reminders(
+                first_notification, event.reminders.people_after(0), reminders_at_start(event.reminders, at)
+            )
         case ClarificationReminded() | ClarificationEscalated():
             asking: Asking = "escalation" if isinstance(event, ClarificationEscalated) else "reminder"
             question = {"question": f"{run}/{event.question_id}"}
@@ -133,8 +135,8 @@ class Webhook:
         """Return whether the webhook gets a message. If it has readers and people are asked, a reader must be asked."""
         if notification.event not in self.entry.events:
             return False
-        readers, asked = self.readers, notification.asked_people
-        return not asked or not readers or not readers.keys().isdisjoint(asked)
+        readers, people = self.readers, notification.asked_people
+        return not people or not readers or not readers.keys().isdisjoint(people)
 
     def links(self, page: str, notification: Notification, at: float) -> dict[str, str]:
         """Return the links that answer the question of a message, by the names of the readers who may answer it.

@@ -234,10 +234,10 @@ class Sender:
             return
         # A delivery that ends from here on causes another look: the rows below may have been read before its end.
         self._version, busy = version, self._busy.copy()
-        passed, gone = dict[str, int](), set(self._again)
+        passed, vanished = dict[str, int](), set(self._again)
         async with aclosing(self._cursor.behind()) as rows:
             async for row in rows:
-                gone.discard(row.run)
+                vanished.discard(row.run)
                 if row.run in busy or self._again.get(row.run, 0.0) > now:
                     continue
                 messages, last = await self._read(row)
@@ -246,7 +246,7 @@ class Sender:
                     nursery.start_soon(partial(self._deliver, post, row.run, messages, last))
                 elif last:
                     passed[row.run] = last
-        for run in gone:  # These runs were deleted.
+        for run in vanished:  # These runs were deleted.
             self._failures.pop(run, None)
             self._again.pop(run, None)
         if passed:
@@ -260,7 +260,7 @@ class Sender:
         if is_child(row.run):
             return [], row.last_seq
         try:
-            about = About(row.run, (await self._journal.row(row.run)).title, row.kind)
+            facts = About(row.run, (await self._journal.row(row.run)).title, row.kind)
             records = await self._journal.read(row.run, row.position)
         except UNREADABLE as error:
             self._cursor.leave_out(row.run, error)
@@ -268,7 +268,7 @@ class Sender:
         # For the records that a fork shares with its original, messages were sent about the original.
         shared = getattr(records[0].event, "shared", 0) if records and records[0].seq == 1 else 0
         own = without_closed([record for record in records if record.seq > shared])
-        found = [message_about(record, about, self._webhook, self._redactor) for record in own]
+        found = [message_about(record, facts, self._webhook, self._redactor) for record in own]
         return [message for message in found if message is not None], records[-1].seq if records else 0
 
     async def _deliver(self, post: Post, run: str, messages: Sequence[OutgoingMessage], last: int) -> None:

@@ -147,8 +147,8 @@ class ProcrastinateDispatcher:
 
 def _queues(connection: Connection) -> list[str]:
     ((now,),) = connection.execute(NOW).fetchall()
-    asked = {"task": tables.TASK, "queue": tables.QUEUE, "now": now}
-    return [queue for (queue,) in connection.execute(_QUEUES, asked).fetchall()]
+    bindings = {"task": tables.TASK, "queue": tables.QUEUE, "now": now}
+    return [queue for (queue,) in connection.execute(_QUEUES, bindings).fetchall()]
 
 
 def _is_registered(worker: int, connection: Connection) -> bool:
@@ -161,6 +161,6 @@ def _delete(job: int, connection: Connection) -> None:
 
 def _sweep(connection: Connection, *, limit: int, dead: Dead, kinds: Formats | None, skip: list[str]) -> int:
     with connection.cursor() as cursor:
-        asked = reading.due_values(cursor, reading.server_now(cursor), dead, kinds)
-        found = cursor.execute(_PLACE.format(due=reading.DUE), {**asked, "limit": limit, "skip": skip}).fetchall()
+        values = reading.due_values(cursor, reading.server_now(cursor), dead, kinds)
+        found = cursor.execute(_PLACE.format(due=reading.DUE), {**values, "limit": limit, "skip": skip}).fetchall()
     return int(found[0][0])
