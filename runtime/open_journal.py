@@ -24,7 +24,7 @@ FORMS = "sqlite:PATH or memory: or postgresql://…"
 
 @dataclass(frozen=True, slots=True)
 class JournalScheme:
-    """What serves the journals whose URLs have one scheme. What is None cannot be done with them.
+    """The functions for journals whose URLs have one scheme. A function that is None is not supported.
 
     All raise `UsageProblem` for a URL that cannot be used. A `place` is the setting with the URL, for messages.
     """
@@ -34,7 +34,7 @@ class JournalScheme:
     shown_url: Callable[[str, str], str]
     """Return the part of a URL that may be shown, without a password: `shown_url(url, place)`."""
     open_wakeup: Callable[[str, str], WakeUp] | None = None
-    """Return what wakes hosts: `open_wakeup(url, place)`."""
+    """Return the object that wakes hosts: `open_wakeup(url, place)`."""
     open_dispatcher: Callable[[str, str], AbstractAsyncContextManager[Dispatcher]] | None = None
     """Return the engine that places runs on workers: `open_dispatcher(url, place)`."""
     open_inspection: Callable[[str], AbstractContextManager[Inspection | None]] | None = None
@@ -55,7 +55,7 @@ JOURNALS = PluginGroup(
 
 
 def scheme_of(url: str) -> JournalScheme | None:
-    """Return what serves a URL `SCHEME://…`; None for another form and for an unknown scheme.
+    """Return the functions for a URL `SCHEME://…`; None for another form and for an unknown scheme.
 
     Raises `UsageProblem` for an installed scheme that cannot be used.
     """
@@ -96,7 +96,7 @@ def open_journal(
 
 
 def open_wakeup(url: str, place: str) -> WakeUp:
-    """Return what wakes hosts through the database with this URL, for messages named `place`.
+    """Return the object that wakes hosts through the database with this URL. Messages name it `place`.
 
     Raises `UsageProblem`.
     """

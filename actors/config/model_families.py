@@ -47,7 +47,7 @@ class FamilyTable(Config):
 
 
 def find_author(model: str, root: Path) -> Author | None:
-    """Return what the records say of a model; None if no family has its name, or if it is a template.
+    """Return the numbers of a model's family; None if no family has the model's name, or if it is a template.
 
     The longest pattern that matches the name in lower case counts. Raises `UsageProblem` for a wrong table.
     """

@@ -423,9 +423,9 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return what keeps a plan from being called proved, apart from its proof level, as a clause.
+    """Return the reason why a plan is not called proved, other than its proof level, as a clause.
 
-    It is empty if nothing does.
+    It is empty if there is none.
     """
     missing = 0 if table is None else len(table.in_no_step)
     if missing:

@@ -111,7 +111,7 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
 
 
 def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> PersonUse | None:
-    """Return what a person does in the attempt's current phase; None if no person acts in it."""
+    """Return the work of a person in the attempt's current phase; None if no person works in it."""
     act, *checks = plan.uses(config.tools, attempt.step)
     use: Use | None = None
     if attempt.phase is AttemptPhase.ACT:

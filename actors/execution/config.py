@@ -170,7 +170,7 @@ class ReadyPlan:
         return tuple(sorted([*(index for index in ready if not touched >> index & 1), *fresh]))
 
     def uses(self, tools: ToolSet, step: str) -> "tuple[ToolUse | ModelUse | PersonUse, ...]":
-        """Return what executes a step, and then what checks it if the step has a guard."""
+        """Return the use that executes a step, and then the use that checks it if the step has a guard."""
         check = tools.guard_use(self.by_id[step])
         act = tools.generator_use(self.by_id[step])
         return (act,) if check is None else (act, check)

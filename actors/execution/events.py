@@ -189,7 +189,7 @@ class TroubleDecided(Event):
     code: str = ""
     """The code of the finding that the row matched, or else of the first finding; empty if there is none."""
     findings: tuple[Finding, ...] = ()
-    """What was found."""
+    """The findings that explain the trouble."""
     question_id: str | None = None
     """The id of the question that a person has answered; None if no answer led to the decision."""
     asks: bool = False

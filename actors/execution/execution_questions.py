@@ -65,7 +65,7 @@ DOES: Mapping[str, str] = {
     UNDO_ALL: "Everything that was done is undone, the last call first, and the run ends.",
     GIVE_UP: "The run ends without its goals.",
 }
-"""What each answer does, in a sentence for people."""
+"""The effect of each answer, in a sentence for people."""
 _FINDINGS_SHOWN = 5
 
 
@@ -193,7 +193,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
 
 
 def _undo_text(state: State, attempt: Attempt) -> str:
-    """Return what undoes a step, as further lines of the question whether it may run; empty if nothing is declared."""
+    """Return how a step is undone, as further lines of the question about its approval; empty if it is not declared."""
     undo = state.plan.by_id[attempt.step].undo
     if undo == IRREVERSIBLE:
         return "\n- It cannot be undone, also where a later failure undoes everything else."

@@ -104,7 +104,10 @@ def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: froze
 
 
 def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:
-    """Return what identifies a goal across revisions. All whole goals have one id, so their texts and tokens count."""
+    """Return the key that identifies a goal across revisions.
+
+    All whole goals have one id, so their texts and tokens count.
+    """
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 

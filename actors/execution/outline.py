@@ -38,7 +38,7 @@ class OutlinedStep:
     """
     executes: str
     checks: str
-    """What checks the step; empty if it has no guard."""
+    """The use that checks the step, in words; empty if it has no guard."""
     approved: bool
     """Whether a person must approve each attempt."""
 
@@ -89,7 +89,7 @@ class Outline:
 
 
 def outline_of(config: ExecutionConfig) -> Outline:
-    """Return what an execution with a configuration would do."""
+    """Return the outline of an execution with a configuration."""
     plan = ready_plan(config.plan)
     later = contingent_steps(plan.plan)
     turns = _turns(plan)

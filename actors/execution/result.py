@@ -122,7 +122,7 @@ class ShownRevision:
     edited_by: str = ""
     """Who made its plan by editing the one before, in words; empty if nobody did."""
     changes: tuple[str, ...] = ()
-    """What the edit has changed, as lines of a difference; empty if nobody has edited it."""
+    """The changes of the edit, as lines of a difference; empty if nobody has edited it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the revision as plain data."""
@@ -432,7 +432,7 @@ class ExecutionResult(RunResult):
 
     @cached_property
     def demands(self) -> DemandTable | None:
-        """What the current plan does about each demand of the user; None if the user has stated none."""
+        """How the current plan treats each demand of the user; None if the user has stated none."""
         if self.config is None or self.plan is None:
             return None
         return demands_of(self.config, self.plan, self.told_later)

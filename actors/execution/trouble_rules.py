@@ -281,6 +281,6 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
 
 
 def reason(findings: tuple[Finding, ...]) -> str:
-    """Return what was found, as one line."""
+    """Return the first cause of a trouble, as one line."""
     first = findings[0].message.splitlines()[0] if findings else ""
     return first[:300]

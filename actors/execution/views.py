@@ -69,7 +69,7 @@ _LEVELS = {
 
 
 def record_text(event: ExecutionEvent, state: State) -> str:
-    """Return what happened, as one line that is not yet sanitised."""
+    """Return an event as one line, which is not yet sanitised."""
     match event:
         case ExecutionStarted():
             return f"execution started, {format_count(len(state.plan.plan.steps), 'step')}"

@@ -44,7 +44,7 @@ def request_look(state: State, needs: Needs) -> ToolRequested | None:
 
 
 def needs_to_look_up(state: State) -> Needs | None:
-    """Return what must be looked up before a step of the plan may begin; None if nothing must be."""
+    """Return the needs to look up before a step of the plan may begin; None if there are none."""
     if state.looked or not state.config.looks:
         return None
     return needs_of(state.plan.plan, state.config.tools)

@@ -32,7 +32,7 @@ _CODES = {
 
 @dataclass
 class Soundness:
-    """What the checks of `plan_medium` have found about one plan."""
+    """The results of the checks of `plan_medium` for one plan."""
 
     findings: list[Finding] = field(default_factory=list)
     """All findings, those of `plan_minimal` included."""

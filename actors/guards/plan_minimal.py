@@ -34,7 +34,7 @@ SCORE_MAX = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What the checks of `plan_minimal` have found about one plan."""
+    """The results of the checks of `plan_minimal` for one plan."""
 
     findings: tuple[Finding, ...]
     """The errors and warnings of this level, not yet sorted."""

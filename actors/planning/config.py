@@ -89,7 +89,7 @@ class RunConfig(Value):
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the child runs, by the name that follows `workflow:` in a step."""
     author: Author | None = Field(default=None, exclude_if=lambda author: author is None)
-    """What is known of the model as an author; None if nothing is, or if the policy has no use for it."""
+    """The numbers of the model's family; None if there are none, or if the policy does not use them."""
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
     """Whether the model always gives the same reply to the same prompt. Then no reply is requested twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)

@@ -324,7 +324,7 @@ def pin(
 
 
 def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | None:
-    """Return what is known of a model, if the belief of the policy has numbers to compare it with."""
+    """Return the numbers of a model's family, if the belief of the policy has numbers to compare them with."""
     if setup is None or policy.belief is None or policy.belief.author is None:
         return None
     return find_author(model, setup.root)

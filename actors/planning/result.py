@@ -85,7 +85,7 @@ class Result(RunResult):
     tree: AttemptTree = field(default_factory=AttemptTree)
     """The whole search tree: all attempts, in the order in which they were made, linked by `parents`."""
     proof: Proof = field(default_factory=Proof)
-    """What the plan's guard measured for the proof."""
+    """The facts that the plan's guard has measured for the proof."""
     needed: NeededAnswer | None = None
     """The question that the run needs answered but may not ask, because its parent asks; None if there is none."""
     user: UserTexts | None = None

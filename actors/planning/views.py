@@ -60,7 +60,7 @@ def _news_text(event: PlanningEvent, state: State) -> str:
 
 
 def _record_text(event: PlanningEvent, state: State) -> str:
-    """Return what an event reports, in one line that is not yet sanitised. `state` is the state after it."""
+    """Return an event as one line, which is not yet sanitised. `state` is the state after it."""
     match event:
         case RunStarted():
             model = state.config.model

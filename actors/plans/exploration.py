@@ -30,7 +30,7 @@ Edge = tuple[int, int, str]
 """The number of the source or target configuration (depending on the list), the index of the step, and its outcome."""
 
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
-"""What is guaranteed about traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
+"""The guarantee for traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
 
 DEAD_ENDS_MAX = 100
 """How many dead ends are kept with their trace."""
@@ -75,7 +75,7 @@ class Exploration:
     succeeds: bool = False
     """Whether a trace was found that ends with the goal."""
     assurance: Assurance | None = None
-    """What is guaranteed about traces that do not escalate; None if the exploration is not complete."""
+    """The guarantee for traces that do not escalate; None if the exploration is not complete."""
     dead_ends: list[DeadEnd] = field(default_factory=list)
     """The traces that end without the goal, the shortest first, at most `DEAD_ENDS_MAX`."""
     trap: tuple[str, ...] | None = None

@@ -63,7 +63,7 @@ class Step(NamedTuple):
     name: str = ""
     """A title for people; may be empty."""
     description: str = ""
-    """What the step does, in words, for people and models."""
+    """A description of the step's work, for people and models."""
     generator: str = ""
     """The name of the generator that executes the step."""
     guard: str = ""

@@ -134,7 +134,7 @@ the mistake.
 Masses = tuple[tuple[Block, ...], ...]
 """The blocks by cause and then by topmost wrong step. The last block of a cause is for no wrong step."""
 _RIGHT, _WRONG, _UNKNOWN = range(3)
-"""What a redone step was before: right, wrong, or unknown because it is below the topmost wrong step."""
+"""The state of a step before it was redone: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
 """The probabilities of the comparison's result for one step: with the step right now, with it wrong now, and their
 sum.

@@ -292,7 +292,7 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
 
 
 class _Proposal(NamedTuple):
-    """What the table proposes, before the budgets are checked."""
+    """The proposal of the table, before the budgets are checked."""
 
     level: BacktrackLevel
     targets: tuple[str, ...]

@@ -60,7 +60,9 @@ class Agreement(Config):
     """How often a step makes the same artifact again if it is redone from the same inputs."""
 
     compare: Literal["text", "meaning"]
-    """What must be equal: the whole text (`text`), or only the typed fields (`meaning`, see `TYPED_FIELDS`)."""
+    """The equality that counts: of the whole text (`text`), or only of the typed fields (`meaning`, see
+    `TYPED_FIELDS`).
+    """
     kinds: Annotated[tuple[AuthorKind, ...], Field(min_length=1, max_length=6)]
     """The kinds of models. The comparisons of a run show which kind its model is."""
 
@@ -75,7 +77,7 @@ class Agreement(Config):
 
 
 class Author(Config):
-    """What is known of a model as an author, from its records."""
+    """The known behaviour of a model as an author, from its records."""
 
     first_accepted: Chance
     """How often a first attempt is accepted."""
@@ -90,7 +92,7 @@ class Author(Config):
 
 
 class BeliefTable(Config):
-    """What the policy believes before a run begins, and how it interprets a rejection.
+    """The belief of the policy before a run begins, and its interpretation of a rejection.
 
     A problem is hard at one step, its cause, or has no solution. The chance that an attempt at the cause is right
     depends on the problem's difficulty and on how often a rejection has named the mistake. An attempt at any other step
@@ -270,7 +272,7 @@ class Policy(Config):
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """The name by which workflows choose the policy."""
     description: str = ""
-    """What the policy is for, in one line for people."""
+    """The purpose of the policy, in one line for people."""
     schema_version: Literal[1] = 1
     """The version of this file format."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
@@ -278,8 +280,8 @@ class Policy(Config):
     afresh_shows: Literal["findings", "nothing"] = Field(
         default="findings", exclude_if=lambda shows: shows == "findings"
     )
-    """What the prompt of an attempt made afresh shows of the rejections that it leaves out: the findings that say what
-    to add or change, or nothing.
+    """The omitted rejections that an attempt made afresh still shows: the findings that say what to add or change, or
+    nothing.
     """
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
     """The belief that decides about all rows except its `rules`; None if only the rows decide."""

@@ -124,11 +124,11 @@ class Ask:
     shown: str = ""
     """The subject of the question, such as a draft or a passage; it is shown below the question."""
     does: Mapping[str, str] = field(default_factory=dict)
-    """What the agent does after each answer, as a sentence by answer. Only if the schema allows a few answers."""
+    """The effect of each answer on the agent, as a sentence by answer. Only if the schema allows a few answers."""
     about: str = ""
-    """What depends on the answer, as a sentence. If it is empty, people read that the step waits for it."""
+    """A sentence about what depends on the answer. If it is empty, people read that the step waits for it."""
     otherwise: str = ""
-    """What happens without an answer, as a sentence that begins `Without an answer,`. If it is empty, people read that
+    """A sentence about what happens without an answer. It begins `Without an answer,`. If it is empty, people read that
     the agent decides.
     """
     priority: Priority = "normal"
@@ -234,7 +234,7 @@ class Agent(Protocol[D]):
         ...
 
     def decide(self, state: AgentState[D]) -> Sequence[Wish]:
-        """Return what the agent wants now, the most urgent first: at least one wish until the run has ended.
+        """Return the agent's current wishes, the most urgent first: at least one until the run has ended.
 
         Return wishes that are being carried out too. A question is withdrawn if it is no longer a wish or its text has
         changed; a late answer to it is not applied. Calls of models and of tools run to their end.

@@ -43,10 +43,10 @@ DECISIONS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class NextMove:
-    """What a run would do next without its limits, and the most that it can cost."""
+    """The next move of a run without its limits, and the most that it can cost."""
 
     does: str = "what it has begun"
-    """What it would do, to follow "go on with"."""
+    """The move, in words that follow "go on with"."""
     reserve: Amount = ZERO
     """The most that it can cost; zero if that is not known."""
     seconds: float = STEP_SECONDS
@@ -71,7 +71,7 @@ def ask_or_end(
     priced: bool,
     expires: float | None,
 ) -> ClarificationRequested | RunFinished | None:
-    """Return what follows if a run's rules end it at a limit: a question, the end, or nothing while a question is open.
+    """Return the next event if a run's rules end it at a limit: a question, the end, or None while a question is open.
 
     Any other end is returned unchanged. `decide` returns the decision that would follow under other limits, and
     `next_move` the move that would follow without any. `priced` says whether the model's price is known, and `expires`
@@ -119,9 +119,9 @@ def stopped_at(run: RunState[Any]) -> Limit | None:
 
 
 def addition_of(reached: LimitReached, answer: str) -> int | None:
-    """Return what an answer adds to the limit; None if it adds nothing.
+    """Return the amount that an answer adds to the limit; None if it adds nothing.
 
-    Another model gets the least addition, except for money: a cheaper model may go on with what is left.
+    Another model gets the least addition, except for money: a cheaper model may go on with the rest.
     """
     if answer.startswith(OTHER_MODEL) and reached.limit is not Limit.COST:
         return next(iter(reached.more.values()))
@@ -244,7 +244,7 @@ def _more_text(limit: Limit, amount: int) -> str:
 
 
 def _used_text(ledger: Ledger, limit: Limit) -> str:
-    """Return what is used up, as the beginning of a sentence."""
+    """Return a description of the used amount, as the beginning of a sentence."""
     limits, committed = ledger.limits, ledger.committed
     match limit:
         case Limit.CALLS:

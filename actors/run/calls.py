@@ -99,7 +99,7 @@ class Replied(TimedEvent):
     finish_reason: str = "stop"
     """Why the model stopped: `stop`, or `length` if the reply was cut off."""
     notices: tuple[str, ...] = ()
-    """What people should know about how the reply came, such as a parameter that the server refused."""
+    """Notices for people about the reply, such as a parameter that the server refused."""
     original: str = ""
     """The text as the model wrote it, if its JSON was broken and `content` is what was read; else empty."""
 
@@ -175,7 +175,7 @@ class Settled(TimedEvent):
     request_id: str
     """The id of the request."""
     used: Amount
-    """What the reply cost; it replaces the reservation."""
+    """The cost of the reply, which replaces the reservation."""
 
 
 FRAMING_TOKENS = 64
@@ -228,8 +228,8 @@ class Tries(Generic[C]):
     bad_replies: int = 0
     """How many of the latest tries in a row brought a reply that is not a chat completion."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
-    """What the call waits for: `failed` for a decision about its fault, `waiting` for the end of a wait, `rested` for
-    its next request, `open` for its reply.
+    """The state of the call: `failed` waits for a decision about its fault, `waiting` for the end of a wait, `rested`
+    for its next request, `open` for its reply.
     """
 
 

@@ -7,13 +7,13 @@ from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 
 Cause = Literal["", "provider", "bug", "home_budget"]
-"""What ended the run from outside: the model's provider, a bug of this program, or the daily budget. Empty if the run's
-own machine decided to end it.
+"""The cause of an end from outside: the model's provider, a bug of this program, or the daily budget. Empty if the
+run's own machine decided to end it.
 """
 
 
 ReopenedBy = Literal["nothing", "resume", "limits", "requirement"]
-"""What lets a finished run go on: nothing, a person who resumes it, a raised limit, or another requirement."""
+"""The condition for a finished run to go on: none, a person who resumes it, a raised limit, or another requirement."""
 
 
 class Outcome(StrEnum):
@@ -40,7 +40,7 @@ class RunFinished(Event):
     why: str
     """The reason, in one line for people."""
     cause: Cause = ""
-    """What ended the run from outside; empty if its own machine decided to end it."""
+    """The cause of an end from outside; empty if the run's own machine decided to end it."""
     at: Seconds | None = None
     """The time of the end in UTC seconds since 1970, if it came from outside; else None."""
     mono: float | None = None
@@ -53,7 +53,7 @@ class RunFinished(Event):
 
     @property
     def reopened_by(self) -> ReopenedBy:
-        """What lets the run go on."""
+        """The condition for the run to go on."""
         if self.final:
             return "nothing"
         if self.outcome == Outcome.FAILED or self.cause == "home_budget":

@@ -56,7 +56,7 @@ class Forked(TimedEvent):
 
 
 class Fork(NamedTuple):
-    """What a fork knows about the other run, from whose records it began."""
+    """The facts about the other run from whose records a fork began."""
 
     origin: str
     """The id of the other run."""

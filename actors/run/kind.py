@@ -76,7 +76,7 @@ async def _refuse_child(child: ChildRun) -> Any:
 
 @dataclass(frozen=True)
 class Resources:
-    """What the process that drives a run provides to its actors."""
+    """The resources that the driving process provides to a run's actors."""
 
     model: Any
     """The open model (`runtime.models.port.Model`) that `Kind.model` names; None if it names none."""
@@ -133,7 +133,7 @@ class PreparedRun(Protocol):
 
 @dataclass(frozen=True)
 class Setup:
-    """What is needed to prepare a run, besides the user's input."""
+    """The inputs for preparing a run, in addition to the user's input."""
 
     model: str
     """The model that the user chose, in the form of `--model`."""

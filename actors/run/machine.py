@@ -425,7 +425,7 @@ class RunMachine(ABC, Generic[S, E]):
         return self.decide(changed(state, run=changed(run, ledger=changed(run.ledger, limits=limits))))
 
     def _next_move(self, state: S) -> at_limit.NextMove:
-        """Return what the run would do next without its limits, for the question at a limit."""
+        """Return the run's next move without its limits, for the question at a limit."""
         calls_left, free = self.calls_ahead(state), at_limit.without_limits(state.run.ledger.limits)
         request: Any = None
         for _ in range(at_limit.DECISIONS_MAX):

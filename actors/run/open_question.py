@@ -22,7 +22,7 @@ class AnswerChoice(TypedDict):
     value: str
     """The answer, or its beginning if the person writes the rest."""
     does: str
-    """What the run does after this answer, in a sentence."""
+    """The effect of the answer on the run, in a sentence."""
 
 
 class FollowingStep(TypedDict):
@@ -46,7 +46,7 @@ class OpenQuestion(TypedDict):
     text: str
     """The question: one sentence that ends in a question mark."""
     about: str
-    """What it is about, and what depends on the answer, in sentences."""
+    """The subject of the question and what depends on the answer, in sentences."""
     shown: str
     """The passage, finding or model's text that it is about, in several lines; empty if there is none."""
     choices: list[AnswerChoice]

@@ -111,7 +111,7 @@ class LimitReached(Value):
     limit: Limit
     """The limit that forbids the run's next request."""
     more: Mapping[str, int]
-    """What each answer adds: calls, tokens, micro-dollars or seconds. The least comes first."""
+    """The amounts that answers add: calls, tokens, micro-dollars or seconds, ascending."""
 
 
 class ClarificationRequested(AskedForm, Event):
@@ -122,7 +122,7 @@ class ClarificationRequested(AskedForm, Event):
     question_id: str
     """The id of the question."""
     node: str
-    """What the question is about, as a name that the kind of agent defines."""
+    """The subject of the question, as a name that the kind of agent defines."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     blocks: tuple[str, ...]

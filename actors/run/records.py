@@ -110,7 +110,7 @@ def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
 
 
 def _consequence_text(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
-    """Return what follows without an answer, in the words of the question."""
+    """Return the question's text about what happens without an answer."""
     text = state.run.questions[event.question_id].request.otherwise
     return f"{text[:1].lower()}{text[1:]}".removesuffix(".")
 

@@ -9,11 +9,11 @@ ReminderScope = Literal["all", "approvals", "ordinary"]
 questions about the outcome of a tool's call.
 """
 Ending = Literal["", "expiry", "deadline"]
-"""What ends a question that nobody answers: its expiry, the run's deadline, or nothing (empty)."""
+"""The event that ends a question that nobody answers: its expiry, the run's deadline, or none (empty)."""
 
 
 class ReminderStep(Value):
-    """What is done after a question has been open for some time."""
+    """An action after a question has been open for some time."""
 
     after_seconds: Seconds
     """The seconds after the question was asked."""

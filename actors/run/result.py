@@ -68,7 +68,7 @@ class DemandJson(TypedDict):
     source: Literal["problem", "user", "answer"]
     """The text that contains these words."""
     standing: Literal["in_step", "checked", "declared", "in_no_step"]
-    """What the plan does about the demand."""
+    """How the plan treats the demand."""
     steps: list[str]
     """The ids of the steps that satisfy it."""
     guards: list[str]
@@ -106,7 +106,7 @@ class ResultJson(TypedDict):
     forked_from: NotRequired[ForkJson]
     """The run and the place from which it was forked."""
     demands: NotRequired[list[DemandJson]]
-    """What the plan does about each demand in the user's texts; missing without a plan."""
+    """How the plan treats each demand in the user's texts; missing without a plan."""
     unread: NotRequired[list[str]]
     """The parts of the user's texts that were not read; missing without a plan."""
     proved: NotRequired[bool]
@@ -151,7 +151,9 @@ class RunResult:
     messages: Messages = ()
     """The messages that the user sent without being asked, oldest first."""
     cause: str = ""
-    """What ended or stopped it from outside: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
+    """The cause that ended or stopped the run from outside: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else
+    empty.
+    """
     fault: Fault | None = None
     """The provider's last fault, if that holds up the run."""
     provider: ProviderName = "openai"
@@ -161,7 +163,7 @@ class RunResult:
     fork: Fork | None = None
     """The run from which it was forked, and what that run had used by then; None if it was not forked."""
     reopened_by: ReopenedBy | Literal[""] = ""
-    """What lets a finished run go on; empty until it has finished."""
+    """The condition for a finished run to go on; empty until it has finished."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = field(default=None, compare=False)
     """Returns the lines that its kind shows to people; None if only the common fields are shown."""
 

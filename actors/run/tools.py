@@ -87,7 +87,7 @@ class ToolOutcome(StrEnum):
 
 
 class ToolCost(Value):
-    """What a call of a tool cost, as the tool reports it."""
+    """The cost of a tool's call, as the tool reports it."""
 
     micro_usd: int | None = Field(default=None, ge=0)
     """The cost in micro-dollars; None if the tool does not report it."""

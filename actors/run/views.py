@@ -178,7 +178,7 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
 
 
 class AskedFor(NamedTuple):
-    """What a run was asked to do."""
+    """The task of a run."""
 
     text: str = ""
     """The user's text; empty if the kind has none, or if a plan was made without a problem."""

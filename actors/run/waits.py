@@ -76,7 +76,7 @@ class WaitRequested(Event):
     until: Seconds
     """The end of the wait, in UTC seconds since 1970."""
     why: str
-    """What the run waits for, in a few words."""
+    """The thing that the run waits for, in a few words."""
     node: str | None = None
     """The node whose work follows a back-off; None for any other wait."""
     fault: Fault | None = None

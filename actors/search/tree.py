@@ -12,7 +12,7 @@ from actors.search.progress import PruneCause, Search
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """What a strategy sees of one branch."""
+    """The facts about one branch that a strategy sees."""
 
     branch: int
     parent: int | None = None
@@ -57,7 +57,7 @@ class BranchView:
 
 @dataclass(frozen=True, slots=True)
 class SearchTree:
-    """What a strategy sees of the whole search."""
+    """The facts about the whole search that a strategy sees."""
 
     branches: tuple[BranchView, ...]
     """All branches, in the order in which they were opened."""

@@ -163,7 +163,7 @@ class _AgentCall(PreparedCall):
     prompt: str
     """The text to write to its standard input."""
     redactor: Redactor
-    """What removes secrets from its output."""
+    """The redactor that removes secrets from the output."""
     gated: GatedProcess
     """The waiting process. It executes the agent once it is released."""
     begun: bool = False

@@ -20,7 +20,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
-    """What an agent reports about its work."""
+    """The report of an agent about its work."""
 
     text: str
     """Its final text; empty if it has none."""

@@ -36,7 +36,7 @@ class Uses:
     undos: Mapping[str, ToolUse | PersonUse]
     """The tools that may undo a call, by name. As arguments, each has the defaults of its parameters."""
     undo_of: Mapping[str, str]
-    """What each tool declares about undoing its calls, by the tool's name."""
+    """The undo that each tool declares for its calls, by the tool's name."""
     declared: tuple[DeclaredStep, ...] = ()
     """The steps that bindings of generators declare, in the order of the file."""
 

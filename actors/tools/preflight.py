@@ -199,7 +199,7 @@ def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, st
 
 
 def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Availability:
-    """Return what was found about the tool of a call. Raises `ProgramMissing`, `CodeUnusable`."""
+    """Return the finding about the tool of a call. Raises `ProgramMissing`, `CodeUnusable`."""
     match spec:
         case CommandSpec():
             find_programs(spec, environment)

@@ -39,7 +39,7 @@ class NeededCall(Value):
 
 
 class Needs(Value):
-    """What a plan needs before it runs: the arguments of `workspace:look`."""
+    """The needs of a plan: the arguments of `workspace:look`."""
 
     calls: tuple[NeededCall, ...] = ()
     """The calls of tools, without repetition."""
@@ -61,12 +61,12 @@ class Availability(Value):
 
 
 class PreflightReport(Value):
-    """What a preflight check has found: the output of `workspace:look`."""
+    """The result of a preflight check: the output of `workspace:look`."""
 
     calls: tuple[Availability, ...] = ()
-    """What was found about each call, in the order of `Needs.calls`."""
+    """The finding about each call, in the order of `Needs.calls`."""
     paths: Mapping[str, Availability] = {}
-    """What was found about each path."""
+    """The finding about each path."""
     dirty: tuple[str, ...] = ()
     """The tracked files with changes that are not committed, sorted."""
     clean: Availability = Availability()
@@ -86,7 +86,7 @@ class _Reading(NamedTuple):
 
 
 def needs_of(plan: Plan, tools: ToolSet) -> Needs | None:
-    """Return what a plan needs before it runs; None if it needs nothing. All its names are bound to tools."""
+    """Return the needs of a plan; None if it has none. All its names are bound to tools."""
     calls: dict[NeededCall, None] = {}
     names: set[str] = set()
     for step in plan.steps:

@@ -129,7 +129,7 @@ class AgentSpec(Value):
 
 
 ToolSpec = Annotated[CommandSpec | PythonSpec | PluginToolSpec | McpSpec | AgentSpec, Field(discriminator="kind")]
-"""What a run stores about a tool that it may call: a command, a Python function, an MCP tool or an agent."""
+"""A tool that a run may call, as the run stores it: a command, a Python function, an MCP tool or an agent."""
 
 
 def fill_argument(argument: str, values: Mapping[str, Any]) -> str:

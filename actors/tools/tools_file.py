@@ -307,7 +307,7 @@ class ModelFile(Config):
     file: str
     """The path of the file below the workspace; it is replaced as a whole, or created."""
     instructions: str = Field(min_length=1, max_length=20_000)
-    """What the model is to write."""
+    """The instructions for the model."""
     context_files: tuple[str, ...] = Field(default=(), max_length=50)
     """Paths of other files below the workspace that the model is shown."""
     missing: Literal["empty", "failure"] = "failure"
@@ -341,7 +341,7 @@ class AgentCommand(Config):
     """In place of a program: the tool of an MCP server that is started in the worktree; `{prompt}` stands for the
     prompt."""
     instructions: str = Field(min_length=1, max_length=20_000)
-    """What the agent is to do; its prompt also has the step of the plan and the problem."""
+    """The instructions for the agent. Its prompt also has the step of the plan and the problem."""
     report: Literal["claude", "codex", "none"] = "none"
     """The form of its output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
     `none`: the cost of a call is unknown, and `max_cost_usd` is charged."""
@@ -401,7 +401,7 @@ class HumanTool(Config):
     """Work that a person does and reports, or a result that a person checks."""
 
     human: str = Field(min_length=1, max_length=20_000)
-    """What the person is asked to do or to check."""
+    """The instructions for the person."""
 
 
 _KINDS = ("command", "python", "plugin", "mcp", "model", "agent", "human")

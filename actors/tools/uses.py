@@ -148,7 +148,7 @@ class PersonUse(Value):
     name: str
     """The tool's name in the tools file."""
     instructions: str
-    """What the person is asked to do or to check, from the tools file."""
+    """The instructions for the person, from the tools file."""
 
 
 def is_agent(use: object) -> TypeGuard[ToolUse]:
@@ -157,7 +157,7 @@ def is_agent(use: object) -> TypeGuard[ToolUse]:
 
 
 Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
-"""What executes or checks a step: a call of a tool, a file that a model writes, or work of a person."""
+"""The use that executes or checks a step: a call of a tool, a file that a model writes, or work of a person."""
 
 
 class StepUses(Value):
@@ -236,7 +236,7 @@ class ToolSet(Value):
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-        """Return what a plan uses but no binding implements or reads, such as `guard 'all_tests_pass'`, sorted.
+        """Return the names in a plan that no binding implements or reads, such as `guard 'all_tests_pass'`, sorted.
 
         `known` are the tokens that hold at the start and have a known value.
         """
@@ -404,7 +404,7 @@ def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
 
 
 def use_text(use: Use, tools: ToolSet) -> str:
-    """Return what a use does, complete and in one line. A command is quoted as a shell would need it."""
+    """Return a complete description of a use in one line. A command is quoted as for a shell."""
     match use:
         case ToolUse():
             return f"{_call_text(use, tools)}{', which must fail' if use.expect == 'failure' else ''}"

@@ -20,7 +20,7 @@ def money(usd: float | None) -> str:
 
 
 def format_usage(amount: Amount, *, known: bool) -> str:
-    """Return what was used: `3 calls, 2,400 tokens, $0.0123`."""
+    """Return a used amount in words: `3 calls, 2,400 tokens, $0.0123`."""
     shown = f"{format_count(amount.calls, 'call')}, {format_count(amount.tokens, 'token')}"
     return f"{shown}, {money(amount.micro_usd / MICRO)}" if known else shown
 

@@ -51,7 +51,7 @@ class Requirement(NamedTuple):
     kind: str
     """Its kind, a value of `RequirementKind`."""
     text: str
-    """What is demanded, for people and models."""
+    """The demand in words, for people and models."""
     quote: str
     """The words of the source that state it, with white space folded."""
     source: str = RequirementSource.PROBLEM

@@ -287,9 +287,9 @@ def planning_order(
     attachments: Callable[[], tuple[Attachment, ...]],
     load: ToolLoader | None,
 ) -> OrderReader:
-    """Return what reads the order to plan a problem, or for a goal; with tools, its plan may name only these.
+    """Return a function that reads the order for a problem or a goal. With tools, the plan may name only these.
 
-    `load` loads the tools; None uses none. A goal has a workflow and a model of its own, if none is named.
+    `load` loads the tools; None uses none. A goal has its own workflow and model, if none is named.
     """
 
     def read(model: str | None) -> RunOrder:

@@ -57,7 +57,7 @@ class EditedMeanwhile(UsageProblem):
 
     def __init__(self, run: str, what: str, changes: list[str]) -> None:
         self.changes = changes
-        """What was changed, as lines of a difference."""
+        """The changes, as lines of a difference."""
         hint = f"edit it again with `{program()} edit {run}`"
         super().__init__(f"the plan was changed meanwhile: {what}", place=run, hint=hint)
 
@@ -132,7 +132,7 @@ def may_edit(state: object) -> bool:
 
 
 async def open_plan(poster: "RunPoster", run: str) -> OpenPlan:
-    """Return what is left of the plan of an execution. `run` is its full id.
+    """Return the rest of an execution's plan. `run` is its full id.
 
     Raises `UsageProblem` if the run is not an execution or its plan cannot be edited now, and the errors of
     `RunReader.read`.

@@ -48,7 +48,7 @@ class AnswerReceipt:
     stands: str | None
     """The answer that counts; None if the question was declined."""
     otherwise: str = ""
-    """What happens without an answer, as the question says; empty if an answer counts."""
+    """The text of the question about what happens without an answer; empty if an answer counts."""
 
     def to_json(self, question: str) -> dict[str, Any]:
         """Return the receipt as plain data; `question` is RUN/ID."""

@@ -26,7 +26,7 @@ from runtime.core.errors import UsageProblem
 
 @dataclass(frozen=True, slots=True)
 class OrderContext:
-    """What a kind needs to prepare a run that a client has ordered."""
+    """The inputs for preparing a run that a client has ordered."""
 
     offer: Offer
     """The choices of clients, with the settings of the home."""
@@ -87,7 +87,7 @@ class KindInterface:
     `NAME = VALUE` for each entry.
     """
     title: str
-    """What such a run does, in two or three words, such as `Fill a schema`."""
+    """The purpose of such a run, in two or three words, such as `Fill a schema`."""
     summary: str
     """A sentence about the operation that starts such a run."""
     tool: str

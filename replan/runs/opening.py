@@ -58,7 +58,7 @@ class Opener(RunPoster):
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
     servers: Servers = field(default_factory=lambda: Servers(refusals=read_refusals(data_root())))
-    """What the home knows about the servers of its models."""
+    """The knowledge of the home about the servers of its models."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
     config: UserConfig = field(default_factory=UserConfig)

@@ -25,7 +25,7 @@ class RunOrder:
     """A request of a person or a program for a run of some kind."""
 
     task: Any
-    """What the kind's `prepare` accepts, such as an `actors.planning.prepare.PlanningInput`."""
+    """The input for the kind's `prepare`, such as an `actors.planning.prepare.PlanningInput`."""
     model: str | None = None
     """The model in the form of `--model`; None is the model of the environment or the config file."""
     kind: str = FIRST_KIND
@@ -40,7 +40,7 @@ class Prepared(Generic[R_co]):
     """A run that may begin, and the model that was chosen for it."""
 
     request: R_co
-    """What the run starts with, such as the problem, its configuration and its limits."""
+    """The prepared run: the problem, its configuration and its limits."""
     choice: ModelChoice
     environment: Mapping[str, str]
     """The environment variables with keys and addresses of servers."""

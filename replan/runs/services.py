@@ -15,7 +15,7 @@ from runtime.host.notices import Report
 
 @dataclass(slots=True)
 class Process:
-    """What a service can use of the process in which it runs."""
+    """The parts of a process that a service may use."""
 
     engine: Engine
     """The engine that drives the runs, with the home's journal, settings and environment."""
@@ -31,7 +31,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class ServicePlugin:
-    """What a distribution registers as a service."""
+    """A service of a distribution."""
 
     run: Callable[[Process], AbstractAsyncContextManager[None]]
     """Returns a context manager. Entering it starts the service; leaving it stops the service and waits for its end."""

@@ -118,7 +118,7 @@ class Verified:
     """How many posted messages were verified."""
     findings: list[JournalFinding] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """What could not be compared, in one line each."""
+    """The values that could not be compared, in one line each."""
 
 
 def verify(journal: Inspection, kinds: Kinds) -> Verified:

@@ -127,7 +127,7 @@ def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
 
 
 def _describe(value: object) -> str:
-    """Return what a value is, such as `the function make(text)` or `of type str`."""
+    """Return a description of a value, such as `the function make(text)` or `of type str`."""
     if inspect.isfunction(value):
         return f"the function {value.__name__}({', '.join(inspect.signature(value).parameters)})"
     return f"of type {type(value).__name__}"
@@ -145,7 +145,7 @@ class PluginGroup:
     name: str
     """The name of the group, such as `replan.models`."""
     form: str
-    """What a plug-in is, for messages, such as `open(url)`."""
+    """The form of a plug-in in messages, such as `open(url)`."""
     fits: Callable[[Any], bool]
     """The check of a loaded plug-in."""
     built_in: Mapping[str, str] = field(default_factory=dict)

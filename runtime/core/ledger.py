@@ -222,7 +222,7 @@ ZERO = Amount()
 
 
 AtLimit = Literal["ask", "stop"]
-"""What a run does when it reaches a limit."""
+"""The actions of a run that reaches a limit."""
 
 
 class Limits(Value):

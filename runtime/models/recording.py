@@ -128,7 +128,7 @@ class RecordingModel:
         """Do nothing: whoever has opened the model for what is missing closes it."""
 
     def _choose(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
-        """Return the answer to the same request, else the first unused one, else one for the same call."""
+        """Return the answer to the same request, else the first unused one, else an answer for the same call."""
         own = next((place for place in places if self._answers[place].request_id == request_id), None)
         if own is not None:
             return own

@@ -54,7 +54,7 @@ class Asking:
     refused: list[str] = field(default_factory=list)
     """The parameters and ways that the server has refused so far."""
     notices: list[str] = field(default_factory=list)
-    """What was changed because of the refusals, in words."""
+    """Notices about changes because of refusals, in words."""
 
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
         """Change the parameters of a body according to `ways`, and return it. What the user has set stays."""

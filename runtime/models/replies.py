@@ -309,7 +309,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, 
 
 
 def _bad_text(value: Any) -> str:
-    """Return what is wrong with a string in the value; empty if nothing is."""
+    """Return the error of a string in the value; empty if there is none."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

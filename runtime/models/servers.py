@@ -51,7 +51,7 @@ _GATEWAY = frozenset({502, 504})
 
 
 class Learned(Value):
-    """What was learned about one parameter from a refusal."""
+    """A change of one parameter that was learned from a refusal."""
 
     way: str
     """How the parameter is sent, as in `runtime.models.refusals.Ways`."""
@@ -63,13 +63,13 @@ class Known(Value):
     """The content of the file."""
 
     learned: Mapping[str, Mapping[str, Learned]] = {}
-    """What was learned about parameters, by `ADDRESS MODEL`."""
+    """The changed parameters, by `ADDRESS MODEL`."""
     limits: Mapping[str, ServerLimits] = {}
     """The rate limits of servers, by `HOST DIGITS` with some digits of a hash of the key."""
 
 
 class Servers:
-    """What all runs of a home know about the servers of their models. The processes of the home share it in a file."""
+    """The knowledge of a home about the servers of its models. The processes of the home share it in a file."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Servers:
         return self.learned(now).get(f"{base_url} {model}", {})
 
     def learned(self, now: float) -> dict[str, dict[str, str]]:
-        """Return what was learned in the last day, by address and model."""
+        """Return the refused parameters of the last day, by address and model."""
         known = {
             key: {name: item.way for name, item in ways.items() if now < item.until <= now + DAY_SECONDS}
             for key, ways in self._read().learned.items()
@@ -151,7 +151,7 @@ class Servers:
         self._change(put)
 
     def _read(self) -> Known:
-        """Return what is known. The file is read only if it has changed. Half a file changes nothing."""
+        """Return the content of the file. It is read only if it has changed. An incomplete file changes nothing."""
         if self._path is None or time.monotonic() < self._unshared_until:
             return self._known
         try:

@@ -74,7 +74,7 @@ async def _export(process: Process) -> AsyncIterator[None]:
 
 
 def _describe_telemetry(environment: Mapping[str, str]) -> str:
-    """Return what is exported. Raises `UsageProblem` for impossible settings."""
+    """Return a description of the exported data. Raises `UsageProblem` for impossible settings."""
     from replan_server.telemetry.running import how_to_install, is_installed
     from replan_server.telemetry.settings import telemetry_settings
 

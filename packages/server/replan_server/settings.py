@@ -35,7 +35,7 @@ class ProxyEntry(Config):
     trusted: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
     """The addresses or networks from which it connects. Connections from other addresses are closed unread."""
     users: Annotated[Mapping[str, Literal["read", "answer", "control"]], Field(min_length=1)]
-    """What each user may do, by the name in the header; `*` stands for all others that the proxy lets through."""
+    """The rights of each user, by the name in the header; `*` stands for all others that the proxy lets through."""
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:

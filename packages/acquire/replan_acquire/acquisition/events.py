@@ -108,7 +108,7 @@ class Routed(Event):
     reason: str
     """The reason, in one line for people."""
     decision_origin: Origin
-    """What made the current decision."""
+    """The author of the current decision: a gate or a model."""
     writes: Writes = NOTHING
     """The changes that the node makes to the planner's state."""
 

@@ -48,7 +48,7 @@ class GraphNode:
     owns: frozenset[str] = frozenset()
     """The fields of the planner's state that the node may write."""
     waits_for: str = ""
-    """What the run may wait for here, in a few words; empty if the gate always decides at once."""
+    """The thing that the run may wait for here, in a few words; empty if the gate always decides at once."""
 
 
 @dataclass(frozen=True)

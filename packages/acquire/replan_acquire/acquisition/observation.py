@@ -198,7 +198,7 @@ VALUE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was read from a reply about the values of fields."""
+    """The values of fields in a reply."""
 
     values: tuple[tuple[str, FieldValue], ...] = ()
     """The values with evidence, with the paths of their fields."""

@@ -18,7 +18,7 @@ from runtime.core.events import Value
 Action = Literal["search", "ask_user", "reflect", "calculate", "finish"]
 """The actions of decisions; each of them is a node of the graph."""
 Origin = Literal["deterministic", "llm", "llm_error"]
-"""What made a decision: a gate, a model, or a gate because the model's reply could not be used."""
+"""The author of a decision: a gate, a model, or a gate because the model's reply could not be used."""
 Status = Literal["active", "aborted"]
 """Whether the run may still acquire values; `aborted` once a required value cannot be acquired."""
 

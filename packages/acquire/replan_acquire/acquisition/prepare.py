@@ -40,7 +40,7 @@ class AcquisitionInput:
     profile: str
     """The name of a shipped profile, or the path of a profile file."""
     goal: str
-    """What the schema is filled for, as the user wrote it."""
+    """The purpose of the filled schema, in the user's words."""
     search: Mapping[str, Any] = field(default_factory=dict)
     """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty for none."""
     given: Mapping[str, str] = field(default_factory=dict)

@@ -55,7 +55,7 @@ def prepare() -> None:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read from a document so far."""
+    """The parts of a document that have been read so far."""
 
     document: Any
     blocks: list[dict[str, Any]] = field(default_factory=list)

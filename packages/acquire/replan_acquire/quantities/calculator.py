@@ -295,7 +295,7 @@ def check_formulas(
 
 
 def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], table: UnitTable) -> str:
-    """Return what is wrong with the dimensions of a formula; empty if nothing is, or if a unit is not known.
+    """Return the error in the dimensions of a formula; empty if there is none, or if a unit is not known.
 
     The formula is evaluated with a different positive number for each field. A reason counts only if it holds for all
     values, such as a division by `a - a`.

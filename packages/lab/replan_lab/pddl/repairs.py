@@ -23,7 +23,7 @@ class Repair(NamedTuple):
     action: str
     """The action as PDDL. A parameter without an object stands for any object of its type."""
     makes: str
-    """What it makes, as PDDL."""
+    """The condition that it makes true, as PDDL."""
     runs: bool
     """Whether it can run in the state where the condition is unmet."""
     enough: bool

@@ -35,7 +35,7 @@ LEAST = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a model did on some tasks."""
+    """The measurements of a model on some tasks."""
 
     first: float
     """The share of runs whose first proposal is accepted."""

@@ -8,7 +8,7 @@ from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """What is known of a model from its other tasks. Each share is moved towards the mean of all models."""
+    """The known shares of a model from its other tasks. Each share is moved towards the mean of all models."""
 
     first_accepted: float
     """How often a first attempt is accepted."""
@@ -38,7 +38,7 @@ class RejectedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a policy may see after a rejection."""
+    """The facts that a policy may see after a rejection."""
 
     made: tuple[RejectedAttempt, ...]
     """The rejected attempts, oldest first. The policy decides what follows the last one."""

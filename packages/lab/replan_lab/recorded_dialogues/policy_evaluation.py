@@ -29,7 +29,7 @@ SEED = 49
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a policy found in a case, as a mean over the orders in which fresh attempts can come."""
+    """The results of a policy in a case, as a mean over the orders in which fresh attempts can come."""
 
     solved_by: tuple[float, ...]
     """The chance that an attempt was accepted within one, two, ... attempts."""
@@ -49,7 +49,7 @@ def fold_of(task: str) -> int:
 
 
 class KnownModels:
-    """What the records say of each model, without the tasks of one part."""
+    """The records of each model, without the tasks of one part."""
 
     def __init__(self, records: Records) -> None:
         self._sums: dict[tuple[str, int], NDArray[np.float64]] = {}
@@ -60,7 +60,7 @@ class KnownModels:
         self._made: dict[tuple[str, int | None], ModelRecord] = {}
 
     def of(self, model: str, without: int | None = None) -> ModelRecord:
-        """Return what is known of a model without the tasks of one part; the middle of all for an unknown model."""
+        """Return the record of a model without the tasks of one part; for an unknown model, the middle of all."""
         if (model, without) not in self._made:
             middle = sum((self._sum(name, without) for name in self._models), np.zeros((2, 4)))
             shares = middle[0] / np.maximum(middle[1], 1.0)
@@ -107,7 +107,7 @@ def cases_of(records: Records) -> tuple[RecordedDialogue, ...]:
 
 
 def play(records: Records, dialogue: RecordedDialogue, policy: Policy, known: ModelRecord) -> Played:
-    """Return what a policy finds in a case, once for each dialogue that a fresh attempt may come from first."""
+    """Return the results of a policy in a case, once for each dialogue that may be the next fresh attempt."""
     others = records.others(dialogue)
     orders = [others[at:] + others[:at] for at in range(len(others))] if Move.RETRY in records.moves else [others]
     plays = [_play(records, dialogue, order, policy, known) for order in orders or [()]]

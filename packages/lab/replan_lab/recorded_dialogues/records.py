@@ -21,7 +21,7 @@ from runtime.core.errors import UsageProblem
 
 
 class Move(StrEnum):
-    """What a policy may do after a rejection."""
+    """The moves of a policy after a rejection."""
 
     RETRY = "retry"
     """The next attempt of the same dialogue, which shows the rejected one."""
@@ -64,7 +64,7 @@ class RecordedDialogue:
     task: str
     attempts: tuple[RecordedAttempt, ...]
     prompt: str = ""
-    """What distinguishes the dialogues of one model about one task: the limit of turns, or the prompt."""
+    """The limit of turns, or the prompt: it distinguishes the dialogues of one model about one task."""
     has_turn_left: bool = True
     """Whether another attempt was allowed after the last one."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("read", "answer", "control")
-"""What a token may allow. Each scope includes the ones before it."""
+"""The rights of tokens. Each scope includes the ones before it."""
 
 
 @click.group(

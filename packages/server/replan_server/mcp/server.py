@@ -237,7 +237,7 @@ class RunServer(Server[Any]):
     """The SDK's server. It sends notifications about tasks, but none about changed lists and resources."""
 
     def get_capabilities(self, *arguments: Any, **options: Any) -> ServerCapabilities:
-        """Return what the server offers."""
+        """Return the capabilities of the server."""
         found = super().get_capabilities(*arguments, **options)
         resources = ResourcesCapability(subscribe=False, list_changed=False)
         return found.model_copy(update={"tools": ToolsCapability(list_changed=False), "resources": resources})

@@ -54,8 +54,7 @@ class ScheduleEntry(Config):
     model: Name = "default"
     """The name of a model: of `clients.models`, a template, or `default`."""
     overlap: Literal["skip", "queue"] = "skip"
-    """What happens at a time if an earlier run of the schedule has not finished: nothing, or a start after it has
-    finished.
+    """The action at a time if an earlier run of the schedule has not finished: none, or a start after it has finished.
     """
 
     @model_validator(mode="after")
@@ -142,7 +141,7 @@ class SkipDue:
 
 
 def decide(table: Timetable, overlap: str, *, handled: float, now: float, busy: str) -> StartDue | SkipDue | None:
-    """Return what a schedule does now; None for nothing.
+    """Return the current action of a schedule; None for none.
 
     Of several times that have passed since the last one, only the latest counts. `handled` is the last time that was
     started or skipped, or when the schedule began. `busy` is the unfinished run of the schedule, empty for none.

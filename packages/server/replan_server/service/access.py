@@ -31,7 +31,7 @@ class Principal:
     client: str
     """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
     scope: Scope
-    """What the sender may do."""
+    """The rights of the sender."""
     session: str = ""
     """The secret id of the browser's session, or what replaces it behind a proxy; empty for a program."""
     token: str = ""

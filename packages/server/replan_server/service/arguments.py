@@ -165,7 +165,7 @@ class CheckPlan(Arguments):
     level: Literal["minimal", "medium", "expansive"] = "medium"
     """How much is proved."""
     assurance: Literal["strong", "strong_cyclic", "weak"] = "strong_cyclic"
-    """What `expansive` demands of the traces that do not escalate."""
+    """The guarantee that `expansive` demands of the traces that do not escalate."""
     r_max: Annotated[int, Field(ge=1, le=10**6)] = 100
     """The largest total_retry_budget of the plan."""
 

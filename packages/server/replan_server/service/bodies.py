@@ -170,7 +170,7 @@ class EditBody(SentBody):
     """An edited plan for an execution, with the numbers that came with the plan that was opened."""
 
     plan: Mapping[str, Any]
-    """What is left of the plan after the edit: a JSON object with initial_state, goal_state and steps."""
+    """The rest of the plan after the edit: a JSON object with initial_state, goal_state and steps."""
     revision: Annotated[int, Field(ge=1)]
     """The `revision` of the plan that was opened."""
     edits: Annotated[int, Field(ge=0)]
@@ -268,7 +268,7 @@ class Receipt(Got):
 
 
 class RestOfPlan(Got):
-    """What is left of the plan of an execution."""
+    """The rest of an execution's plan."""
 
     run_id: str
     revision: int

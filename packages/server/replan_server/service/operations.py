@@ -47,7 +47,7 @@ class McpOperation:
     name: str
     title: str
     description: str
-    """What the tool does, for the language model that chooses it."""
+    """The purpose of the tool, for the language model that chooses it."""
     takes: type[BaseModel]
     """The model of its arguments."""
     destroys: bool = False

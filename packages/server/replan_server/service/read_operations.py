@@ -103,7 +103,7 @@ def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[st
 
 
 async def rest_of_plan(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return what is left of the plan of an execution."""
+    """Return the rest of an execution's plan."""
     opened = await open_plan(request.service.engine, request.run)
     return {"run_id": opened.run, "revision": opened.revision, "edits": opened.edits, "plan": opened.value}
 
@@ -165,7 +165,7 @@ class QueryField:
     """A field of the query of an address."""
 
     meaning: str
-    """What it means, in a sentence."""
+    """The meaning of the field, in a sentence."""
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
     """The JSON Schema of its value."""
 

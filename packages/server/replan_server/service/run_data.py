@@ -157,7 +157,7 @@ class DemandRow:
     source: str
     """The source of the words: `problem`, `user` or `answer`."""
     standing: str
-    """What the plan does about the demand and what it assumes, in words."""
+    """How the plan treats the demand and what it assumes, in words."""
     missing: bool
     """Whether the demand is in no step of the plan."""
 

@@ -69,7 +69,7 @@ class CheckedSession(requests.Session):
         super().__init__()
         self._type = response
         self.problem = ""
-        """What was wrong with the last answer; empty for nothing. It contains no text from the server."""
+        """The error in the last answer; empty for none. It contains no text from the server."""
         self.status = 0
         """The status of the last answer; 0 for none."""
         self.rejected = 0

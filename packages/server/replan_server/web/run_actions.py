@@ -1,4 +1,4 @@
-"""What people do with a run: send a message, change limits, resume, fork, undo, cancel, and keep what it has made."""
+"""The actions of people on a run: send a message, change limits, resume, fork, undo, cancel, keep what it made."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -108,7 +108,7 @@ class TimelineLane:
     text: str
     """The number of its bars, their total duration, and their cost."""
     drawn_bars: tuple[DrawnBar, ...]
-    """What is drawn of the lane, from left to right."""
+    """The drawn bars of the lane, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
