@@ -1,6 +1,6 @@
 """The result of a planning run: its plan, the accepted path and the findings. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NotRequired
@@ -12,6 +12,7 @@ from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, dem
 from actors.demands.user_texts import UserTexts, user_texts
 from actors.guards.recon import normalise_artifact
 from actors.guards.requirements_covered import add_stated_requirements
+from actors.planning.drafts import Draft, DraftJson, best_draft, plan_of
 from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
@@ -66,6 +67,8 @@ class PlanningJson(TypedDict):
     """The accepted path, or the best path so far if the run has not succeeded."""
     findings: list[dict[str, Any]]
     """The findings of the last rejection, or the warnings on the plan."""
+    draft: NotRequired[DraftJson]
+    """The best plan that it has written, not proved; missing with a plan, and until it has ended."""
     needs_answer: NotRequired[dict[str, Any]]
     """The question that the run needs answered but may not ask."""
 
@@ -94,6 +97,8 @@ class Result(RunResult):
     """Whether the run's model reads the text, as a language model does."""
     output_tokens: int = 0
     """The token limit of replies of the last rejected step; 0 if no step was rejected."""
+    draft: Draft | None = None
+    """The best plan that it has written, not proved; None with a plan, without any, and until the run has ended."""
 
     @property
     def succeeded(self) -> bool:
@@ -121,13 +126,7 @@ class Result(RunResult):
     @cached_property
     def demands(self) -> DemandTable | None:
         """The table of the user's demands; None without a plan, and for a child run."""
-        plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
-        if plan is None or self.user is None:
-            return None
-        recon = (step.value for step in self.path if isinstance(step.value, Mapping) and "steps" not in step.value)
-        return demand_table(
-            self.user, add_stated_requirements(plan, next((item for item in recon if item.get("requirements")), None))
-        )
+        return _table(self.user, self.plan_json, [step.value for step in self.path])
 
     @cached_property
     def conclusion(self) -> Conclusion:
@@ -151,6 +150,7 @@ class Result(RunResult):
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+            **({} if self.draft is None else {"draft": self.draft.to_json()}),
             **({} if self.needed is None else {"needs_answer": self.needed.model_dump(mode="json")}),
         }
 
@@ -166,6 +166,7 @@ def result_of(view: RunView) -> Result:
     won = fields["outcome"] == "success"
     rejected = None if won else _last_rejection(state)
     plans = [node for node in path if _is_plan(state, node)]
+    user = None if state.run.child else _user_texts_of(state)
     return Result(
         **fields,
         revision=state.revision,
@@ -174,11 +175,30 @@ def result_of(view: RunView) -> Result:
         path=tuple(_path_steps(path)),
         tree=tree_of(state),
         findings=_findings(state, path, won=won),
-        user=None if state.run.child else _user_texts_of(state),
+        user=user,
         reads_text=reads_text(config.model) or config.workflow.plans_from_tools,
         needed=None if state.end is None else state.end.question,
         output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
+        draft=_draft(state, user) if fields["outcome"] else None,
     )
+
+
+def _draft(state: State, user: UserTexts | None) -> Draft | None:
+    node = best_draft(state)
+    plan = None if node is None else plan_of(node)
+    if node is None or node.verdict is None or plan is None:
+        return None
+    table = _table(user, plan, [_value(one) for one in _with_parents(state, node) if one is not node])
+    return Draft(node.node, node.verdict.judges, node.verdict.score, plan, node.verdict.errors, table)
+
+
+def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTable | None:
+    """Return the table of demands of a plan. `made` are the accepted values on its path, such as recon's."""
+    plan = None if value is None else read_plan(value)[0]
+    if plan is None or user is None:
+        return None
+    recon = (item for item in made if isinstance(item, Mapping) and "steps" not in item and item.get("requirements"))
+    return demand_table(user, add_stated_requirements(plan, next(recon, None)))
 
 
 def _user_texts_of(state: State) -> UserTexts:

@@ -8,6 +8,7 @@ from typing import Any
 
 from actors.demands.table import table_lines, table_texts
 from actors.guards.plan_settings import GUARD_CATALOG
+from actors.planning.drafts import remedy_of
 from actors.planning.events import ONLY_FORWARD, FailureClassified, PlanningEvent
 from actors.planning.result import Result
 from actors.planning.state import State
@@ -114,12 +115,24 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     if result.findings and result.question is None:
         rows += [BLANK, line("The last rejection", "bold")]
         rows += [indent_line(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
-    rows += [BLANK, usage_line(result)]
+    rows += [*_draft(result, program), BLANK, usage_line(result)]
     if result.outcome:
         rows.append(line(f"What {result.outcome} means: {program} explain {result.outcome}", "dim"))
     if result.status == "finished" or result.cause:
         rows.append(line(f"Next: {_advice(result, program)}.", "cyan"))
     return rows
+
+
+def _draft(result: Result, program: str) -> list[Line]:
+    """Return the lines about the draft: what is left to do, and the command that writes it; empty without a draft."""
+    if (draft := result.draft) is None:
+        return []
+    rows = [BLANK, line("Draft, not proved", "bold"), indent_line(f"{draft.node}: {draft.summary}.", "yellow")]
+    for finding in draft.findings[:FINDINGS_MAX]:
+        place = f" at {finding.where}" if finding.where else ""
+        rows.append(indent_line(f"{finding.code}{place} takes {remedy_of(finding)}."))
+    command = f"{program} export {result.run_id} --draft -o draft.json"
+    return [*rows, indent_line(f"To mend it: {command}, then {program} check draft.json", "dim")]
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:
@@ -344,6 +357,12 @@ def flow(result: Result) -> Flow | None:
 
 def document(view: str, state: State, result: Result, program: str) -> RunDocument:
     """Return a document of a run, by the name of its view. Raises `UsageProblem` with the reason if there is none."""
+    if view == "draft":
+        if result.draft is None:
+            hint = f"`{program} show {result.run_id}` shows where it stands"
+            cause = "it has a plan" if result.plan_json is not None else "it has not ended, or has written no plan"
+            raise UsageProblem(f"run {result.run_id} has no draft: {cause}", place="--draft", hint=hint)
+        return RunDocument(json=result.draft.to_file(result.run_id))
     if view != "yaml":
         note = f"Run {result.run_id}: {result.conclusion.text}."
         return plan_document(view, result, _read_proved_plan(state, result, view, program), note, program)

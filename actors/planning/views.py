@@ -220,7 +220,9 @@ VIEWS: Views[State, PlanningEvent] = Views(
     progress=_progress,
     prompt=partial(rebuilt_prompt, PlanningMachine()),
     findings=_findings,
-    documents={name: partial(_document, name) for name in ("plan", "mermaid", "markdown", "github-checklist", "yaml")},
+    documents={
+        name: partial(_document, name) for name in ("plan", "mermaid", "markdown", "github-checklist", "yaml", "draft")
+    },
     tracing=Tracing(_attempt_of, _facts, _ended_attempts, plans=_makes_plan),
 )
 """How planning runs are shown."""

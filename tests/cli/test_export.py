@@ -120,3 +120,33 @@ def test_what_a_terminal_obeys_is_escaped_in_json(replan, problem, scripted):
     text = replan("export", "--last", "--format", "json").stdout
     assert not set(text) & set("\x9b\x7f\u202e\u2028\u2066")
     assert json.loads(text)["goal"] == hostile["goal"]
+
+
+def test_a_run_without_a_plan_hands_back_a_draft_that_a_person_mends_and_check_reads(
+    replan, problem, scripted, tmp_path
+):
+    report = replan("run", problem, "-m", scripted({"g_plan": distinct(LOST, 3)}), "-w", "single", "--no-input")
+    run, path = run_id(replan), tmp_path / "draft.json"
+    rows = report.stdout.splitlines()
+    place = rows.index("Draft, not proved")
+    assert rows[place + 1] == "   g_plan/v1.a3: not proved, 1 finding left; it covers 1 of 1 demand."
+    assert rows[place + 2].startswith("   plan.precondition_unsatisfied at fix takes a step that makes ")
+    assert f"replan export {run} --draft -o draft.json, then replan check draft.json" in " ".join(report.stdout.split())
+    draft = json.loads(replan("show", run, "--json").stdout)["draft"]
+    assert (draft["proved"], draft["plan"]["plan_id"]) == (False, "p2")
+    assert [row["standing"] for row in draft["demands"]] == ["in_step"]
+
+    assert replan("export", run, "--draft", "-o", path).stderr == f"replan: the draft of run {run} is in {path}\n"
+    assert path.read_text().splitlines()[1].startswith(f'  "not_proved": "A draft of run {run}: not proved, ')
+    exported = json.loads(path.read_text())
+    assert exported["plan"] == draft["plan"]
+    checked = replan("check", path, "--json")
+    assert (checked.exit_code, json.loads(checked.stdout)["valid"]) == (3, False)
+    exported["plan"] = PLAN
+    path.write_text(json.dumps(exported))
+    assert replan("check", path).exit_code == 0
+
+
+def test_a_run_with_a_plan_has_no_draft(replan, planned, tmp_path):
+    assert_refused(replan("export", "--last", "--draft"), "--draft", "has no draft: it has a plan")
+    assert_refused(replan("export", "--last", "--draft", "--format", "csv"), "--format csv", "written as JSON")

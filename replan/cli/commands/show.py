@@ -308,6 +308,7 @@ _EXPORT = examples(
     "replan export k7m2x9qa --format github-checklist | gh issue create -t 'The plan' -F -",
     "replan export --last --format mermaid -o plan.mmd",
     "replan export --last -o plan.json && replan check plan.json",
+    "replan export --last --draft -o draft.json",
 )
 
 
@@ -320,20 +321,27 @@ _EXPORT = examples(
     help="What to write; default: by the name of the file, else markdown.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
+@click.option("--draft", is_flag=True, help="Write the best plan of a run that ended without a plan; not proved.")
 @json_option
 @common
 @click.pass_obj
 def export(
-    invocation: Invocation, run_id: str | None, *, last: bool, form: str | None, output: str, as_json: bool
+    invocation: Invocation, run_id: str | None, *, last: bool, form: str | None, output: str, draft: bool, as_json: bool
 ) -> int:
-    """Write the proved plan of a RUN, or the report of another run, in a form for others. A file is replaced."""
+    """Write the proved plan of a RUN, or the report of another run, in a form for others. A file is replaced.
+
+    A draft is written as JSON that `check` reads.
+    """
     require_one_run("export", run_id, last=last)
+    if draft and form not in (None, "json"):
+        raise UsageProblem("a draft is written as JSON", place=f"--format {form}", hint="leave --format out")
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import json_text, print_json, print_text
 
-    form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, what, document = read_home(invocation, partial(_document, name=run_id, form=form))
+    form = "json" if draft else form or _FORMS.get(Path(output).suffix.lower(), "markdown")
+    view = "draft" if draft else _DOCUMENTS.get(form, form)
+    run, what, document = read_home(invocation, partial(_document, name=run_id, form=form, view=view))
     content = document.content
     if content is None:
         text = json_text(document.json) + "\n" if document.text is None else document.text
@@ -365,16 +373,21 @@ _DOCUMENTS = {"json": "plan"}
 """The name of a form's document, if it differs from the form."""
 
 
-async def _document(reader: RunReader, name: str | None, *, form: str) -> tuple[str, str, RunDocument]:
+async def _document(reader: RunReader, name: str | None, *, form: str, view: str) -> tuple[str, str, RunDocument]:
     from replan.cli.reading import resolve_or_newest
 
     run = await resolve_or_newest(reader, name)
     loaded = await reader.read(run)
-    make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))
+    documents = loaded.kind.views.documents
+    make = documents.get(view)
     if make is None:
-        cause = f"a run of kind {loaded.kind.name!r} cannot be written as {form}"
-        raise UsageProblem(cause, place="--format", hint=f"`{program()} show {run}` shows the run")
-    what = "result" if form == "yaml" else "plan" if "plan" in loaded.kind.views.documents else "report"
+        cause, place = f"cannot be written as {form}", "--format"
+        if view == "draft":
+            cause, place = "has no draft", "--draft"
+        cause = f"a run of kind {loaded.kind.name!r} {cause}"
+        raise UsageProblem(cause, place=place, hint=f"`{program()} show {run}` shows the run")
+    named = {"draft": "draft", "yaml": "result"}
+    what = named.get(view) or ("plan" if "plan" in documents else "report")
     return run, what, make(loaded.state, await reader.result(run), program())
 
 

@@ -240,7 +240,7 @@ _OPERATIONS: tuple[Operation, ...] = (
         http=HttpAddress(
             method="GET",
             path=f"{RUN}/export/{{form}}",
-            choices={"form": ("json", "markdown", "github-checklist", "mermaid", "csv", "xlsx")},
+            choices={"form": ("json", "markdown", "github-checklist", "mermaid", "csv", "xlsx", "draft")},
         ),
         writes=False,
     ),

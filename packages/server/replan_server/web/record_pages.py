@@ -40,6 +40,7 @@ FORMS = {
     "csv": ("csv", "text/csv; charset=utf-8", "csv"),
     "xlsx": ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
     "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
+    "draft": ("draft", "application/json", "draft.json"),
 }
 """The formats for downloading a plan or report: the document's name, its media type, and the file suffix."""
 

@@ -76,9 +76,8 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
 async def _whole(site: Site, request: Request, who: Principal) -> Response:
     run = request.path_params["run"]
     shown = await read_shown(site.reader, run)
-    loaded = shown.loaded
-    views = shown.loaded.kind.views
-    common = shown.common
+    loaded, common = shown.loaded, shown.common
+    views = loaded.kind.views
     parts = await site.parts.parts(shown)
     actions = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
@@ -115,7 +114,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "result_title": "Steps" if has_plan else "Result" if over else "Found so far",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
-        "forms": [name for name, form in FORMS.items() if begun and form[0] in views.documents],
+        "forms": _forms(shown, begun=begun),
         "made": [(kept.word, kept.outline(text)) for kept, text in texts_to_keep(shown.result)],
         "sources": views.sources(shown.result)[:ROWS_MAX] if begun else (),
         "may_be_strict": common is not None and not common.never_strict,
@@ -153,6 +152,14 @@ def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
         "may_undo": here and site.allow_execute and not shown.loaded.kind.undo_problem(shown.with_inbox),
         "may_cancel": here and not over,
     }
+
+
+def _forms(shown: ShownRun, *, begun: bool) -> list[str]:
+    """Return the formats in which a run can be saved. A run that ended without a plan has only its draft."""
+    if getattr(shown.result, "draft", None) is not None:
+        return ["draft"]
+    documents = shown.loaded.kind.views.documents
+    return [name for name, form in FORMS.items() if begun and form[0] in documents and name != "draft"]
 
 
 def _request_part(shown: ShownRun) -> dict[str, Any]:
