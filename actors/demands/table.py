@@ -322,15 +322,15 @@ _OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not 
 """Words for the standings that the heading counts."""
 
 
-def _row_text(row: TableRow) -> str:
-    """Return a row as one line of text."""
+def demand_line(row: TableRow) -> str:
+    """Return a demand and its standing as one line of text."""
     quote = shorten(row.quote, QUOTE_MAX)
     return f"{standing_text(row)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
 
 
 def table_texts(table: DemandTable) -> tuple[str, ...]:
     """Return the whole table as lines of text. The last lines say what was not read."""
-    rows = tuple(_row_text(row) for row in table.worst_first)
+    rows = tuple(demand_line(row) for row in table.worst_first)
     return (*(rows or (NONE_FOUND,)), *table.unread)
 
 
@@ -352,7 +352,7 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
             if left < 0:
                 hidden += 1
                 continue
-        lines.append(indent_line(_row_text(row), _STYLES[row.standing]))
+        lines.append(indent_line(demand_line(row), _STYLES[row.standing]))
     if hidden:
         lines.append(indent_line(f"{format_count(hidden, 'demand')} more, in a step, checked or declared", "dim"))
     return [*lines, *(indent_line(text, "yellow") for text in table.unread)]

@@ -1,16 +1,16 @@
 """The draft of a run that ended without a plan: the best plan that it has written, and what it still lacks. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from actors.demands.table import DemandStanding, DemandTable
+from actors.demands.table import DemandStanding, DemandTable, TableRow
 from actors.planning.events import PlanningOutcome
 from actors.planning.state import Node, State
 from actors.run.result import DemandJson
-from actors.values.findings import Code, Finding, finding_line
+from actors.values.findings import Code, Finding, Verdict, finding_line
 from actors.values.format import format_count, quote_names
 from runtime.models.replies import Parsed
 
@@ -36,9 +36,9 @@ class DraftJson(TypedDict):
     node: str
     """The attempt that made it."""
     guard: str
-    """The guard that judged it."""
+    """The guard that judged it; empty if none has."""
     score: float
-    """The guard's score, from 0 to 1."""
+    """The guard's score, from 0 to 1; 0 if none has judged it."""
     plan: dict[str, Any]
     """The draft as the model wrote it."""
     findings: list[DraftFindingJson]
@@ -49,6 +49,10 @@ class DraftJson(TypedDict):
     """The parts of the user's texts that were not read."""
 
 
+LEVEL = "medium"
+"""The level at which `replan check` checks a plan by default."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The best plan of a run that ended without a plan. It is not proved."""
@@ -56,13 +60,15 @@ class Draft:
     node: str
     """The id of the attempt that made it."""
     guard: str
-    """The name of the guard that judged it."""
+    """The name of the guard that judged it; empty if none has."""
     score: float
-    """The guard's score, from 0 to 1."""
+    """The guard's score, from 0 to 1; 0 if none has judged it."""
     plan_json: Mapping[str, Any]
     """The draft as the model wrote it, as a JSON value."""
     findings: tuple[Finding, ...]
-    """The errors that are left; empty if only a later step or a later requirement stands against it."""
+    """The errors that are left; empty if the run ended before a verdict, or for a reason outside of the plan."""
+    level: str = ""
+    """The level at which the guard judged it, such as `medium`; empty if the guard has none."""
     demands: DemandTable | None = None
     """What it does about each demand of the user; None for a child run, and for a draft that is no readable plan."""
 
@@ -72,13 +78,24 @@ class Draft:
     @property
     def summary(self) -> str:
         """That it is not proved, what is left, and how many demands it covers, without a full stop."""
-        text = f"not proved, {format_count(len(self.findings), 'finding')} left"
+        left = format_count(len(self.findings), "finding") if self.findings else "no finding"
+        text = f"not proved, {left} left" if self.guard else "not proved, not judged"
         if self.demands is None or not self.demands.rows:
             return text
-        rows = self.demands.rows
+        covered = len(self.demands.rows) - len(self.uncovered)
+        return f"{text}; it covers {covered} of {format_count(len(self.demands.rows), 'demand')}"
+
+    @property
+    def uncovered(self) -> tuple[TableRow, ...]:
+        """The demands that are in no step, and those that nothing checks."""
         open_ones = (DemandStanding.IN_NO_STEP, DemandStanding.DECLARED)
-        covered = sum(row.standing not in open_ones for row in rows)
-        return f"{text}; it covers {covered} of {format_count(len(rows), 'demand')}"
+        rows = () if self.demands is None else self.demands.rows
+        return tuple(row for row in rows if row.standing in open_ones)
+
+    def commands(self, run_id: str, program: str) -> tuple[str, str]:
+        """Return the commands that write the draft to a file, and that check the file."""
+        level = f" --level {self.level}" if self.level not in ("", LEVEL) else ""
+        return f"{program} export {run_id} --draft -o draft.json", f"{program} check draft.json{level}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the draft as plain data, with the keys of `DraftJson`."""
@@ -107,22 +124,26 @@ class Draft:
         }
 
 
-def best_draft(state: State) -> Node | None:
-    """Return the attempt with the best draft of a run that has ended without a plan; None if it wrote no plan.
+def best_draft(state: State) -> tuple[Node, Verdict | None] | None:
+    """Return the attempt with the best draft of a run that has ended without a plan, and the verdict on it.
 
-    Only attempts at the last step that wrote plans count. The highest score is the best; among equal scores the one
-    with the fewest errors, then the latest.
+    The result is None if the run has not ended, has a plan, or wrote none. Only attempts at the last step that wrote
+    plans count. The highest score is the best; among equal scores the one with the fewest errors, then the latest. A
+    plan without a verdict is chosen only if there is no other.
     """
     if state.end is None or state.end.outcome == PlanningOutcome.SUCCESS:
         return None
     places = {step: number for number, step in enumerate(state.latest.progress)}
-    best: tuple[tuple[int, float, int], Node] | None = None
+    best: tuple[tuple[int, bool, float, int], Node, Verdict | None] | None = None
     for node in state.nodes.values():
-        if state.config.roles.get(node.step) == "plan" and node.verdict is not None and plan_of(node) is not None:
-            rank = (places[node.step], node.verdict.score, -len(node.verdict.errors))
+        if state.config.roles.get(node.step) == "plan" and plan_of(node) is not None:
+            verdict = node.verdict or state.reviews.get(node.node)
+            rank = (places[node.step], False, 0.0, 0)
+            if verdict is not None:
+                rank = (places[node.step], True, verdict.score, -len(verdict.errors))
             if best is None or rank >= best[0]:
-                best = rank, node
-    return None if best is None else best[1]
+                best = rank, node, verdict
+    return None if best is None else best[1:]
 
 
 def plan_of(node: Node) -> Mapping[str, Any] | None:
@@ -134,35 +155,56 @@ def plan_of(node: Node) -> Mapping[str, Any] | None:
 
 def remedy_of(finding: Finding) -> str:
     """Return what settles an error of a plan, as a noun phrase without a full stop."""
-    if finding.asks is not None or finding.askable:
+    if finding.askable:
         return "your answer to the question"
     names = quote_names(finding.tokens) if finding.tokens else "what is missing"
     place = f" at {finding.where}" if finding.where else ""
-    text = _REMEDIES.get(finding.code)
-    if text is not None:
+    if text := REMEDIES.get(finding.code):
         return text.format(names=names, place=place)
     return f"a valid value{place}" if finding.code.startswith("field.") else f"a change{place or ' of the plan'}"
 
 
-_MAKER: Sequence[Code] = (Code.GOAL_UNREACHABLE, Code.PRECONDITION_UNSATISFIED)
-_ORDERED: Sequence[Code] = (Code.PRECONDITION_DELETED, Code.GOAL_DELETED)
-_FEWER: Sequence[Code] = (Code.BUDGET_OVER_TOTAL, Code.BUDGET_OVER_R_MAX)
-_REMEDIES: Mapping[str, str] = {
-    **dict.fromkeys(_MAKER, "a step that makes {names} in time, or a plan that does not need it"),
-    **dict.fromkeys(_ORDERED, "a step that makes {names} again, or another order of the steps"),
-    **dict.fromkeys(_FEWER, "smaller retry budgets"),
-    Code.PRECONDITION_UNORDERED: "a dependency{place} on the step that makes {names}",
+_MAKER = "a step that makes {names} in time, or a plan that does not need it"
+_AGAIN = "a step that makes {names} again, or another order of the steps"
+_KNOWN = "the id of a step of the plan{place}"
+_RUNS = "a way to the step{place}, or a plan without the step"
+_FEWER = "smaller retry budgets"
+REMEDIES: Mapping[str, str] = {
     Code.NO_STEPS: "at least one step",
+    Code.PLAN_TOO_LARGE: "a smaller plan",
     Code.DUPLICATE_ID: "another id for one of the steps{place}",
-    Code.UNKNOWN_DEPENDENCY: "the id of a step of the plan{place}",
-    Code.UNKNOWN_TARGET: "the id of a step of the plan{place}",
+    Code.RESERVED_ID: "another id for the step{place}",
+    Code.UNKNOWN_DEPENDENCY: _KNOWN,
+    Code.UNKNOWN_TARGET: _KNOWN,
     Code.CYCLE: "one dependency less in the cycle{place}",
     Code.UNKNOWN_GUARD: "a guard{place} that the workflow allows",
+    Code.BAD_BUDGET: "a retry budget within the limits{place}",
+    Code.MIXED_REPEATABLE: "the same `repeatable` for all steps",
+    Code.BAD_OUTCOME: "a name of its own for each outcome{place}",
+    Code.STRATEGY_NOT_FOLLOWED: "a step that implements the key step{place}",
     Code.UNBOUND: "a tool for the name{place}, or another name",
+    Code.INITIAL_UNDEFINED: "the tokens that hold at the start{place}",
+    Code.GOAL_UNDEFINED: "the tokens that must hold at the end{place}",
+    Code.PRECONDITION_UNSATISFIED: _MAKER,
+    Code.PRECONDITION_UNORDERED: "a dependency{place} on the step that makes {names}",
+    Code.PRECONDITION_DELETED: _AGAIN,
+    Code.GOAL_UNREACHABLE: _MAKER,
+    Code.GOAL_DELETED: _AGAIN,
+    Code.BLOCKED_DEPENDENCY: _RUNS,
+    Code.FAILURE_UNREACHABLE: _RUNS,
+    Code.BUDGET_OVER_TOTAL: _FEWER,
+    Code.BUDGET_OVER_R_MAX: _FEWER,
     Code.DEAD_END: "a way on after the failure{place}",
+    Code.INVARIANT_BROKEN: "steps that keep the invariant{place}",
     Code.ASSURANCE_TOO_LOW: "a way to the goal after each failure, or a lower `assurance`",
+    Code.TOO_COMPLEX: "fewer steps, or fewer that can fail",
     Code.NO_UNDO: "an `undo`{place}",
+    Code.CRITIQUE_IGNORED: "the changes that the critique asks for",
+    Code.EVIDENCE_MISSING: "a name{place} that is found in the problem or the files",
     Code.UNCOVERED: "a step that satisfies the requirement{place}",
-    Code.DEMAND_IN_NO_STEP: "a step for the demand{place}",
     Code.VIOLATED: "another way than the one that is forbidden{place}",
+    Code.GOAL_CYCLE: "goals that do not wait for each other",
+    Code.DEMAND_IN_NO_STEP: "a step for the demand{place}",
+    Code.REVIEW_REJECTED: "the changes that the review asks for",
 }
+"""What settles an error, by its code, with places for its tokens and its place."""

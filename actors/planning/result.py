@@ -184,12 +184,16 @@ def result_of(view: RunView) -> Result:
 
 
 def _draft(state: State, user: UserTexts | None) -> Draft | None:
-    node = best_draft(state)
-    plan = None if node is None else plan_of(node)
-    if node is None or node.verdict is None or plan is None:
+    if (best := best_draft(state)) is None:
         return None
+    node, verdict = best
+    plan = plan_of(node)
+    assert plan is not None
     table = _table(user, plan, [_value(one) for one in _with_parents(state, node) if one is not node])
-    return Draft(node.node, node.verdict.judges, node.verdict.score, plan, node.verdict.errors, table)
+    if verdict is None:
+        return Draft(node.node, "", 0.0, plan, (), demands=table)
+    level = proof_of(verdict.facts).level
+    return Draft(node.node, verdict.judges, verdict.score, plan, verdict.errors, level, table)
 
 
 def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTable | None:

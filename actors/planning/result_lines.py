@@ -6,7 +6,7 @@ Most commands only read records, so `views` imports this module only when a comm
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actors.demands.table import table_lines, table_texts
+from actors.demands.table import demand_line, table_lines, table_texts
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.drafts import remedy_of
 from actors.planning.events import ONLY_FORWARD, FailureClassified, PlanningEvent
@@ -124,15 +124,19 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
 
 
 def _draft(result: Result, program: str) -> list[Line]:
-    """Return the lines about the draft: what is left to do, and the command that writes it; empty without a draft."""
+    """Return the lines about the draft: what it takes, and the command that writes it; empty without a draft."""
     if (draft := result.draft) is None:
         return []
     rows = [BLANK, line("Draft, not proved", "bold"), indent_line(f"{draft.node}: {draft.summary}.", "yellow")]
     for finding in draft.findings[:FINDINGS_MAX]:
-        place = f" at {finding.where}" if finding.where else ""
-        rows.append(indent_line(f"{finding.code}{place} takes {remedy_of(finding)}."))
-    command = f"{program} export {result.run_id} --draft -o draft.json"
-    return [*rows, indent_line(f"To mend it: {command}, then {program} check draft.json", "dim")]
+        if finding not in result.findings:  # The last rejection may be another one.
+            rows.append(indent_line(finding_line(finding), "red"))
+        remedy = remedy_of(finding)
+        place = f" at {finding.where}" if finding.where not in remedy else ""
+        rows.append(indent_line(f"{finding.code}{place} takes {remedy}."))
+    rows += [indent_line(demand_line(row), "yellow") for row in draft.uncovered[:FINDINGS_MAX]]
+    written, checked = draft.commands(result.run_id, program)
+    return [*rows, indent_line(f"To mend it: {written}, then {checked}", "dim")]
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:
