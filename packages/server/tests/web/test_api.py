@@ -16,7 +16,7 @@ from replan_server.service import access
 from replan_server.service.limits import STREAMS_MAX
 from replan_server.web.api_routes import addressed_operations, openapi
 from runtime.drive.options import DriveOptions, Stop
-from tests.cli.samples import BACKTRACKS, LOST, PROBLEM, distinct
+from tests.cli.samples import BACKTRACKS, PROBLEM
 
 
 class Program:
@@ -150,27 +150,6 @@ async def test_everything_that_can_be_read_has_the_described_form(tmp_path):
         offer = (await program.get("/api/offer")).json()
         assert "search" in offer["workflows"]
         assert "scripted" not in json.dumps(offer)
-
-
-async def test_a_run_without_a_plan_hands_back_a_draft_that_is_not_proved(tmp_path):
-    lost = {name: steps * 20 for name, steps in BACKTRACKS.items()} | {"g_plan": distinct(LOST, 40)}
-    async with api(tmp_path, scripts={"lost": lost}) as (web, program):
-        run = await web.start("lost")
-        await web.settled(run, "finished")
-        draft = (await program.get(f"/api/runs/{run}")).json()["draft"]
-        assert draft["proved"] is False
-        assert draft["findings"][0]["code"] == "plan.precondition_unsatisfied"
-        address = f"/api/runs/{run}/export/draft"
-        exported = (await web.client.get(address, headers=program.headers)).json()
-        assert (next(iter(exported)), exported["plan"]) == ("not_proved", draft["plan"])
-        await web.sign_in()
-        page = (await web.browser.get(f"/runs/{run}")).text
-        assert "Draft, not proved" in page
-        assert f"/runs/{run}/export/draft" in page
-        done = await web.start("plans")
-        await web.settled(done, "finished")
-        assert f"/runs/{done}/export/draft" not in (await web.browser.get(f"/runs/{done}")).text
-        assert (await program.get(f"/api/runs/{done}/export/draft")).status_code == 404
 
 
 async def test_records_are_streamed_and_a_stream_goes_on_where_it_was_cut(tmp_path):

@@ -1,0 +1,58 @@
+"""The draft of a run that ended without a plan, over HTTP, over MCP and on the page: everywhere it is not proved."""
+
+import pytest
+
+import replan
+from packages.server.tests.mcp.world import called
+from packages.server.tests.mcp.world import served as served_to_mcp
+from packages.server.tests.web.test_api import Program
+from packages.server.tests.web.world import PLANS, served, use_home
+from tests.cli.samples import LOST, PLAN, PROBLEM, distinct
+
+SCRIPTS = {"lost": {"g_plan": distinct(LOST, 3)}}
+"""A model whose plans all lack a step, for the workflow `single`."""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    use_home(tmp_path, monkeypatch)
+
+
+async def test_a_program_and_a_person_get_the_draft(tmp_path):
+    async with served(tmp_path, scripts=SCRIPTS) as web:
+        program = Program(web, "read")
+        run = await web.start("lost", workflow="single")
+        await web.settled(run, "finished")
+        draft = (await program.get(f"/api/runs/{run}")).json()["draft"]
+        assert (draft["proved"], draft["plan"]["plan_id"]) == (False, "p2")
+        [finding] = draft["findings"]
+        assert finding["code"] == "plan.precondition_unsatisfied"
+        assert finding["takes"].startswith("a step that makes 'nobody_makes_this' in time")
+        address = f"/runs/{run}/export/draft"
+        exported = (await web.client.get(f"/api{address}", headers=program.headers)).json()
+        assert (next(iter(exported)), exported["plan"]) == ("not_proved", draft["plan"])
+        page = (await web.browser.get(f"/runs/{run}")).text
+        assert "Draft, not proved" in page
+        assert f"{finding['code']} at fix takes a step" in page
+        assert f'href="{address}"' in page
+        saved = await web.browser.get(address)
+        assert saved.json() == exported
+        assert f"{run}.draft.json" in saved.headers["content-disposition"]
+
+
+async def test_a_run_with_a_plan_offers_no_draft(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        assert "/export/draft" not in (await web.browser.get(f"/runs/{run}")).text
+        assert (await Program(web, "read").get(f"/api/runs/{run}/export/draft")).status_code == 404
+
+
+async def test_a_client_of_mcp_gets_the_draft_and_checks_the_repaired_plan(tmp_path, monkeypatch):
+    async with served_to_mcp(tmp_path, monkeypatch, scripts=SCRIPTS) as home, home.client() as client:
+        started = await called(client, "plan", problem=PROBLEM, model="lost", workflow="single")
+        await home.settled(started["run_id"], "finished")
+        draft = (await called(client, "result", id=started["run_id"]))["draft"]
+        assert draft["proved"] is False
+        assert (await called(client, "check_plan", plan=draft["plan"]))["valid"] is False
+        assert (await called(client, "check_plan", plan={**draft["plan"], "steps": PLAN["steps"]}))["valid"] is True
