@@ -22,6 +22,8 @@ from actors.plans.graph import contingent_steps
 from actors.plans.plan import RESERVED_OUTCOMES, Plan, Step
 from actors.plans.plan_yaml import plan_diff
 from actors.plans.reader import read_plan
+from actors.plans.semantics import is_ready, ready_steps
+from actors.run.ending import UNDONE, Outcome
 from actors.run.result import RunResult, RunView, result_fields
 from actors.tools.uses import ToolUse
 from actors.values.findings import Finding
@@ -42,6 +44,7 @@ class StepStatus(StrEnum):
     FAILED = "failed"
     UNKNOWN = "unknown"  # nobody knows what its tool has done
     NOT_NEEDED = "not_needed"  # the run is over, and its tokens never held
+    NOT_DONE = "not_done"  # the run ended before its goals, and the step has no result
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +152,9 @@ def goal_views(state: State) -> tuple[ShownGoal, ...]:
 
 def step_views(state: State) -> tuple[ShownStep, ...]:
     """Return the steps of the current plan, in the order of its dependencies."""
-    later, over = contingent_steps(state.plan.plan), state.run.finished is not None
-    outcomes = outcomes_in(state.trace)
+    later, outcomes = contingent_steps(state.plan.plan), outcomes_in(state.trace)
     steps = [
-        _current_step(state, step, contingent=step.step_id in later, over=over, outcome=outcomes.get(step.step_id, ""))
+        _current_step(state, step, contingent=step.step_id in later, outcome=outcomes.get(step.step_id, ""))
         for step in state.plan.program.steps
     ]
     order = {step: number for number, step in enumerate(state.results)}
@@ -167,7 +169,7 @@ def _sort_key(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int
     return (1 if shown_step.status in (StepStatus.RUNNING, StepStatus.WAITING) else 2), 0
 
 
-def _current_step(state: State, step: Step, *, contingent: bool, over: bool, outcome: str) -> ShownStep:
+def _current_step(state: State, step: Step, *, contingent: bool, outcome: str) -> ShownStep:
     name, index = state.plan.names[step.step_id], state.plan.index[step.step_id]
     attempt, result = state.active.get(name), state.results.get(step.step_id)
     check = state.config.tools.guard_use(step)
@@ -176,7 +178,8 @@ def _current_step(state: State, step: Step, *, contingent: bool, over: bool, out
         visits=state.visits.get(name, 0),
         check_must_fail=isinstance(check, ToolUse) and check.expect == "failure",
     )
-    if attempt is not None:
+    end = state.run.finished if state.run.over else None
+    if attempt is not None and end is None:
         is_asked = attempt.unsure or any(q.node.startswith(f"{name}/") for q in state.run.open_questions.values())
         return replace(
             shown,
@@ -186,8 +189,16 @@ def _current_step(state: State, step: Step, *, contingent: bool, over: bool, out
             seconds=None,
             findings=attempt.findings,
         )
+    if end is not None:
+        is_left = result is None and (not contingent or is_ready(state.plan.program, state.now, index))
+        if not is_left or end.outcome == Outcome.SUCCESS:
+            return shown
+        if attempt is None or not attempt.call:
+            return replace(shown, status=StepStatus.NOT_DONE)
+        status = StepStatus.UNKNOWN if attempt.acted else StepStatus.NOT_DONE
+        return replace(shown, status=status, attempts=attempt.number, findings=attempt.findings)
     is_pending = state.now.pending >> index & 1 and not state.plan.program.repeats
-    if over or (result is not None and (result.outcome is StepOutcome.UNKNOWN or not is_pending)):
+    if result is not None and (result.outcome is StepOutcome.UNKNOWN or not is_pending):
         return shown
     return replace(shown, status=StepStatus.PENDING)
 
@@ -366,6 +377,8 @@ class ExecutionJson(TypedDict):
     """The tokens that hold."""
     missing: list[str]
     """The tokens of the goal that do not hold."""
+    next: NotRequired[list[str]]
+    """The steps that may start next, if the execution has ended before its goals; missing if there are none."""
     trace: list[str]
     """The outcomes of the current plan's steps, as `STEP:ok` or `STEP:fail`."""
     revisions: list[RevisionJson]
@@ -404,6 +417,8 @@ class ExecutionResult(RunResult):
     """The tokens that hold, sorted."""
     missing: tuple[str, ...]
     """The tokens of the goal that do not hold, sorted."""
+    next: tuple[str, ...]
+    """The ids of the steps that may start next; empty unless the execution has ended before its goals."""
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
     unsure: tuple[Finding, ...]
@@ -449,6 +464,12 @@ class ExecutionResult(RunResult):
         """The goals that are achieved."""
         return tuple(goal for goal in self.goals if goal.status is GoalStatus.ACHIEVED)
 
+    @property
+    def has_draft(self) -> bool:
+        """Whether it ended before its goals, with steps that are left."""
+        left = (StepStatus.NOT_DONE, StepStatus.FAILED, StepStatus.UNKNOWN)
+        return self.outcome not in _WITHOUT_REST and any(step.status in left for step in self.steps)
+
     def facts(self) -> tuple[str, ...]:
         """Return one line about how many goals are achieved, as a tuple."""
         return (f"{len(self.achieved)} of {format_count(len(self.goals), 'goal')}",)
@@ -473,6 +494,7 @@ class ExecutionResult(RunResult):
             "steps": [step.to_json() for step in self.steps],
             "state": list(self.holds),
             "missing": list(self.missing),
+            **({"next": list(self.next)} if self.next else {}),
             "trace": list(self.revisions[-1].trace) if self.revisions else [],
             "revisions": [revision.to_json() for revision in self.revisions],
             "violations": _as_json(self.violations),
@@ -502,6 +524,7 @@ def result_of(view: RunView) -> ExecutionResult:
         revisions=revision_views(state),
         holds=tuple(sorted(state.tokens)),
         missing=tuple(sorted(state.plan.plan.goal_state - state.tokens)),
+        next=_next_steps(state) if fields["outcome"] not in _WITHOUT_REST else (),
         violations=state.violations,
         unsure=state.unsure,
         not_checked=uncheckable_requirements(state.constraints.requirements, snapshots=state.config.snapshots),
@@ -515,6 +538,14 @@ def result_of(view: RunView) -> ExecutionResult:
         plan=_plan_with_constraints(state),
         told_later=(*state.run.texts_of("requirement"), *state.run.texts_of("note")),
     )
+
+
+_WITHOUT_REST = ("", Outcome.SUCCESS, UNDONE)
+"""The outcomes after which nothing of a plan is left to do."""
+
+
+def _next_steps(state: State) -> tuple[str, ...]:
+    return tuple(state.plan.program.steps[index].step_id for index in ready_steps(state.plan.program, state.now))
 
 
 def _plan_with_constraints(state: State) -> Plan:

@@ -21,6 +21,7 @@ _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.FAILED: ("✗", "red"),
     StepStatus.UNKNOWN: ("?", "red"),
     StepStatus.NOT_NEEDED: ("-", "dim"),
+    StepStatus.NOT_DONE: ("·", "yellow"),
 }
 FINDINGS_MAX = 3
 """The largest number of findings of a step that the checklist shows."""
@@ -62,6 +63,8 @@ def _plan_lines(result: ExecutionResult) -> Iterator[Line]:
     yield _tokens_line("holds", result.holds)
     if result.missing:
         yield _tokens_line("lacks", result.missing)
+    if result.next:
+        yield _tokens_line("next", result.next)
     for finding in result.violations:
         yield indent_line(f"violated: {finding.message}", "red")
     for finding in result.unsure:
@@ -104,8 +107,8 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
 
 def _step_facts(step: ShownStep) -> Iterator[str]:
     """Yield short facts about a step in addition to its status: attempts, visits, time."""
-    if step.status is StepStatus.NOT_NEEDED:
-        yield "not needed"
+    if step.status in (StepStatus.NOT_NEEDED, StepStatus.NOT_DONE):
+        yield str(step.status).replace("_", " ")
     if step.status is StepStatus.PENDING and step.contingent:
         yield "only after a failure"
     if step.status is StepStatus.SUCCEEDED and not step.attempts:
@@ -135,7 +138,11 @@ def _advice_lines(result: ExecutionResult, program: str) -> list[Line]:
     if not step and result.reopened_by == "requirement":
         tell = f"`{program} tell {result.run_id} TEXT --as requirement`"
         step = f"{tell}, then `{program} resume {result.run_id}` plans anew"
-    return [line(f"Next: {step}.", "cyan")] if step else []
+    lines = [line(f"Next: {step}.", "cyan")] if step else []
+    if result.has_draft:
+        written = f"{program} export {result.run_id} --draft -o draft.json"
+        lines.append(line(f"What is left, as a plan that is not proved: {written}", "dim"))
+    return lines
 
 
 _STEPS: Mapping[StepStatus, NodeState] = {
@@ -146,6 +153,7 @@ _STEPS: Mapping[StepStatus, NodeState] = {
     StepStatus.FAILED: NodeState.FAILED,
     StepStatus.UNKNOWN: NodeState.FAILED,
     StepStatus.NOT_NEEDED: NodeState.SKIPPED,
+    StepStatus.NOT_DONE: NodeState.OPEN,
 }
 _GOALS: Mapping[GoalStatus, NodeState] = {
     GoalStatus.PENDING: NodeState.OPEN,

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from actors.execution.edits import rest_of_plan
 from actors.execution.events import (
     AttemptDecided,
     EffectSettled,
@@ -25,7 +26,7 @@ from actors.execution.events import (
 )
 from actors.execution.ids import attempt_node, is_look, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
-from actors.execution.result import ExecutionResult, result_of, revision_views
+from actors.execution.result import ExecutionResult, StepStatus, result_of, revision_views
 from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
 from actors.execution.state import AttemptPhase, State
 from actors.execution.undo import ShownEffect, effect_text
@@ -50,7 +51,7 @@ from actors.run.views import (
 from actors.tools.agent_work import AgentWork, list_paths
 from actors.values.findings import Finding
 from actors.values.flow import Flow
-from actors.values.format import format_count, money, shorten
+from actors.values.format import format_count, id_list, money, shorten
 from actors.values.lines import LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -273,15 +274,31 @@ def _flow(_: State, result: ExecutionResult) -> Flow | None:
     return plan_flow(result.plan_json, step_states(result), outcomes)
 
 
-def _document(view: str, _: State, result: ExecutionResult, program: str) -> RunDocument:
+def _document(view: str, state: State, result: ExecutionResult, program: str) -> RunDocument:
     """Return a document about the current plan. Raises `UsageProblem` for a run that has not begun."""
     from actors.planning.result_lines import option_of, plan_document  # noqa: PLC0415 -- most commands show none
 
     if result.plan_json is None:
         hint = f"`{program} show {result.run_id}` says how far it got"
         raise UsageProblem(f"run {result.run_id} has not begun", place=option_of(view), hint=hint)
+    if view == "draft":
+        return RunDocument(json=_rest_of(state, result, program))
     note = f"Revision {result.revision}, executed by run {result.run_id}."
     return plan_document(view, result, result.plan_json, note, program)
+
+
+def _rest_of(state: State, result: ExecutionResult, program: str) -> dict[str, Any]:
+    """Return what an execution has left, in the form of a draft. Raises `UsageProblem` if nothing is left."""
+    if not result.has_draft:
+        cause = "it has no step left" if result.outcome else "it has not ended"
+        hint = f"`{program} show {result.run_id}` shows where it stands"
+        raise UsageProblem(f"run {result.run_id} has no draft: {cause}", place="--draft", hint=hint)
+    rest = rest_of_plan(state)
+    left = f"{len(rest['steps'])} of {format_count(len(result.steps), 'step')} left"
+    lacks = f"; it lacks {', '.join(result.missing[:TOKENS_MAX])}" if result.missing else ""
+    unknown = id_list(step.step for step in result.steps if step.status is StepStatus.UNKNOWN)
+    doubt = f"; nobody knows what was done at {unknown}" if unknown else ""
+    return {"not_proved": f"The rest of execution {result.run_id}: not proved, {left}{lacks}{doubt}.", "plan": rest}
 
 
 def _describe_request(state: State) -> AskedFor:
@@ -301,6 +318,6 @@ VIEWS: Views[State, ExecutionEvent] = Views(
     record_text=record_text,
     news_text=news_text,
     prompt=partial(rebuilt_prompt, ExecutionMachine()),
-    documents={view: partial(_document, view) for view in ("plan", "mermaid", "markdown", "github-checklist")},
+    documents={view: partial(_document, view) for view in ("plan", "mermaid", "markdown", "github-checklist", "draft")},
     tracing=Tracing(_attempt_of, _facts, _ended_attempts),
 )

@@ -6,7 +6,9 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from actors.config.workflow import Workflow
 from actors.demands.table import DemandStanding, DemandTable, TableRow
+from actors.guards.plan_settings import Settings
 from actors.planning.events import PlanningOutcome
 from actors.planning.state import Node, State
 from actors.run.result import DemandJson
@@ -49,10 +51,6 @@ class DraftJson(TypedDict):
     """The parts of the user's texts that were not read."""
 
 
-LEVEL = "medium"
-"""The level at which `replan check` checks a plan by default."""
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The best plan of a run that ended without a plan. It is not proved."""
@@ -67,8 +65,8 @@ class Draft:
     """The draft as the model wrote it, as a JSON value."""
     findings: tuple[Finding, ...]
     """The errors that are left; empty if the run ended before a verdict, or for a reason outside of the plan."""
-    level: str = ""
-    """The level at which the guard judged it, such as `medium`; empty if the guard has none."""
+    options: str = ""
+    """The options by which `check` judges as the run does, such as `--level expansive`; empty if its defaults do."""
     demands: DemandTable | None = None
     """What it does about each demand of the user; None for a child run, and for a draft that is no readable plan."""
 
@@ -94,8 +92,8 @@ class Draft:
 
     def commands(self, run_id: str, program: str) -> tuple[str, str]:
         """Return the commands that write the draft to a file, and that check the file."""
-        level = f" --level {self.level}" if self.level not in ("", LEVEL) else ""
-        return f"{program} export {run_id} --draft -o draft.json", f"{program} check draft.json{level}"
+        written = f"{program} export {run_id} --draft -o draft.json"
+        return written, f"{program} check draft.json {self.options}".rstrip()
 
     def to_json(self) -> dict[str, Any]:
         """Return the draft as plain data, with the keys of `DraftJson`."""
@@ -151,6 +149,16 @@ def plan_of(node: Node) -> Mapping[str, Any] | None:
     value = None if node.artifact is None else node.artifact.value
     plan = value.value if isinstance(value, Parsed) else None
     return plan if isinstance(plan, dict) and isinstance(plan.get("steps"), list) else None
+
+
+def check_options(level: str, workflow: Workflow) -> str:
+    """Return the options by which `check` judges a plan as a run does. `level` is that of its guard, empty for none."""
+    options = [f"--level {level}"] if level not in ("", "medium") else []
+    if level == "expansive" and workflow.assurance != "strong_cyclic":
+        options.append(f"--assurance {workflow.assurance}")
+    if workflow.r_max != Settings().r_max:
+        options.append(f"--r-max {workflow.r_max}")
+    return " ".join([*options, *(f"--guard {name}" for name in workflow.guard_catalog)])
 
 
 def remedy_of(finding: Finding) -> str:

@@ -12,7 +12,7 @@ from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, dem
 from actors.demands.user_texts import UserTexts, user_texts
 from actors.guards.recon import normalise_artifact
 from actors.guards.requirements_covered import add_stated_requirements
-from actors.planning.drafts import Draft, DraftJson, best_draft, plan_of
+from actors.planning.drafts import Draft, DraftJson, best_draft, check_options, plan_of
 from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
@@ -99,6 +99,11 @@ class Result(RunResult):
     """The token limit of replies of the last rejected step; 0 if no step was rejected."""
     draft: Draft | None = None
     """The best plan that it has written, not proved; None with a plan, without any, and until the run has ended."""
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether it has a draft."""
+        return self.draft is not None
 
     @property
     def succeeded(self) -> bool:
@@ -192,8 +197,8 @@ def _draft(state: State, user: UserTexts | None) -> Draft | None:
     table = _table(user, plan, [_value(one) for one in _with_parents(state, node) if one is not node])
     if verdict is None:
         return Draft(node.node, "", 0.0, plan, (), demands=table)
-    level = proof_of(verdict.facts).level
-    return Draft(node.node, verdict.judges, verdict.score, plan, verdict.errors, level, table)
+    options = check_options(proof_of(verdict.facts).level, state.config.workflow)
+    return Draft(node.node, verdict.judges, verdict.score, plan, verdict.errors, options, table)
 
 
 def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTable | None:

@@ -185,6 +185,11 @@ class RunResult:
         """Return further facts for `repr`."""
         return ()
 
+    @property
+    def has_draft(self) -> bool:
+        """Whether it has ended before its goal, and `export --draft` writes a plan that is not proved."""
+        return False
+
     def so_far(self) -> Sequence[Line]:
         """Return lines about the results so far, for a run that waits for an answer; empty by default."""
         return ()

@@ -186,16 +186,18 @@ def test_the_report_names_the_demands_that_the_draft_ignores():
     assert f"in no step: {DEMANDED}" in rows
 
 
-def test_a_draft_is_checked_at_the_level_at_which_it_was_judged():
-    """At the default level, `check` would accept a plan that was rejected for what follows a failure."""
-    world = world_of({}, limits=Limits(calls=2))
+def test_a_draft_is_checked_as_the_run_judged_it():
+    """With other settings, `check` would accept a plan that was rejected for what follows a failure."""
+    keys = {"assurance": "strong", "r_max": 9, "guard_catalog": ["mine"]}
+    world = world_of({}, limits=Limits(calls=2), **keys)
     verdict = rejected("plan.dead_end").model_copy(update={"facts": {"level": "expansive"}})
     world.judge = lambda request, _: verdict if request.step == "plan" else passed()
     world.run()
-    assert result(world).draft.commands("r1", "replan")[1] == "replan check draft.json --level expansive"
-    assert ended({"plan/v1.a1": 0.5}, limits=Limits(calls=2)).draft.commands("r1", "replan")[1] == (
-        "replan check draft.json"
-    )
+    written, checked = result(world).draft.commands("r1", "replan")
+    assert written == "replan export r1 --draft -o draft.json"
+    assert checked == "replan check draft.json --level expansive --assurance strong --r-max 9 --guard mine"
+    by_default = ended({"plan/v1.a1": 0.5}, limits=Limits(calls=2)).draft
+    assert by_default.commands("r1", "replan")[1] == "replan check draft.json"
 
 
 def test_every_error_of_a_plan_has_its_own_remedy():

@@ -321,7 +321,11 @@ _EXPORT = examples(
     help="What to write; default: by the name of the file, else markdown.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
-@click.option("--draft", is_flag=True, help="Write the best plan of a run that ended without a plan; not proved.")
+@click.option(
+    "--draft",
+    is_flag=True,
+    help="Write the best rejected plan of a run, or what an execution has left. It is not proved.",
+)
 @json_option
 @common
 @click.pass_obj
@@ -330,7 +334,7 @@ def export(
 ) -> int:
     """Write the proved plan of a RUN, or the report of another run, in a form for others. A file is replaced.
 
-    A draft is written as JSON that `check` reads.
+    A draft is written as JSON, which `check` reads.
     """
     require_one_run("export", run_id, last=last)
     if draft and form not in (None, "json"):

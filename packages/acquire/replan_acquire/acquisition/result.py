@@ -254,6 +254,8 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
     rows += [*question_lines(result, program), *message_lines(result)]
     if result.fields:
         rows += [BLANK, line("Fields", "bold"), *(row for field in result.fields for row in _field_lines(field))]
+    if result.missing:
+        rows.append(indent_line(f"lacks {', '.join(result.missing)}", "yellow"))
     rows += [*_calculation_lines(result.calculation)]
     if result.caveats:
         rows += [BLANK, line("Caveats", "bold"), *(indent_line(text, "yellow") for text in result.caveats)]

@@ -155,11 +155,10 @@ def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
 
 
 def _forms(shown: ShownRun, *, begun: bool) -> list[str]:
-    """Return the formats in which a run can be saved. A run that ended without a plan has only its draft."""
-    if getattr(shown.result, "draft", None) is not None:
-        return ["draft"]
+    """Return the formats in which a run can be saved. A run without a plan has at most its draft."""
+    offered = {name: shown.result.has_draft if name == "draft" else begun for name in FORMS}
     documents = shown.loaded.kind.views.documents
-    return [name for name, form in FORMS.items() if begun and form[0] in documents and name != "draft"]
+    return [name for name, form in FORMS.items() if offered[name] and form[0] in documents]
 
 
 def _request_part(shown: ShownRun) -> dict[str, Any]:

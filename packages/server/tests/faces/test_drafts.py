@@ -2,11 +2,10 @@
 
 import pytest
 
-import replan
 from packages.server.tests.mcp.world import called
 from packages.server.tests.mcp.world import served as served_to_mcp
 from packages.server.tests.web.test_api import Program
-from packages.server.tests.web.world import PLANS, served, use_home
+from packages.server.tests.web.world import served, use_home
 from tests.cli.samples import LOST, PLAN, PROBLEM, distinct
 
 SCRIPTS = {"lost": {"g_plan": distinct(LOST, 3)}}
