@@ -4,9 +4,11 @@ A tool that is not repeatable never runs twice, at once or one after the other, 
 are answered truthfully; then the run comes to the same end as without a kill.
 """
 
+import contextlib
 import json
 import os
 import random
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,8 +105,9 @@ class Execution:
         return [word for word, tool, *_ in words if tool == name]
 
     def truth(self, text: str) -> tuple[str, str]:
-        """Return the tool that a question is about, and what has become of its call."""
+        """Return the tool that a question is about, and what has become of its call, once no process of it is left."""
         name = "book" if "'book'" in text else "finish"
+        wait_for_exit(self.folder / "book.sh")
         done = self.done(name)
         return name, NOT_RUN if not done else SUCCEEDED if done[-1] == "end" else FAILED
 
@@ -131,6 +134,22 @@ class Execution:
             assert "overlap" not in done, f"two calls of {name} ran at once"
             assert 1 <= done.count("begin") <= 1 + times, f"{name} ran again without a person's word"
             assert done[-1] == "end"
+
+
+def wait_for_exit(script: Path) -> None:
+    """Wait until no process runs a script. A call outlives the runtime that was killed."""
+    for _ in range(3000):
+        if not any(str(script).encode() in command for command in commands_of_processes()):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{script} still runs")
+
+
+def commands_of_processes() -> Iterator[bytes]:
+    """Yield the command line of each process of this machine."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # The process has just ended.
+            yield path.read_bytes()
 
 
 def answers() -> Any:

@@ -32,11 +32,13 @@ FLAGS = (
 FIND_SECONDS = 300.0
 MIDDLE = """(() => {
   const found = document.querySelector(SELECTOR);
+  window.clicked = false;
+  found.addEventListener("click", () => { window.clicked = true; }, {once: true, capture: true});
   found.scrollIntoView({block: "center"});
   const box = found.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
-"""Where the middle of an element is, once it is scrolled into view."""
+"""Where the middle of an element is, once it is scrolled into view. `window.clicked` tells of a click after that."""
 
 BOX = """(() => {
   const box = document.querySelector(SELECTOR).getBoundingClientRect(), margin = 12;
@@ -89,7 +91,7 @@ class Chromium:
             self._profiles.append(profile)
         target = await self.call("Target.createTarget", url="about:blank", browserContextId=profile)
         attached = await self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
-        page = Page(self, attached["sessionId"], profile)
+        page = Page(self, attached["sessionId"], profile, script)
         self._pages[attached["sessionId"]] = page
         for domain in ("Page", "Runtime", "Network", "Log"):
             await page.call(f"{domain}.enable")
@@ -107,8 +109,8 @@ class Chromium:
 class Page:
     """One tab. `errors` has the errors on its console, `requests` the addresses that it has asked for."""
 
-    def __init__(self, browser, session, profile):
-        self._browser, self._session, self.profile = browser, session, profile
+    def __init__(self, browser, session, profile, script):
+        self._browser, self._session, self.profile, self._script = browser, session, profile, script
         self.errors, self.requests = [], []
 
     def take(self, method, parameters):
@@ -171,15 +173,21 @@ class Page:
             await self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **text)
 
     async def click(self, selector):
-        """Click where an element is, as a mouse does."""
-        await self.until(f"document.querySelector({json.dumps(selector)})")
-        place, before = await self.evaluate(MIDDLE.replace("SELECTOR", json.dumps(selector))), None
-        while place != before:  # A page that renews itself moves what is on it.
-            await trio.sleep(0.05)
-            before, place = place, await self.evaluate(MIDDLE.replace("SELECTOR", json.dumps(selector)))
-        for kind in ("mousePressed", "mouseReleased"):
-            place_of = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
-            await self.call("Input.dispatchMouseEvent", type=kind, **place_of)
+        """Click where an element is, as a mouse does; again if a page that renews itself has moved it by then."""
+        find = json.dumps(selector)
+        with trio.fail_after(FIND_SECONDS):
+            while True:
+                await self.until(f"document.querySelector({find})")
+                place, before = await self.evaluate(MIDDLE.replace("SELECTOR", find)), None
+                while place != before:
+                    await trio.sleep(0.05)
+                    before, place = place, await self.evaluate(MIDDLE.replace("SELECTOR", find))
+                for kind in ("mousePressed", "mouseReleased"):
+                    place_of = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
+                    await self.call("Input.dispatchMouseEvent", type=kind, **place_of)
+                # The next page does not have the variable; a page without scripts never renews itself.
+                if not self._script or await self.evaluate("window.clicked !== false"):
+                    return
 
     async def picture(self, selector, *, height):
         """Return a picture of an element in the width of the window, at most so many points high, as PNG."""

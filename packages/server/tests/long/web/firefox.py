@@ -79,7 +79,13 @@ class Firefox:
         await self.run((await self.find(selector)).send_keys, text)
 
     async def click(self, selector):
-        await self.run((await self.find(selector)).click)
+        """Click an element; if a page that renews itself has replaced it by then, the new one."""
+        from marionette_driver.errors import StaleElementException
+
+        with trio.fail_after(FIND_SECONDS):
+            while True:
+                with suppress(StaleElementException):
+                    return await self.run((await self.find(selector)).click)
 
     async def find(self, selector):
         """Return the first element that matches, once there is one."""

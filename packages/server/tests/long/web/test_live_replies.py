@@ -134,9 +134,9 @@ async def test_the_text_grows_on_an_open_page(tmp_path, writes, browser):
         part = f"document.getElementById('reply-{CALL}')"
         await page.until(f"{part} && {part}.textContent.includes('word3')")
         first = await page.evaluate(f"{part}.textContent.length")
-        await check_accessible(page)
-        await page.until(f"!{part} || {part}.textContent.length > {first}")
         await page.until("document.querySelector('[data-age]').textContent.match(/^[1-9]/)")
+        await page.until(f"!{part} || {part}.textContent.length > {first}")
+        await check_accessible(page)
         await page.until(f"!{part} || {part}.scrollTop + {part}.clientHeight >= {part}.scrollHeight - 2")
         assert await page.evaluate("document.querySelectorAll('#live img').length") == 0
         await page.sees("every guard passed")
