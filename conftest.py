@@ -172,6 +172,11 @@ def pytest_collection(session):
                 importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
 
 
+def pytest_collection_modifyitems(items):
+    """Run the long tests first: at the end, short ones keep all workers busy."""
+    items.sort(key=lambda item: "long" not in item.path.parts)
+
+
 def pytest_collection_finish():
     """Leave what the collection has made out of later searches for garbage: it stays until the end."""
     gc.freeze()
