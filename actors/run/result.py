@@ -23,6 +23,7 @@ from actors.run.open_question import (
     question_parts,
 )
 from actors.run.state import RunState
+from actors.run.waits import DEADLINE
 from actors.values.format import format_count, format_usage, money
 from actors.values.lines import BLANK, Line, StyledSpan, html_of, indent_line, line, markdown_of
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
@@ -394,4 +395,6 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     if run.parked:
         return row("running" if run.handover else "parked", run.parked_reason)
     outage = run.outage if rests else None
+    # A run that only its deadline can wake has decisions left that its last driver did not write.
+    wake = None if run.waits.keys() == {DEADLINE} else wake
     return row("running", "" if outage is None else outage.why, next_wake=wake)

@@ -197,6 +197,13 @@ def health_option(function: F) -> F:
     )(function)
 
 
+def fair_option(function: F) -> F:
+    """Add `--fair`."""
+    return click.option(
+        "--fair", is_flag=True, help="Let runs that share a budget take turns: the one with the fewest calls is next."
+    )(function)
+
+
 class Duration(click.ParamType[float]):
     """A length of time such as `90s`, `15m`, `2h` or `1d`, read into seconds."""
 

@@ -1,7 +1,7 @@
 """Hosts runs: the runtime's host, with shared models, services, and a wake-up socket."""
 
 from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from replan.runs.services import Process, run_services
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.drive.options import ChangeSignal, DriveOptions, Ending, Stop
+from runtime.drive.turns import Turns
 from runtime.host.dispatcher import Dispatcher
 from runtime.host.host import Host
 from runtime.host.notices import Changed, Notice, OutsideTrouble, Report
@@ -73,6 +74,18 @@ async def host(
         nursery.cancel_scope.cancel()
 
 
+def let_take_turns(engine: Engine) -> Engine:
+    """Return the engine, whose hosted runs take turns: the next model call is that of the run with the fewest calls.
+
+    Raises `UsageProblem` if no runs of the home share a budget.
+    """
+    budget = engine.config.budget
+    if all(shared.calls is None and shared.micro_usd is None for shared in (budget, *budget.tenants.values())):
+        hint = "set home_budget in config.yaml, or drop the option"
+        raise UsageProblem("the runs of this home share no budget", place="--fair", hint=hint)
+    return replace(engine, turns=Turns())
+
+
 class _Drive:
     """Drives one run.
 
@@ -84,6 +97,13 @@ class _Drive:
         self._edited: dict[str, str] = {}
 
     async def __call__(self, run: str, stop: Stop, changed: ChangeSignal, take: Callable[[], None]) -> Ending:
+        turns = self._engine.turns
+        with nullcontext() if turns is None else turns.join() as turn:
+            return await self._resume(
+                run, DriveOptions(stop, changed=changed, rest_after=REST_SECONDS, turn=turn), take
+            )
+
+    async def _resume(self, run: str, options: DriveOptions, take: Callable[[], None]) -> Ending:
         is_driving, edits = False, list[str]()
 
         def notice(text: str) -> None:
@@ -97,7 +117,7 @@ class _Drive:
                 self._report_edits(run, edits)
 
         try:
-            options = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, on_drift=edits.append)
+            options = replace(options, on_record=on_record, notice=notice, on_drift=edits.append)
             result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
             with suppress(ReplanError):  # For those who follow the run; the host reports it as well.

@@ -25,6 +25,7 @@ from runtime.drive.actor import Actor
 from runtime.drive.options import Admission, DriveOptions, LeaseTerms
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
+from runtime.drive.turns import Turns
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement
 from runtime.models.port import Fault
@@ -73,6 +74,8 @@ class Opener(RunPoster):
     """Who starts new runs: the field `by` of `actors.run.waits.Started`."""
     asks: bool = False
     """Whether somebody can answer the questions of new runs. If so, they ask at a limit, unless set otherwise."""
+    turns: Turns | None = None
+    """Lets the runs that a host drives take turns with their model calls; None for no order."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -183,6 +186,7 @@ class Opener(RunPoster):
             at_once=options.at_once,
             snapshot=snapshot,
             admission=admission,
+            turn=options.turn,
         )
 
     def lease(self) -> LeaseTerms:

@@ -8,6 +8,7 @@ from typing import Any
 import trio
 
 from runtime.core.events import Record
+from runtime.drive.turns import Turn
 from runtime.journal.port import FIRST_FORMAT, FIRST_KIND, ORDINARY, Dead, Formats, Journal, Placement, nobody
 
 TERMINATED_SECONDS = 30.0
@@ -128,6 +129,8 @@ class DriveOptions:
     """A hosted run is released if it waits at least this many seconds for a time; None in the foreground."""
     at_once: bool = False
     """Whether a person has resumed the run and wants it to stop waiting."""
+    turn: Turn | None = None
+    """The run's place among others that take turns with their calls; None if it asks for calls as it likes."""
     on_drift: Notice | None = None
     """Called before a run is resumed if the files that it was started with have changed since; None for nobody."""
 

@@ -28,6 +28,7 @@ from runtime.core.machine import Machine, Refused, Summary, fold, settle
 from runtime.core.messages import Overdrawn, stamp
 from runtime.drive.lease import LeaseKeeper, claim, release_quietly
 from runtime.drive.options import Admission, LeaseTerms, Stop
+from runtime.drive.turns import Turn
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 
@@ -37,7 +38,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Generic[S, E]):
-    """The first events of a batch, at least one."""
+    """The first events of a batch."""
 
     state: S
     """The state after these events."""
@@ -133,10 +134,13 @@ class RunLog(Generic[S, E]):
         notice: Callable[[str], None],
         snapshot: Snapshot[S] | None = None,
         admission: Admission | None = None,
+        turn: Turn | None = None,
     ) -> None:
         """Take the arguments of `runtime.drive.supervisor.Supervisor`; nothing is read yet."""
         self._run, self._machine, self._journal, self._lease = run, machine, journal, lease
-        self._stop, self._new = stop, admission
+        self._stop, self._new, self._turn = stop, admission, turn
+        self.held_back = False
+        """Whether the last write left out a request, because other runs have their turn."""
         self._on_record, self._trace, self._notice = on_record, trace, notice
         start = snapshot or Snapshot(machine.initial(), 0, 0)
         self.state, self.seq, self._consumed = start.state, start.seq, start.inbox
@@ -157,13 +161,22 @@ class RunLog(Generic[S, E]):
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
         """Append facts and the decisions that follow, as far as the daily budget allows.
 
-        Each fact has the id of the posted message that it consumes, or None. The machine decides again about the events
-        that were left out when the next message comes. If `goes_on` returns that none will come, the run pauses. Raises
-        the errors of `append`.
+        Each fact has the id of the posted message that it consumes, or None; there may be no facts. The machine decides
+        again about the events that were left out when the next message comes. If `goes_on` returns that none will come,
+        the run pauses. If it is not the run's turn, nothing is requested. Raises the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
         events = [*accepted, *following]
+        if self._turn is not None:
+            free = _prefixes(self._machine, self.state, events, len(accepted))[-1]
+            calls = self._machine.summary(free.state).committed.calls
+            self.held_back = free.next_reservation != ZERO and not self._turn.may_call(calls)
+            if self.held_back:
+                await self._write_free(free, inbox)
+                return
+        if not events:
+            return
         try:
             await self.append(state, events, inbox, waits=True)
         except HomeBudgetSpent as spent:
@@ -175,6 +188,11 @@ class RunLog(Generic[S, E]):
         accepted = self._machine.accept(self.state, stamp(first, 0.0))
         if accepted is not None and not isinstance(accepted, Refused):
             await self.append(self._machine.evolve(self.state, accepted), [accepted])
+
+    async def _write_free(self, free: Prefix[S, E], inbox: Sequence[int | None]) -> None:
+        """Append events that reserve nothing, and only say what was used."""
+        if free.events:
+            await self.append(free.state, free.events, inbox, overdraw=True, waits=True)
 
     async def _write_prefix(
         self,
@@ -192,8 +210,7 @@ class RunLog(Generic[S, E]):
             else:
                 return
         if free.next_reservation == ZERO or goes_on(free.state):
-            # It reserves nothing, and only says what was used.
-            await self.append(free.state, free.events, inbox, overdraw=True, waits=True)
+            await self._write_free(free, inbox)
             return
         paused = pause(self._machine, free, spent, self._journal.now(), self._lease.seconds())
         self._notice(paused.notice)

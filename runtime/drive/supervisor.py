@@ -23,6 +23,7 @@ from runtime.drive.actor import Actor, Delivery, Envelope, Mailbox, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
 from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
+from runtime.drive.turns import Turn
 from runtime.journal.port import Journal
 from runtime.logs import log
 
@@ -51,6 +52,7 @@ class Supervisor(Generic[S, E, M]):
         at_once: bool = False,
         snapshot: Snapshot[S] | None = None,
         admission: Admission | None = None,
+        turn: Turn | None = None,
     ) -> None:
         """Take what the run is driven with; nothing is read or claimed yet.
 
@@ -71,6 +73,7 @@ class Supervisor(Generic[S, E, M]):
             at_once: whether a person has resumed the run, who does not want to wait for what it waits for.
             snapshot: the run as the caller has read it; without it all records are read.
             admission: for a new run, which is admitted in the transaction of its first records.
+            turn: the run's place among others that take turns; None if it asks for calls as it likes.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -89,7 +92,9 @@ class Supervisor(Generic[S, E, M]):
             notice=notice,
             snapshot=snapshot,
             admission=admission,
+            turn=turn,
         )
+        self._turn = turn
         self._is_new = admission is not None
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
         self._at_once = at_once
@@ -147,6 +152,8 @@ class Supervisor(Generic[S, E, M]):
                 nursery.start_soon(self._watch_inbox)
                 if self._may_stop:
                     nursery.start_soon(self._watch_stop)
+                if self._turn is not None:
+                    nursery.start_soon(self._watch_turn, self._turn)
                 ending = await self._loop()
             finally:
                 # Also when this was cancelled or failed: an answer would wait, shielded, for a receiver that has left.
@@ -219,6 +226,8 @@ class Supervisor(Generic[S, E, M]):
 
     async def _loop(self) -> Ending:
         while not self._is_finished():
+            if self._turn is not None:
+                self._turn.note(self._log.summary.committed.calls, at_work=self._is_at_work())
             if self._parked or self._stop.requested.is_set():
                 await self._park()
                 await self._drain()
@@ -235,7 +244,12 @@ class Supervisor(Generic[S, E, M]):
 
     def _only_waits(self) -> bool:
         """Return whether no work in this process can advance the run."""
-        return all(self._rests(envelope.work) for envelope in self._running.values())
+        return not self._log.held_back and all(self._rests(envelope.work) for envelope in self._running.values())
+
+    def _is_at_work(self) -> bool:
+        """Return whether the run waits for its turn, or a model or a guard works for it."""
+        is_judged = any(envelope.work.repeatable and envelope.work.until is None for envelope in self._running.values())
+        return self._log.held_back or is_judged or self._log.summary.reserved.calls > 0
 
     def _is_left(self) -> bool:
         """Return whether a driver in the foreground leaves the run, because only work with `Work.leaves` is open."""
@@ -273,6 +287,10 @@ class Supervisor(Generic[S, E, M]):
         self._running.pop(delivery.request_id, None)
         if delivery.message is not None:
             await self._step(delivery.message)
+        elif self._log.held_back and not self._parked:
+            await self._log.write([], self._goes_on)
+            await self._after_write()
+            self._reconcile()
         else:
             self._reconcile()
 
@@ -377,6 +395,11 @@ class Supervisor(Generic[S, E, M]):
         await self._pass_on(Delivery("", None))  # Wakes the loop; no request has an empty id.
         await self._stop.forced.wait()
         self._grace.cancel()
+
+    async def _watch_turn(self, turn: Turn) -> None:
+        while True:
+            await turn.given()
+            await self._pass_on(Delivery("", None))  # As in `_watch_stop`.
 
     async def _watch_inbox(self) -> None:
         changed = self._changed

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import click
 
 from replan.cli.exits import Exit
-from replan.cli.options import Invocation, common, examples, health_option, plugins_option, under
+from replan.cli.options import Invocation, common, examples, fair_option, health_option, plugins_option, under
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 
@@ -37,6 +37,7 @@ PORT = 8430
 @click.option("--no-host", is_flag=True, help="Only show runs and post messages; another process drives the runs.")
 @click.option("--sign-in", is_flag=True, help="Print a new one-time address of the running server, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@fair_option
 @health_option
 @plugins_option
 @common
@@ -51,6 +52,7 @@ def serve(
     allow_execute: bool,
     no_host: bool,
     sign_in: bool,
+    fair: bool,
     health_port: int | None,
     as_json: bool,
 ) -> int:
@@ -66,6 +68,8 @@ def serve(
 
     if sign_in:
         return _print_sign_in(as_json=as_json)
+    if fair and no_host:
+        raise UsageProblem("a server that drives no runs has no order of runs", place="--fair", hint="drop --no-host")
     tune()
     options = {
         "port": port,
@@ -74,7 +78,7 @@ def serve(
         "allow_execute": allow_execute,
         "health_port": health_port,
     }
-    return trio.run(partial(_serve_page, invocation, proxy, as_json=as_json, **options))
+    return trio.run(partial(_serve_page, invocation, proxy, fair=fair, as_json=as_json, **options))
 
 
 def _print_sign_in(*, as_json: bool) -> int:
@@ -89,12 +93,13 @@ def _print_sign_in(*, as_json: bool) -> int:
     return Exit.OK
 
 
-async def _serve_page(invocation: Invocation, proxy: str | None, *, as_json: bool, **options: Any) -> int:
+async def _serve_page(invocation: Invocation, proxy: str | None, *, fair: bool, as_json: bool, **options: Any) -> int:
     """Serve the home until a signal asks to stop; `options` are keywords of `serve_home`. Return the exit code."""
     import trio
 
     from replan.cli.home import open_engine
     from replan.cli.host_notices import reporter, watch_signals
+    from replan.runs.hosting import let_take_turns
     from replan.setup.home_folder import locate_home
     from replan.setup.settings import settings_of
     from replan_server.settings import ServerSettings
@@ -114,7 +119,8 @@ async def _serve_page(invocation: Invocation, proxy: str | None, *, as_json: boo
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_signals, stop, report)
-            await serve_home(engine, locate_home(), proxy=entry, stop=stop, report=report, opened=announce, **options)
+            driving = let_take_turns(engine) if fair else engine
+            await serve_home(driving, locate_home(), proxy=entry, stop=stop, report=report, opened=announce, **options)
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
