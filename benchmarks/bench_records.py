@@ -25,8 +25,8 @@ from tests.support.external import FOLDER  # noqa: E402
 PROFILES = ROOT / "docs" / "experiments" / "full" / "profiles"
 TABLES = {
     "mint": ("arms", "models", "author", "queue"),
-    "intercode_sql": ("models", "repeats"),
-    "ldb": ("arms",),
+    "intercode_sql": ("models", "repeats", "stops"),
+    "ldb": ("arms", "stops"),
     "planbench_single": ("arms",),
 }
 """The published tables, by the file of the records."""

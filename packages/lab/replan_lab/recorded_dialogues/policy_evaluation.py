@@ -5,6 +5,7 @@ rejection with a turn left counts, even if nothing was proposed after it.
 """
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -216,13 +217,17 @@ class Bootstrap:
 
 
 def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
-    """Return the tables `arms`, `budgets` and `models`; and `repeats`, if a dialogue goes on after two rejections."""
+    """Return the tables `arms`, `budgets` and `models`.
+
+    If a dialogue goes on after two rejections, also `repeats` and `stops`.
+    """
     tasks, models = (Bootstrap([getattr(case, name) for case in comparison.cases]) for name in ("task", "model"))
     tables = {
         "arms": list(_arms(comparison, tasks, models)),
         "budgets": list(_budgets(comparison, tasks)),
         "models": list(_models(comparison)),
         "repeats": list(_repeats(comparison)),
+        "stops": list(_stops(comparison.records.dialogues)),
     }
     return {name: table for name, table in tables.items() if table}
 
@@ -290,6 +295,43 @@ def _repeats(comparison: PlayedRecords) -> Iterator[Row]:
                 found.setdefault((case.model, kind), []).append(solved)
     for (model, kind), later in sorted(found.items()):
         yield {"model": model, "came_again": kind, "cases": len(later), "solved_later": round_value(fmean(later))}
+
+
+STOPS = {
+    "never": (math.inf, math.inf),
+    "second_repeat": (2, math.inf),
+    "third_repeat": (3, math.inf),
+    "six_attempts": (math.inf, 6),
+    "second_repeat_or_six_attempts": (2, 6),
+}
+"""When a rule ends a dialogue: at so many attempts that are equal to earlier ones, or after so many attempts."""
+
+
+def _stops(dialogues: Sequence[RecordedDialogue]) -> Iterator[Row]:
+    """Yield the calls and the solved dialogues of each rule, if it ends all dialogues early."""
+    if all(len(dialogue.attempts) < 3 for dialogue in dialogues):
+        return
+    played = {name: [_until(dialogue, *limits) for dialogue in dialogues] for name, limits in STOPS.items()}
+    calls = {name: sum(made for made, _ in plays) for name, plays in played.items()}
+    solved = {name: sum(accepted for _, accepted in plays) for name, plays in played.items()}
+    for name in STOPS:
+        saved, lost = 1 - calls[name] / calls["never"], solved["never"] - solved[name]
+        share = round_value(lost / max(1, solved["never"]))
+        yield {"rule": name, "dialogues": len(dialogues), "calls": calls[name], "saved": round_value(saved),
+               "solved": solved[name], "lost": lost, "lost_share": share}  # fmt: skip
+
+
+def _until(dialogue: RecordedDialogue, repeats: float, attempts: float) -> tuple[int, bool]:
+    """Return the calls of a dialogue's attempts until a rule ends it, and whether one was accepted."""
+    calls, texts = 0, list[str]()
+    for attempt in dialogue.attempts:
+        if len(texts) - len(set(texts)) >= repeats or len(texts) >= attempts:
+            break
+        calls += attempt.calls
+        texts.append(attempt.text)
+        if attempt.accepted:
+            return calls, True
+    return calls, False
 
 
 def plots_of(comparison: PlayedRecords, tables: Mapping[str, Table]) -> Iterator[tuple[str, str]]:

@@ -151,8 +151,34 @@ def test_the_tables_and_plots_have_every_arm(tmp_path):
     assert afresh["delta"] == 0.0
     assert afresh["together_low"] <= afresh["delta_low"] <= afresh["delta_high"] <= afresh["together_high"]
     assert [row["cases"] for row in tables["models"]] == [3]
-    assert "repeats" not in tables, "no dialogue is long enough for one"
+    assert not {"repeats", "stops"} & tables.keys(), "no dialogue is long enough for them"
     assert dict(plots_of(comparison, tables)).keys() == {"delta", "budgets", "models"}
+
+
+def test_the_table_of_stops_says_what_a_rule_saves_and_loses(tmp_path):
+    """The first dialogue is solved after two repeats, the second at the seventh attempt, the third never."""
+    proposals = ("aaab", "abcdefg", "aaaaaa")
+    rows = [
+        {
+            "run": "r",
+            "task": str(at),
+            "visible": at < 2,
+            "hidden": True,
+            "rounds": 9,
+            "seq": [[text, 1] for text in texts],
+        }
+        for at, texts in enumerate(proposals)
+    ]
+    records = read_records(written(tmp_path, rows))
+    table = {row["rule"]: row for row in tables_of(compare(records, arms_for(records)))["stops"]}
+    assert {rule: (row["calls"], row["lost"]) for rule, row in table.items()} == {
+        "never": (17, 0),
+        "second_repeat": (3 + 7 + 3, 1),
+        "third_repeat": (4 + 7 + 4, 0),
+        "six_attempts": (4 + 6 + 6, 1),
+        "second_repeat_or_six_attempts": (3 + 6 + 3, 2),
+    }
+    assert (table["second_repeat"]["saved"], table["second_repeat"]["lost_share"]) == (0.2353, 0.5)
 
 
 def test_repairs_and_prompts_are_played_with_the_moves_that_they_record(tmp_path):
