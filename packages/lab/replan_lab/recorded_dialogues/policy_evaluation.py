@@ -317,8 +317,8 @@ def _stops(dialogues: Sequence[RecordedDialogue]) -> Iterator[Row]:
     for name in STOPS:
         saved, lost = 1 - calls[name] / calls["never"], solved["never"] - solved[name]
         share = round_value(lost / max(1, solved["never"]))
-        yield {"rule": name, "dialogues": len(dialogues), "calls": calls[name], "saved": round_value(saved),
-               "solved": solved[name], "lost": lost, "lost_share": share}  # fmt: skip
+        yield {"rule": name, "dialogues": len(dialogues), "calls": calls[name], "share_saved": round_value(saved),
+               "solved": solved[name], "lost": lost, "share_lost": share}  # fmt: skip
 
 
 def _until(dialogue: RecordedDialogue, repeats: float, attempts: float) -> tuple[int, bool]:

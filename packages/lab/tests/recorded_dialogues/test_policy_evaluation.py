@@ -178,7 +178,7 @@ def test_the_table_of_stops_says_what_a_rule_saves_and_loses(tmp_path):
         "six_attempts": (4 + 6 + 6, 1),
         "second_repeat_or_six_attempts": (3 + 6 + 3, 2),
     }
-    assert (table["second_repeat"]["saved"], table["second_repeat"]["lost_share"]) == (0.2353, 0.5)
+    assert (table["second_repeat"]["share_saved"], table["second_repeat"]["share_lost"]) == (0.2353, 0.5)
 
 
 def test_repairs_and_prompts_are_played_with_the_moves_that_they_record(tmp_path):
