@@ -4,7 +4,7 @@ Most commands only read records, so `views` imports this module only when a comm
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from actors.demands.table import demand_line, table_lines, table_texts
 from actors.guards.plan_settings import GUARD_CATALOG
@@ -15,16 +15,17 @@ from actors.planning.state import State
 from actors.planning.story import AttemptView, BranchStory, attempts, branch_stories, roots
 from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.plans.plan_text import plan_checklist, plan_lines, plan_markdown, plan_summary, value_lines
-from actors.policy.belief_choice import Weighing, count_calls
+from actors.policy.belief_choice import Option, Weighing, count_calls
 from actors.policy.decision import Decision
+from actors.policy.table import UNSOLVABLE
 from actors.run.advice import advice
 from actors.run.ending import EARLY, exhausted_limit
 from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
 from actors.run.views import RunDocument, Tree
-from actors.run.words import in_words
+from actors.run.words import in_words, step_in_words
 from actors.values.findings import Code, Finding, finding_line
 from actors.values.flow import Flow
-from actors.values.format import format_count, format_usage
+from actors.values.format import format_count, format_usage, odds
 from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indent_line, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -290,7 +291,7 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
     if attempt.why:
         lines[-1] += f": {attempt.why}"
     if decision.weighing is not None:
-        lines.append(_describe_weighing(decision.weighing))
+        lines.append(belief_text(decision.weighing))
     if decision.wanted is not None:
         lines.append(f"the rule wanted {', '.join(decision.wanted)}; its visits are used up")
     if node.cleared:
@@ -308,12 +309,34 @@ def _describe_cause(classification: FailureClassified, decision: Decision) -> st
     return f"a model was asked for the cause: {classification.cause}, {use}"
 
 
-def _describe_weighing(weighing: Weighing) -> str:
-    """Return the likeliest places of the mistake before and after the rejection, and the values of the best moves."""
-    places = ", ".join(f"{place.step} {place.before:.0%} -> {place.after:.0%}" for place in weighing.places)
-    moves = [f"{one.named} {one.value:.2%} ({one.chance:.1%} in {count_calls(one.calls)})" for one in weighing.options]
-    chosen = f"success per call: {', next best '.join(moves)}" if moves else "no move is left"
-    return f"the mistake lies in {places}; {chosen}"
+def belief_text(weighing: Weighing) -> str:
+    """Return where the mistake most likely is, and what the best move and the next best cost."""
+    place, options = weighing.places[0], weighing.options
+    where = f"The mistake is most likely in the {step_in_words(place.step)}"
+    if place.step == UNSOLVABLE:
+        where = "Most likely the problem has no solution"
+    told = f"{where} ({odds(place.after)})."
+    if not options:
+        return f"{told} No move is left."
+    best = _move_in_words(options[0])
+    verb = "cost" if len(options[0].targets) > 1 else "costs"
+    cost = f"{count_calls(options[0].calls)}, with a chance of {odds(options[0].chance)}"
+    told = f"{told} {best[0].upper()}{best[1:]} {verb} {cost}."
+    others = [f"{_move_in_words(one)} ({count_calls(one.calls)}, {odds(one.chance)})" for one in options[1:]]
+    return f"{told} Next best: {others[0]}." if others else told
+
+
+def _move_in_words(option: Option) -> str:
+    afresh = ", without the earlier answers in view" if option.afresh else ""
+    match option.move:
+        case "retry":
+            return f"another attempt{afresh}"
+        case "redo":
+            return f"{' and '.join(f'a new {step_in_words(step)}' for step in option.targets)}{afresh}"
+        case "ask":
+            return "a question to you"
+        case _:
+            assert_never(option.move)
 
 
 def _branch_line(story: BranchStory) -> Line:
@@ -340,7 +363,9 @@ def tree(title: str, state: State, written: Sequence[Record[PlanningEvent]], *, 
         return {"nodes": nodes, "branches": branches}
 
     lines = (*map(_branch_line, stories), *_author_lines(state))
-    return Tree(search_tree(title, attempt_views), lines, to_json)
+    weighed = [view.node.decision.weighing for view in attempt_views if view.node.decision is not None]
+    belief = next((belief_text(weighing) for weighing in reversed(weighed) if weighing is not None), "")
+    return Tree(search_tree(title, attempt_views), lines, to_json, belief)
 
 
 def _author_lines(state: State) -> list[Line]:

@@ -98,6 +98,8 @@ class Tree:
     """Lines for people below the tree; usually none."""
     to_json: Callable[[], Mapping[str, Any]] = field(default=dict, compare=False)
     """Returns the tree as plain data: the keys that `show --tree --json` prints besides `run_id`."""
+    belief: str = ""
+    """What the search believed after the last rejection, in sentences; empty if nothing."""
 
 
 class RunDocument(NamedTuple):

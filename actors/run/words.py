@@ -16,9 +16,7 @@ _MOVE = re.compile(
     r"( because of [\w.]+)?, by rule [\w-]+"
 )
 _CLEARED = re.compile(r"(?:\brevision \d+: |^)cleared ([a-z0-9_]+(?:, [a-z0-9_]+)*)(?=;|$)")
-_WEIGHED = re.compile(r"^the mistake lies in ")
 _QUOTED = re.compile(r"'g_([a-z0-9_]+)'")
-_STEP = re.compile(r"\bg_([a-z0-9_]+)\b")
 _ASKED = re.compile(r"^(question [\w-]+) \(([^()]+)\): (.*)", re.DOTALL)
 _REASON = re.compile(r"^([\w-]+): ([a-z0-9_]+)$")
 _MOVES = {
@@ -45,8 +43,6 @@ def in_words(text: str) -> str:
         return f"{asked[1]} ({reason_in_words(asked[2])}): {question_in_words(asked[3])}"
     text = _MOVE.sub(_move, text)
     text = _CLEARED.sub(lambda match: f"done again: {_steps(match[1])}", text)
-    if _WEIGHED.match(text):
-        text = _STEP.sub(lambda match: step_in_words(match[1]), text)
     if "/" not in text:
         return text
     text = _REQUEST.sub(_attempt, text)

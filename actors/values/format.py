@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 from runtime.core.ledger import MICRO, Amount
@@ -10,6 +11,21 @@ from runtime.core.ledger import MICRO, Amount
 def format_count(number: int, noun: str) -> str:
     """Return a number with its noun in the right form, such as `1 call` or `2,400 tokens`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+_PARTS = sorted({Fraction(part, whole) for whole in (2, 3, 4, 5, 10) for part in range(1, whole)})
+
+
+def odds(chance: float) -> str:
+    """Return a probability as a fraction that people can imagine, such as `2 in 5`."""
+    if chance < 1 / 200:
+        return "under 1 in 200"
+    if chance >= 19 / 20:
+        return "over 19 in 20"
+    if chance < 1 / 10:
+        return f"1 in {round(1 / chance)}"
+    part = min(_PARTS, key=lambda part: abs(part - chance))
+    return f"{part.numerator} in {part.denominator}"
 
 
 def money(usd: float | None) -> str:

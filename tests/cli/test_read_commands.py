@@ -102,7 +102,7 @@ def test_the_tree_explains_a_replan(replan, finished):
         "g_plan/v1.a1  rejected by plan_medium",
         "plan.precondition_unsatisfied at fix",
         "to g_analysis, g_recon because of plan.precondition_unsatisfied, by rule belief",
-        "the mistake lies in g_",
+        "The mistake is most likely in the ",
         "cleared g_analysis, g_recon, g_strategy, g_plan; thrown away: 5 calls",
         "=> local_retry because of plan.precondition_unsatisfied, by rule told: The finding says what to add",
         "g_plan/v2.a1  accepted",

@@ -1,7 +1,11 @@
-"""The tree says in one line what a belief policy went by, and `--json` has the same as numbers."""
+"""The tree says in sentences what a belief policy went by."""
 
-from actors.planning.result_lines import search_tree
+import pytest
+
+from actors.planning.result_lines import belief_text, search_tree
 from actors.planning.story import attempts
+from actors.policy.belief_choice import MistakePlace, Option, Weighing
+from actors.values.format import odds
 from tests.support.worlds import World, passed, pinned, rejected
 
 CHAIN = {
@@ -17,7 +21,7 @@ def lines_of(tree):
 
 
 def test_the_tree_and_its_json_say_what_a_decision_went_by():
-    """Where the mistake is believed to lie before and after, then the chosen move and the next best."""
+    """Where the mistake most likely is, then the cost and the chance of the chosen move, and the next best."""
     judge = lambda request, _: passed() if request.node.startswith("strategy") else rejected("plan.goal_unreachable")  # noqa: E731
     made = World(pinned(CHAIN, policy="belief"), judge=judge)
     made.begin()
@@ -30,8 +34,35 @@ def test_the_tree_and_its_json_say_what_a_decision_went_by():
     decisions = [each.node.decision for each in shown if each.node.decision]
     assert [decision.rule for decision in decisions] == ["told", "belief"]
     weighing = decisions[-1].weighing
-    places, options = weighing.places, weighing.options
-    first = places[0]
-    assert line.startswith(f"the mistake lies in strategy {first.before:.0%} -> {first.after:.0%}, unsolvable ")
-    chances = [f"{one.value:.2%} ({one.chance:.1%} in {one.calls:g} call" for one in options]
-    assert line.endswith(f"per call: redo strategy {chances[0]}s), next best redo afresh strategy {chances[1]}s)")
+    place, (best, following) = weighing.places[0], weighing.options
+    assert place.step == "strategy"
+    assert line == (
+        f"The mistake is most likely in the strategy ({odds(place.after)}). A new strategy costs {best.calls:g} calls, "
+        f"with a chance of {odds(best.chance)}. Next best: a new strategy, without the earlier answers in view "
+        f"({following.calls:g} calls, {odds(following.chance)})."
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "text"),
+    [
+        (
+            "g_plan",
+            [{"move": "retry", "calls": 1, "chance": 0.25}],
+            "The mistake is most likely in the plan (2 in 5). Another attempt costs 1 call, with a chance of 1 in 4.",
+        ),
+        (
+            "unsolvable",
+            [
+                {"move": "redo", "targets": ("g_analysis", "g_recon"), "calls": 4, "chance": 0.1},
+                {"move": "ask", "calls": 2.5, "chance": 0.004},
+            ],
+            "Most likely the problem has no solution (2 in 5). A new analysis and a new recon cost 4 calls, "
+            "with a chance of 1 in 10. Next best: a question to you (2.5 calls, under 1 in 200).",
+        ),
+        ("g_plan", [], "The mistake is most likely in the plan (2 in 5). No move is left."),
+    ],
+)
+def test_a_belief_is_told_in_words(place, options, text):
+    weighed = tuple(Option(**option, value=0.1) for option in options)
+    assert belief_text(Weighing(places=(MistakePlace(step=place, before=0.3, after=0.41),), options=weighed)) == text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.values.format import ago, format_count, format_usage, moment, money, shorten, stamp, title_of
+from actors.values.format import ago, format_count, format_usage, moment, money, odds, shorten, stamp, title_of
 from runtime.core.ledger import Amount
 
 
@@ -19,6 +19,23 @@ def test_a_count_has_its_noun_in_the_right_number(number, text):
 )
 def test_money_has_the_cents_that_matter(usd, text):
     assert money(usd) == text
+
+
+@pytest.mark.parametrize(
+    ("chance", "text"),
+    [
+        (0, "under 1 in 200"),
+        (0.03, "1 in 33"),
+        (0.0999, "1 in 10"),
+        (0.26, "1 in 4"),
+        (0.41, "2 in 5"),
+        (0.94, "9 in 10"),
+        (0.95, "over 19 in 20"),
+        (1, "over 19 in 20"),
+    ],
+)
+def test_a_chance_is_a_fraction_that_people_can_imagine(chance, text):
+    assert odds(chance) == text
 
 
 def test_what_was_used_has_its_price_where_that_is_known():

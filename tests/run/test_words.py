@@ -16,9 +16,6 @@ LINES = {
     "=> partial_replan to g_recon because of plan.cycle, by rule belief": "back to recon because of plan.cycle",
     "revision 1: cleared g_recon, g_plan": "done again: recon, plan",
     "cleared g_recon, g_plan; thrown away: 3 calls": "done again: recon, plan; thrown away: 3 calls",
-    "the mistake lies in g_recon 22% -> 25%; success per call: redo g_recon 3.02%": (
-        "the mistake lies in recon 22% -> 25%; success per call: redo recon 3.02%"
-    ),
     "g_plan/v1.a2/c.t3 asked for": "plan, second attempt, its cause, try 3 asked for",
     "write_fix/r1.v1.a1.check": "write fix, first attempt, check",
     "tool:write_fix/r2.v3.a1.act.t2 started": "write fix, revision 2, visit 3, first attempt, act, try 2 started",
