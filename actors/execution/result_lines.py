@@ -6,7 +6,7 @@ from itertools import pairwise
 from actors.execution.goals import GoalStatus
 from actors.execution.result import ExecutionResult, ShownGoal, ShownRevision, ShownStep, StepStatus
 from actors.execution.undo import effect_text
-from actors.plans.plan_text import field_line
+from actors.plans.plan_text import field_line, step_details
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, usage_line
 from actors.values.flow import Checklist, ChecklistItem, NodeState
@@ -174,23 +174,24 @@ def checklist_of(result: ExecutionResult) -> Checklist | None:
     if not result.revisions:
         return None
     revised = f", revision {result.revision}" if result.revision > 1 else ""
+    details = step_details(result.plan_json)
     return Checklist(
         title=f"{result.revisions[-1].plan_id}{revised}",
-        items=tuple(_step_item(step) for step in result.steps),
+        items=tuple(_step_item(step, details.get(step.step, ())) for step in result.steps),
         goals=tuple(_goal_item(goal) for goal in result.goals),
         holds=_first_tokens(result.holds),
         missing=_first_tokens(result.missing),
     )
 
 
-def _step_item(step: ShownStep) -> ChecklistItem:
+def _step_item(step: ShownStep, details: tuple[Line, ...]) -> ChecklistItem:
     status = str(step.status).replace("_", " ")
     facts = tuple(fact for fact in _step_facts(step) if fact != status)
     findings = () if step.status is StepStatus.SUCCEEDED else step.findings
     rows = [f"{finding.code}: {finding.message}" for finding in findings[:FINDINGS_MAX]]
     if len(findings) > FINDINGS_MAX:
         rows.append(f"and {format_count(len(findings) - FINDINGS_MAX, 'more finding')}")
-    return ChecklistItem(step.step, step.name, _STEPS[step.status], status, facts, tuple(rows))
+    return ChecklistItem(step.step, step.name, _STEPS[step.status], status, facts, tuple(rows), details)
 
 
 def _goal_item(goal: ShownGoal) -> ChecklistItem:

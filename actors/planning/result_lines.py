@@ -14,7 +14,7 @@ from actors.planning.result import Result
 from actors.planning.state import State
 from actors.planning.story import AttemptView, BranchStory, attempts, branch_stories, roots
 from actors.plans.plan_flow import plan_flow, plan_mermaid
-from actors.plans.plan_text import plan_checklist, plan_lines, plan_markdown, plan_summary, value_lines
+from actors.plans.plan_text import plan_checklist, plan_items, plan_lines, plan_markdown, plan_summary, value_lines
 from actors.policy.belief_choice import Option, Weighing, count_calls
 from actors.policy.decision import Decision
 from actors.policy.table import UNSOLVABLE
@@ -24,7 +24,7 @@ from actors.run.result import RunResult, heading, message_lines, question_lines,
 from actors.run.views import RunDocument, Tree
 from actors.run.words import in_words, step_in_words
 from actors.values.findings import Code, Finding, finding_line
-from actors.values.flow import Flow
+from actors.values.flow import Checklist, Flow
 from actors.values.format import format_count, format_usage, odds
 from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indent_line, line
 from runtime.core.errors import UsageProblem
@@ -382,6 +382,14 @@ def _author_lines(state: State) -> list[Line]:
 def flow(result: Result) -> Flow | None:
     """Return the graph of the proved plan."""
     return None if result.plan_json is None else plan_flow(result.plan_json)
+
+
+def checklist(result: Result) -> Checklist | None:
+    """Return the steps of the accepted plan; None if there is none."""
+    steps = None if result.plan_json is None else plan_items(result.plan_json)
+    if steps is None:
+        return None
+    return steps._replace(notes=(*steps.notes, *_warnings(result)), conclusion=_conclusion(result))
 
 
 def document(view: str, state: State, result: Result, program: str) -> RunDocument:

@@ -214,6 +214,7 @@ VIEWS: Views[State, PlanningEvent] = Views(
     tree_title="Search",
     flow=lambda _, result: _lines().flow(result),
     flow_title="Plan",
+    checklist=lambda result: _lines().checklist(result),
     record_text=_record_text,
     news_text=_news_text,
     record_fields=_record_fields,

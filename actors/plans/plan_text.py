@@ -24,6 +24,7 @@ from actors.plans.plan import (
     Step,
 )
 from actors.plans.reader import read_draft, read_plan
+from actors.values.flow import Checklist, ChecklistItem, NodeState
 from actors.values.format import format_count
 from actors.values.lines import BLANK, Line, StyledSpan, html_of, indent_line, line
 from runtime.core.errors import UsageProblem
@@ -115,8 +116,36 @@ def _head(plan: Plan) -> list[Line]:
     return [*([line(plan.basis, "yellow"), BLANK] if plan.basis else []), plan_title(plan)]
 
 
+def plan_items(value: Any) -> Checklist | None:
+    """Return the plan as a list of steps that nobody has executed; None if the value is no plan."""
+    if (ordered := _order_steps(value)) is None:
+        return None
+    plan, steps = ordered
+    later = contingent_steps(plan)
+    items = []
+    for step in steps:
+        facts = ["only after a failure"] if step.step_id in later else []
+        facts += [f"tells {one_of(step)}"] if step.outcomes else []
+        guard = f"checked by {step.guard}" if step.guard else ""
+        name, text = step.name or step.step_id, tuple(_details(step))
+        items.append(ChecklistItem(step.step_id, name, NodeState.OPEN, guard, tuple(facts), details=text))
+    notes = [field_line("start", _names(plan.initial_state)), field_line("goal", _names(plan.goal_state))]
+    notes += [indent_line(_rule(invariant, "while", _names)) for invariant in plan.invariants]
+    return Checklist(plan_title(plan).plain, tuple(items), notes=tuple(notes), executed=False)
+
+
+def step_details(value: Any) -> dict[str, tuple[Line, ...]]:
+    """Return for each step of a plan, by id, the lines below its title; empty if the value is no plan."""
+    ordered = _order_steps(value)
+    return {} if ordered is None else {step.step_id: tuple(_details(step)) for step in ordered[1]}
+
+
 def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
     yield step_title(f"{number}. ", step) + (_CONTINGENT if contingent else BLANK)
+    yield from _details(step)
+
+
+def _details(step: Step) -> Iterator[Line]:
     if step.description and step.description != step.name:
         yield indent_line(step.description, "dim")
     for name, tokens in (

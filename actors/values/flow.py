@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from actors.values.lines import BLANK, Line
+
 
 class NodeState(StrEnum):
     """The states of a node."""
@@ -64,6 +66,8 @@ class ChecklistItem(NamedTuple):
     """Short texts for people, such as the number of attempts and the time."""
     findings: tuple[str, ...] = ()
     """The reasons of its failure, one line each."""
+    details: tuple[Line, ...] = ()
+    """Lines that describe the step in full."""
 
 
 class Checklist(NamedTuple):
@@ -77,6 +81,12 @@ class Checklist(NamedTuple):
     """The tokens that hold now."""
     missing: tuple[str, ...] = ()
     """The tokens of the goal that do not hold yet."""
+    notes: tuple[Line, ...] = ()
+    """Lines about the whole plan, such as its goal."""
+    conclusion: Line = BLANK
+    """What the run says about the plan, such as whether it is proved."""
+    executed: bool = True
+    """Whether the run executes the steps; False for a run that only makes the plan."""
 
     @property
     def done(self) -> int:

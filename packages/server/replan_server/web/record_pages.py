@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.run.ids import node_of, step_of
-from actors.run.views import calls_of
+from actors.run.views import Views, calls_of
 from actors.run.words import in_words
 from replan.runs.executing import EXECUTION
 from replan.runs.families import read_shown
@@ -87,6 +87,7 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
     values = {
         "run": run,
         "title": row.title,
+        "tabs": tabs_of(loaded.kind.views),
         "total": loaded.seq,
         "rows": [(record.seq, record_line(loaded.kind, record, state)) for record, state in found],
         "before": f"{address}{max(0, after - MARK)}" if after else "",
@@ -97,6 +98,13 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
         "cursor": cursor_at(row),
     }
     return page(site, who, "records.html", values)
+
+
+def tabs_of(views: Views[Any, Any]) -> list[tuple[str, str]]:
+    """Return the tabs of a run's page: the name of each in addresses, and its title."""
+    tabs = [("plan", "Plan" if "plan" in views.documents else "Result")]
+    tabs += [("graph", "Graph")] if views.flow is not Views.flow else []
+    return [*tabs, ("timeline", "Timeline"), ("search", views.tree_title), ("records", "Records")]
 
 
 def row_number(request: Request, name: str) -> int | None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -32,7 +34,7 @@ from replan_server.service.run_data import (
     tree_page,
     with_form,
 )
-from replan_server.web.record_pages import FORMS, row_number
+from replan_server.web.record_pages import FORMS, row_number, tabs_of
 from replan_server.web.rendering import PageInParts
 from replan_server.web.requests import page, problem, status_of_error
 from replan_server.web.runs_page import shown_row
@@ -48,15 +50,23 @@ ROWS_MAX = 200
 """The largest number of rows of a result, and of a tree, that a page shows."""
 SAID_MAX = 200
 """The largest number of messages and answers that a page shows, the newest ones."""
-LISTS = ("tree", "steps", "calls", "times", "outputs", "lines")
-"""The lists of a page that may have further pages. The address says where each list begins."""
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "plan": ("steps", "lines"),
+    "graph": (),
+    "timeline": ("times", "outputs"),
+    "search": ("tree", "calls"),
+}
+"""The tabs, with their lists that may have further pages. The address names the tab, and where each list begins."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of a run. For a long run that is not in memory, the part from its row is sent first."""
     row = await site.engine.journal.row(request.path_params["run"])
-    for name in LISTS:
-        row_number(request, name)  # What is no number is refused before anything is sent.
+    tab = request.query_params.get("tab", "plan")  # What is wrong is refused before anything is sent.
+    if tab not in LISTS:
+        raise HTTPException(422, f"tab: should be {', '.join(LISTS)}")
+    for name in chain.from_iterable(LISTS.values()):
+        row_number(request, name)
     if request.headers.get("hx-request") or not site.reader.takes_long(row):
         return await _whole(site, request, who)
     hosted = await site.reader.has_host(row.kind, row.format)
@@ -79,22 +89,28 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     loaded, common = shown.loaded, shown.common
     views = loaded.kind.views
     parts = await site.parts.parts(shown)
-    actions = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
+    tab = request.query_params.get("tab", "plan")
     questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
     # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
+    next_step = next((item for item in parts.lines if item.plain.startswith("Next: ")), None)
+    lines = [item for item in lines if item is not next_step]
     over = shown.status == "finished"
     begun = parts.flow is not None
     has_plan = begun and "plan" in views.documents
+    executes = parts.checklist is not None and parts.checklist.executed
     values = {
         "run": shown_row(shown.row, shown.status),
+        "tab": tab,
+        "tabs": tabs_of(views),
         "result": shown.result,
+        "next_step": None if next_step is None else reword_line(next_step, in_words),
         "kind": loaded.kind.name,
         "top": shown.top,
         "made_from": loaded.kind.made_from(loaded.state),
         "fork": shown.result.fork,
         "linked": shown.linked,
-        "executable": site.allow_execute and who.may("control") and has_plan and parts.checklist is None,
+        "executable": site.allow_execute and who.may("control") and has_plan and not executes,
         "moved_to": shown.moved_to,
         "undriven": _undriven_status(shown, hosts=site.hosts),
         "program": program(),
@@ -108,8 +124,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "drawing": parts.drawing,
         "timeline": _timeline(shown, parts, site.now()),
         "tree_title": views.tree_title,
-        "tree": replace(actions, shown=reword_tree(actions.shown, in_words)),
-        "tree_pages": _pages(run, "tree", actions),
+        "belief": parts.tree.belief,
         "tree_lines": [reword_line(line, in_words) for line in parts.tree.lines[:ROWS_MAX]],
         "result_title": "Steps" if has_plan else "Result" if over else "Found so far",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
@@ -125,15 +140,23 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "notice": request.query_params.get("done", ""),
         "all_read": not shown.row.unread,
     }
-    rows = {
+    rows: dict[str, Sequence[Any]] = {
         "steps": () if parts.checklist is None else parts.checklist.items,
-        "calls": [(node, in_words(node)) for node in parts.calls],
+        "lines": lines,
+        "calls": parts.calls,
         "times": () if parts.timeline is None else parts.timeline.rows,
         "outputs": parts.outputs,
-        "lines": lines,
     }
-    paged = _page_rows(request, rows)
-    paged["lines"] = replace(paged["lines"], shown=[reword_line(item, in_words) for item in paged["lines"].shown])
+    paged = _page_rows(request, tab, {name: rows[name] for name in LISTS[tab] if name in rows})
+    if tab == "plan":
+        paged["lines"] = replace(paged["lines"], shown=[reword_line(item, in_words) for item in paged["lines"].shown])
+    elif tab == "search":
+        tree = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
+        paged |= {
+            "tree": replace(tree, shown=reword_tree(tree.shown, in_words)),
+            "tree_pages": _pages(run, "search", "tree", tree),
+        }
+        paged["calls"] = replace(paged["calls"], shown=[(node, in_words(node)) for node in paged["calls"].shown])
     return page(site, who, "run.html", values | _action_flags(site, shown) | _request_part(shown) | paged)
 
 
@@ -199,12 +222,12 @@ def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[Timel
     return [(bar, replies.get(bar.name)) for bar in bars if bar.end is None and bar.kind in ("call", "tool")]
 
 
-def _page_rows(request: Request, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return a page of each list by its name, and the addresses of the neighbouring pages under `NAME_pages`."""
+def _page_rows(request: Request, tab: str, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return a page of each list of a tab by its name, and the addresses of its neighbours under `NAME_pages`."""
     values: dict[str, Any] = {}
     for name, all_rows in rows.items():
         shown_rows = row_page(all_rows, row_number(request, name) or 0, ROWS_MAX)
-        values |= {name: shown_rows, f"{name}_pages": _pages(request.path_params["run"], name, shown_rows)}
+        values |= {name: shown_rows, f"{name}_pages": _pages(request.path_params["run"], tab, name, shown_rows)}
     return values
 
 
@@ -250,8 +273,8 @@ def _undriven_status(shown: ShownRun, *, hosts: bool) -> str:
     return "parked" if shown.status == "parked" else "idle"
 
 
-def _pages(run: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
+def _pages(run: str, tab: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
     """Return the addresses of the pages of rows before and after a page; empty if there is none."""
-    address = f"/runs/{run}?{name}="
+    address = f"/runs/{run}?tab={tab}&{name}="
     before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
     return before, f"{address}{page.end}" if page.end < page.total else ""

@@ -85,11 +85,26 @@
     return location.pathname + location.search.replace(/([?&])done=\w+&?/, "$1").replace(/[?&]$/, "");
   }
 
+  // Tells whether the page shows another tab than its address names.
+  function elsewhere(live) {
+    return live && live.dataset.tab && live.dataset.tab !== (new URLSearchParams(location.search).get("tab") || "plan");
+  }
+
   // Tells whether the page shows less than the stream has told: each part `#live` says up to where it goes.
   function stale() {
     var live = document.getElementById("live");
-    return !live || live.dataset.cursor !== cursor;
+    return !live || live.dataset.cursor !== cursor || elsewhere(live);
   }
+
+  // A tab is opened in place, so that nothing is lost that was typed. Without scripts, its link loads the page.
+  document.addEventListener("click", function (event) {
+    var tab = event.target.closest("a[data-tab]");
+    if (!tab || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    history.pushState(null, "", tab.href);
+    refresh();
+  });
+  window.addEventListener("popstate", function () { if (elsewhere(document.getElementById("live"))) refresh(); });
 
   function refresh() {
     if (busy || document.hidden) { pending = true; return; }
@@ -161,13 +176,19 @@
     source = null;
   }
 
-  // What a person has opened or folded stays so after the page was renewed.
-  var opened = {};
+  // What a person has opened or folded stays so after the page was renewed, and keeps the focus.
+  var opened = {}, held = "";
+  document.addEventListener("htmx:beforeSwap", function () {
+    var focused = document.activeElement;
+    held = focused && focused.tagName === "SUMMARY" ? focused.parentElement.id : "";
+  });
   document.addEventListener("toggle", function (event) {
     if (event.target.id) opened[event.target.id] = event.target.open;
   }, true);
   document.addEventListener("htmx:afterSwap", function () {
     Object.keys(opened).forEach(function (id) { var part = document.getElementById(id); if (part) part.open = opened[id]; });
+    var part = held && document.getElementById(held);
+    if (part) part.firstElementChild.focus({ preventScroll: true });
   });
 
   document.addEventListener("visibilitychange", function () { if (document.hidden) close(); else { open(); if (pending) refresh(); } });
