@@ -85,7 +85,7 @@ async def test_a_person_undoes_an_execution_on_its_page(options, tmp_path):
         done = await web.post(f"/runs/{run}/undo", {"sure": "yes"})
         assert done.status_code == 303, done.text
         await undone(web, run)
-        page = (await web.browser.get(f"/runs/{run}")).text
+        page = await web.run_page(run)
         assert 'id="form-undo"' not in page
         assert "3 undone" in page
         assert "undo of call 3" in page

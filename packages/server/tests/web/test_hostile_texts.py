@@ -7,6 +7,7 @@ from packages.server.tests.web.hostile_fields import EVIL
 from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.test_inbox import field
 from packages.server.tests.web.world import served
+from replan_server.web.run_page import LISTS
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, RECON, STRATEGY
 
 BELIEF = """name: mine
@@ -71,7 +72,15 @@ async def poison(web):
     assert refused.status_code == 422
     pages += [("/wrong", wrong.text), ("/refused", refused.text)]
     attempts = [f"/runs/{run}/attempts/{node}/v1.a{number}" for node in ("g_analysis", "g_plan") for number in (1, 2)]
-    paths = [f"/runs/{run}", f"/runs/{run}/records", "/runs", "/", f"/runs?q={EVIL}", *attempts, f"/?done={EVIL}"]
+    paths = [
+        *(f"/runs/{run}?tab={tab}" for tab in LISTS),
+        f"/runs/{run}/records",
+        "/runs",
+        "/",
+        f"/runs?q={EVIL}",
+        *attempts,
+        f"/?done={EVIL}",
+    ]
     paths += [f"/runs/{run}/attempts/{EVIL}", f"/runs/{EVIL}", f"/questions/{run}/{EVIL}", f"/{EVIL}"]
     return run, paths, pages
 

@@ -21,7 +21,7 @@ async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
     async with served(tmp_path, scripts={"backtracks": BACKTRACKS}) as web:
         run = await web.start("backtracks")
         await web.settled(run, "finished")
-        page = (await web.browser.get(f"/runs/{run}")).text
+        page = await web.run_page(run)
         asked = page.partition('<h2 id="h-asked">')[2].partition("</section>")[0]
         assert "The login fails with a timeout when the session store is slow" in asked
         for fact in ("search", "scripted", "took"):

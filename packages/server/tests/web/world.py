@@ -17,6 +17,7 @@ from replan.setup.settings import config_model
 from replan_server.service.access import with_sign_in, with_token
 from replan_server.service.orders import Order, ServerOffer
 from replan_server.service.store import Store
+from replan_server.web.run_page import LISTS
 from replan_server.web.serving import serve_home
 from runtime.drive.options import Stop
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, RECON, STRATEGY, write_script
@@ -71,6 +72,10 @@ class World:
         offer = ServerOffer(self.config, locate_home().folder, self.engine.root)
         prepared = offer.prepare(Order(problem, model=model, **options), self.engine.registry)
         return await self.engine.admit(prepared.request)
+
+    async def run_page(self, run):
+        """Return the page of a run, one tab after the other."""
+        return "".join([(await self.browser.get(f"/runs/{run}?tab={tab}")).text for tab in LISTS])
 
     async def reader_rows(self):
         return await self.engine.rows(ALL)

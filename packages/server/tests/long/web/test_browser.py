@@ -12,6 +12,7 @@ from packages.server.tests.web.world import PLANS, served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.kind_interface import installed_interfaces
 from replan.runs.shipped_examples import example_named
+from replan_server.web.run_page import LISTS
 from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, PLAN, RECON, delayed_reply, write_script
 from tests.tidy.source import ROOT
 
@@ -66,10 +67,12 @@ async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_p
         await page.sees("The run is recorded.")
         await page.evaluate("window.marked = true")
         await page.sees("analysis, first attempt")
+        await page.click("#tab-search")
         await page.sees("back to analysis, recon because of")
         await page.sees("every guard passed")
+        await page.click("#tab-graph")
+        await page.until("document.querySelectorAll('.graph rect').length === 3")
         assert await page.evaluate("window.marked"), "the page was loaded again"
-        assert await page.evaluate("document.querySelectorAll('.graph rect').length") == 3
 
         asking = await web.start("two")
         await page.go(f"{web.address}/")
@@ -142,7 +145,7 @@ async def test_a_graph_that_is_wider_than_the_screen_opens_at_its_first_box(tmp_
         page = await signed_in(browser, web, width=375)
         for width in (375, 1100):
             await page.look(width=width)
-            await page.go(f"{web.address}/runs/{run}")
+            await page.go(f"{web.address}/runs/{run}?tab=graph")
             await page.sees("every guard passed")
             seen, left, top = await page.evaluate(place)
             assert (seen, top) == (True, 0)
@@ -175,13 +178,23 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
         run, asking = await web.start("backtracks"), await web.start("two")
         await web.settled(run, "finished")
         await web.settled(asking, "waiting")
-        paths = ["/", "/runs", "/new", f"/runs/{run}", f"/runs/{asking}", f"/runs/{run}/records", "/runs?q=nothing"]
+        paths = [
+            "/",
+            "/runs",
+            "/new",
+            *(f"/runs/{run}?tab={tab}" for tab in LISTS),
+            f"/runs/{asking}",
+            f"/runs/{run}/records",
+            "/runs?q=nothing",
+        ]
         paths += [
             *(f"/new/{interface.kind}" for interface in installed_interfaces()),
             f"/runs/{run}/attempts/g_plan/v1.a1",
             f"/questions/{asking}/q1",
         ]
-        paths += [f"/runs/{name}" for name in await of_other_kinds(web, tmp_path / "project")]
+        paths += [
+            f"/runs/{name}?tab={tab}" for name in await of_other_kinds(web, tmp_path / "project") for tab in LISTS
+        ]
         page = await signed_in(browser, web)
         for path in paths:
             await page.go(f"{web.address}{path}")

@@ -38,6 +38,7 @@ async def work(browser, web, *, scripts):
         await web.settled(run, "finished")
         await browser.go(f"{web.address}/runs/{run}")
     await browser.sees("every guard passed")
+    await browser.click("#tab-timeline")
     await browser.sees("Each with its time and cost")
 
     run = await start(browser, web)

@@ -14,6 +14,7 @@ from packages.server.tests.web.hostile_fields import EVIL, chosen, leaves
 from packages.server.tests.web.world import served
 from replan_server.web import rendering
 from replan_server.web.api_routes import addressed_operations
+from replan_server.web.run_page import LISTS
 from runtime.journal.port import Fact
 from tests.tidy.source import ROOT
 
@@ -88,11 +89,13 @@ async def test_every_field_is_shown_as_text_on_every_page(tmp_path):
     async with served(tmp_path, hosts=False) as web:
         shown = 0
         for filled in await fill(web):
-            page = await web.browser.get(f"/runs/{filled.run}")
-            assert page.status_code == 200, (filled, page.text[-500:])
-            paths = [*pages_of(filled.run, page.text), f"/runs/{filled.run}/records"]
-            check_page(filled.run, page.text)
-            shown += page.text.count("&lt;img src=x data-evil")
+            paths = [f"/runs/{filled.run}/records"]
+            for tab in LISTS:
+                page = await web.browser.get(f"/runs/{filled.run}?tab={tab}")
+                assert page.status_code == 200, (filled, page.text[-500:])
+                paths += pages_of(filled.run, page.text)
+                check_page(filled.run, page.text)
+                shown += page.text.count("&lt;img src=x data-evil")
             for path in dict.fromkeys(paths):
                 answer = await web.browser.get(path.replace("&amp;", "&"))
                 kind = answer.headers["content-type"].partition(";")[0]
@@ -132,7 +135,7 @@ async def test_programs_get_every_field_as_json_that_no_browser_takes_for_a_page
 
 async def details_of(web, run):
     """Return the addresses of the records and of an attempt or two of a run."""
-    linked = pages_of(run, (await web.browser.get(f"/runs/{run}")).text)
+    linked = pages_of(run, await web.run_page(run))
     attempts = [path for path in linked if "/attempts/" in path and "&" not in path]
     return [f"/runs/{run}/records", *[path for path in attempts if (await web.browser.get(path)).is_success][:2]]
 
@@ -142,7 +145,7 @@ async def test_no_field_runs_a_script_in_a_real_browser(tmp_path, browser):
         page = await signed_in(browser, web)
         filled = await fill(web)
         details = [path for each in filled[::9] for path in await details_of(web, each.run)]
-        for path in ("/", "/runs", *(f"/runs/{each.run}" for each in filled[::2]), *details):
+        for path in ("/", "/runs", *(f"/runs/{each.run}?tab={tab}" for each in filled[::2] for tab in LISTS), *details):
             await page.go(f"{web.address}{path}")
             assert await page.evaluate("window.evil === undefined && !document.querySelector('[data-evil]')"), path
         check_quiet(page, web)

@@ -15,6 +15,7 @@ from replan_server.service import limits
 from replan_server.service.access import digest
 from replan_server.web.api_routes import addressed_operations
 from replan_server.web.app import pages
+from replan_server.web.run_page import LISTS
 from tests.cli.samples import PROBLEM
 
 PATHS = (
@@ -261,7 +262,7 @@ async def test_no_page_shows_a_secret_of_the_server(tmp_path, monkeypatch):
             "/new/execution",
             "/sign-in",
             "/nonesuch",
-            f"/runs/{run}",
+            *(f"/runs/{run}?tab={tab}" for tab in LISTS),
         ):
             text = (await web.browser.get(path)).text
             for secret in (token, session, web.sign_in_token, *digests, str(tmp_path)):

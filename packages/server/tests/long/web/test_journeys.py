@@ -191,7 +191,7 @@ async def test_equal_questions_of_several_runs_are_answered_in_one_form(person):
 
 async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(person):
     run = await finished(person)
-    await person.go(f"/runs/{run}")
+    await person.go(f"/runs/{run}?tab=timeline")
     await person.until("document.querySelectorAll('.lane').length === 4")
     assert await person.count(".lane rect.call") == 9
     width = "document.querySelector('.lanes').style.width"
@@ -206,7 +206,7 @@ async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(
 
 async def test_the_tree_folds_and_two_attempts_are_compared_with_the_finding_at_its_place(person):
     run = await finished(person)
-    await person.go(f"/runs/{run}")
+    await person.go(f"/runs/{run}?tab=search")
     await person.click(".tree details summary")
     assert await person.evaluate("document.querySelector('.tree details').open") is False
     await person.go(f"/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a1")
@@ -218,7 +218,7 @@ async def test_the_tree_folds_and_two_attempts_are_compared_with_the_finding_at_
 
 async def test_the_graph_has_whole_labels_and_one_arrow_between_two_boxes(person):
     run = await finished(person)
-    await person.go(f"/runs/{run}")
+    await person.go(f"/runs/{run}?tab=graph")
     labels = await person.evaluate("[...document.querySelectorAll('.graph text')].map(each => each.textContent)")
     assert labels
     assert [label for label in labels if "…" in label] == []
@@ -287,7 +287,7 @@ async def test_an_execution_is_forked_at_an_attempt_and_the_two_are_compared(pro
     (options["workspace"] / "log").unlink()  # So that the folder is as it was at the place of the fork.
     async with served(tmp_path, allow_execute=True) as web, process.connected() as browser:
         person = await person_of(process, browser, web)
-        await person.go(f"/runs/{run}")
+        await person.go(f"/runs/{run}?tab=timeline")
         await person.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
         await person.click("a[href$='/attempts/make/r1.v1.a1.act']")
         await person.click("#fork-here summary")
@@ -349,6 +349,7 @@ async def test_the_output_of_the_tools_of_an_execution_is_folded(person, tmp_pat
     await person.go(f"/runs/{run}")
     await person.sees("3 of 4 steps done, 1 failed")
     assert await person.count(".checklist .is-failed") == 1
+    await person.go(f"/runs/{run}?tab=timeline")
     outputs = await person.count("details[id^=output-]")
     assert outputs >= 4
     assert await person.count("details[id^=output-][open]") == 0

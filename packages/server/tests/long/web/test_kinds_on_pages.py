@@ -81,9 +81,11 @@ async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(
         await page.until("document.querySelector('.checklist .is-current')?.innerText.includes('two')")
         assert await page.evaluate("document.querySelectorAll('.checklist .is-current').length") == 1
         await page.evaluate("window.marked = true")
-        assert await page.evaluate("document.querySelectorAll('.graph .current').length") == 1
-        assert await page.evaluate("document.querySelectorAll('.graph .done').length") == 1
         await check_accessible(page)
+        await page.click("#tab-graph")
+        await page.until("document.querySelectorAll('.graph .current').length === 1")
+        assert await page.evaluate("document.querySelectorAll('.graph .done').length") == 1
+        await page.click("#tab-plan")
         (tmp_path / "work" / "go").touch()
         await page.sees("3 of 3 steps done")
         assert await page.evaluate("document.querySelectorAll('ol.checklist .is-done').length") == 3
@@ -95,7 +97,7 @@ async def test_the_checklist_of_an_execution_follows_its_steps_without_a_reload(
 async def test_a_finished_execution_shows_what_failed_what_was_taken_and_its_plan_as_files(tmp_path, replan):
     async with served(tmp_path, hosts=False) as web:
         done = await replan("execute", "--example", "repair", "--workspace", tmp_path / "repair")
-        page = (await web.browser.get(f"/runs/{done['run_id']}")).text
+        page = await web.run_page(done["run_id"])
         assert "3 of 4 steps done, 1 failed" in page
         found = statuses(page)
         assert found["Write the fix"] == "failed"
@@ -207,7 +209,7 @@ async def test_the_prompt_and_reply_of_each_model_call_of_any_kind_are_shown(tmp
 
 async def check_prompts(web, run, text):
     """Check the page of each model call of a run: its prompt has the text, and its reply is shown."""
-    page = (await web.browser.get(f"/runs/{run}")).text
+    page = (await web.browser.get(f"/runs/{run}?tab=search")).text
     nodes = re.findall(rf'<li><a title="[^"]+" href="(/runs/{run}/attempts/[^"]+)"', page)
     assert nodes
     for node in nodes:

@@ -177,4 +177,4 @@ async def test_a_step_that_is_a_run_with_a_model_of_its_own_shows_its_text_on_it
             child = child_run(run, "g_plan/v1.a1")
 
             assert "characters so far" in await until(lambda: web.browser.get(f"/runs/{child}"), "word3")
-            assert "Open its run" in (await web.browser.get(f"/runs/{run}")).text
+            assert "Open its run" in (await web.browser.get(f"/runs/{run}?tab=search")).text

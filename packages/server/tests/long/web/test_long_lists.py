@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 
 import trio
 from hypothesis import given
@@ -63,16 +64,18 @@ async def test_a_long_search_is_shown_from_its_end_with_links_to_what_was_before
     async with served(tmp_path, scripts={"backtracks": BACKTRACKS}) as web:
         run = await web.start("backtracks")
         await web.settled(run, "finished")
-        page = (await web.browser.get(f"/runs/{run}")).text
+        page = (await web.browser.get(f"/runs/{run}?tab=search")).text
         nodes = []
-        while found := re.search(rf'rel="prev" href="(/runs/{run}\?tree=\d+)#h-tree"', page):
+        while found := re.search(rf'rel="prev" href="(/runs/{run}\?tab=search&amp;tree=\d+)#h-tree"', page):
             nodes += re.findall(rf'href="/runs/{run}/attempts/([^"]+)"', page)
-            page = (await web.browser.get(found[1])).text
+            page = (await web.browser.get(unescape(found[1]))).text
         nodes += re.findall(rf'href="/runs/{run}/attempts/([^"]+)"', page)
         asked = {f"{step}/{attempt}" for step, attempt in re.findall(r"(g_\w+)/(v\d\.a\d)", " ".join(nodes))}
         assert asked >= {"g_analysis/v1.a1", "g_strategy/v2.a1", "g_plan/v1.a1", "g_plan/v2.a1"}
         assert "later rows" in page
-        assert "Lines 1 to 4 of" in page
+        limited = await web.start("backtracks", limits={"max_calls": 2})
+        await web.settled(limited, "finished")
+        assert "Lines 1 to 4 of" in (await web.browser.get(f"/runs/{limited}")).text
         assert (await web.browser.get(f"/runs/{run}?tree=x")).status_code == 422
 
 

@@ -22,6 +22,7 @@ from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
 from replan_server.service.orders import Order, ServerOffer
+from replan_server.web.run_page import LISTS
 from runtime.core.errors import Held, JournalBusy
 from tests.cli.samples import BACKTRACKS, PROBLEM, write_script
 from tests.tidy.source import ROOT
@@ -125,7 +126,7 @@ class Person:
                 does = chance.choice(("answer", "decline"))
                 await self.post(form, version=version, typed="3.12", do=does, also=also, back="/")
             for run in re.findall(r'href="/runs/(\w+)"', runs)[:8]:
-                await self.look(f"/runs/{run}")
+                await self.look(f"/runs/{run}?tab={chance.choice([*LISTS])}")
                 await self.look(f"/runs/{run}/records?after={chance.randrange(30)}")
                 await self.look(f"/runs/{run}/attempts/g_plan/v1.a1")
                 await self.look(f"/runs/{run}/export/markdown")

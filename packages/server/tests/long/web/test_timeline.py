@@ -12,15 +12,16 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
     async with served(tmp_path, scripts={"slow": SLOW}) as web:
         run = await web.start("slow")
         page = await signed_in(browser, web)
-        await page.go(f"{web.address}/runs/{run}")
+        await page.go(f"{web.address}/runs/{run}?tab=search")
         await page.until("document.querySelector('.tree details')")
         await page.evaluate("document.querySelector('.tree details').open = false")
         first = "document.querySelector('.tree details')"
         folded = await page.evaluate(f"{first}.id")
-        await page.until("document.querySelectorAll('.lane').length === 4")  # Live: the lanes come with the calls.
         await web.settled(run, "finished")
         await page.sees("every guard passed")
         assert await page.evaluate(f"document.getElementById('{folded}').open") is False  # Also after it was renewed.
+        await page.click("#tab-timeline")
+        await page.until("document.querySelectorAll('.lane').length === 4")
         assert await page.evaluate("document.querySelectorAll('.lane rect.call').length") == 9
         await page.evaluate("document.querySelector('#timeline').focus()")
         for key, width in (("+", "200%"), ("+", "400%"), ("-", "200%"), ("0", "100%")):
@@ -45,7 +46,7 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
         check_quiet(page, web)
 
         plain = await signed_in(browser, web, script=False, width=390)
-        await plain.go(f"{web.address}/runs/{run}")
+        await plain.go(f"{web.address}/runs/{run}?tab=timeline")
         shown = await plain.text()
         for text in ("Timeline", "recon", "2 calls", "Each with its time and cost: 9"):
             assert text in shown
