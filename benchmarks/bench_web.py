@@ -61,7 +61,7 @@ PAGES = {
     "start a run": "/new",
     "a short run": "/runs/run00001",
     "the long search": f"/runs/{SEARCH}",
-    "the long search, from its beginning": f"/runs/{SEARCH}?tree=0",
+    "the long search, from its beginning": f"/runs/{SEARCH}?tab=search&tree=0",
     "the long execution": f"/runs/{EXECUTION}",
     "records of the search, from 4,900": f"/runs/{SEARCH}/records?after=4900#record-4950",
     "records of the search, the last page": f"/runs/{SEARCH}/records?after=5000",

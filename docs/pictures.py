@@ -53,7 +53,7 @@ MARKET = "t2y6kg8s"
 """The ids of the runs."""
 PICTURES = {
     "inbox": ("/", "body", 820),
-    "search": (f"/runs/{LOGIN}?tree=0", "section[aria-labelledby=h-tree]", 700),
+    "search": (f"/runs/{LOGIN}?tab=search&tree=0", "section[aria-labelledby=h-tree]", 700),
 }
 """The address of each picture, the part of the page, and the most points that it is high."""
 OBJECTS = ("result",)

@@ -48,6 +48,8 @@ from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
 """The largest number of rows of a result, and of a tree, that a page shows."""
+STEPS_OPEN = 30
+"""The largest number of steps of a plan that are not folded."""
 SAID_MAX = 200
 """The largest number of messages and answers that a page shows, the newest ones."""
 LISTS: Mapping[str, tuple[str, ...]] = {
@@ -120,6 +122,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "ends_at": None if common is None else common.ledger.ends_at,
         "limit_rows": [] if common is None else _limit_rows(common.ledger.limits),
         "checklist": parts.checklist,
+        "folded": parts.checklist is not None and len(parts.checklist.items) > STEPS_OPEN,
         "flow_title": views.flow_title,
         "drawing": parts.drawing,
         "timeline": _timeline(shown, parts, site.now()),

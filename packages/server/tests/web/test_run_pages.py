@@ -31,6 +31,7 @@ async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
             "thrown away: 5 calls",
             "9 spent of 30 calls",
             "Find the cause",
+            "The mistake is most likely in the ",
         ):
             assert text in page
         assert page.count("<rect x=") == len(PLAN["steps"])
@@ -41,6 +42,38 @@ async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
         assert f"/runs/{run}/attempts/g_plan/v1.a1" in linked
         for path in linked:
             assert (await web.browser.get(path)).status_code == 200
+
+
+async def test_each_tab_has_an_address_and_the_top_of_the_page_stays(tmp_path):
+    """Of a run that waits; the steps of the plan of one that has finished unfold."""
+    async with served(tmp_path) as web:
+        asking, run = await web.start("asks"), await web.start("plans")
+        await web.settled(asking, "waiting")
+        await web.settled(run, "finished")
+        for tab, part in {"plan": "Nothing has been", "graph": "There is no graph", "timeline": 'class="lane"'}.items():
+            page = (await web.browser.get(f"/runs/{asking}?tab={tab}")).text
+            assert part in page
+            assert f'href="/runs/{asking}?tab={tab}#tabs" aria-current="page"' in page
+            assert 'Next: <a href="#h-questions">answer the question</a>' in page
+            assert page.index("Which version is it?") < page.index(" spent of ") < page.index(part)
+        refused = await web.browser.get(f"/runs/{asking}?tab=nonesuch")
+        assert (refused.status_code, "tab: should be plan, graph, timeline, search" in refused.text) == (422, True)
+        page = (await web.browser.get(f"/runs/{run}")).text
+        for step in PLAN["steps"]:
+            (details,) = re.findall(rf'<details id="step-{step["step_id"]}">.*?</details>', page, re.DOTALL)
+            assert "fails" in details
+        assert "every guard passed" in page.partition('id="tabs"')[0]
+        assert f'href="/runs/{run}?tab=plan">' in (await web.browser.get(f"/runs/{run}/records")).text
+
+
+async def test_the_steps_of_a_long_plan_are_folded(tmp_path, monkeypatch):
+    async with served(tmp_path) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        fold = f"<summary>All {len(PLAN['steps'])} steps</summary>"
+        assert fold not in (await web.browser.get(f"/runs/{run}")).text
+        monkeypatch.setattr("replan_server.web.run_page.STEPS_OPEN", 2)
+        assert fold in (await web.browser.get(f"/runs/{run}")).text
 
 
 async def test_an_attempt_shows_its_prompt_and_reply(tmp_path):
