@@ -131,7 +131,7 @@ def plan_items(value: Any) -> Checklist | None:
         items.append(ChecklistItem(step.step_id, name, NodeState.OPEN, guard, tuple(facts), details=text))
     notes = [field_line("start", _names(plan.initial_state)), field_line("goal", _names(plan.goal_state))]
     notes += [indent_line(_rule(invariant, "while", _names)) for invariant in plan.invariants]
-    return Checklist(plan_title(plan).plain, tuple(items), notes=tuple(notes), executed=False)
+    return Checklist(clean(plan.goal or plan.plan_id, one_line=True), tuple(items), notes=tuple(notes), executed=False)
 
 
 def step_details(value: Any) -> dict[str, tuple[Line, ...]]:

@@ -122,6 +122,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "ends_at": None if common is None else common.ledger.ends_at,
         "limit_rows": [] if common is None else _limit_rows(common.ledger.limits),
         "checklist": parts.checklist,
+        "executes": executes,
         "folded": parts.checklist is not None and len(parts.checklist.items) > STEPS_OPEN,
         "flow_title": views.flow_title,
         "drawing": parts.drawing,
