@@ -57,8 +57,10 @@ def test_the_tree_and_its_json_say_what_a_decision_went_by():
                 {"move": "redo", "targets": ("g_analysis", "g_recon"), "calls": 4, "chance": 0.1},
                 {"move": "ask", "calls": 2.5, "chance": 0.004},
             ],
-            "Most likely the problem has no solution (2 in 5). A new analysis and a new recon cost 4 calls, "
-            "with a chance of 1 in 10. Next best: a question to you (2.5 calls, under 1 in 200).",
+            (
+                "Most likely the problem has no solution (2 in 5). A new analysis and a new recon cost 4 calls, "
+                "with a chance of 1 in 10. Next best: a question to you (2.5 calls, under 1 in 200)."
+            ),
         ),
         ("g_plan", [], "The mistake is most likely in the plan (2 in 5). No move is left."),
     ],

@@ -150,4 +150,4 @@ async def test_a_page_holds_the_cursor_that_its_stream_begins_with_unless_someth
 
 
 async def cursor_shown(web, path):
-    return re.search(r'<div id="live" data-cursor="([^"]+)">', (await web.browser.get(path)).text)[1]
+    return re.search(r'<div id="live" data-cursor="([^"]+)"', (await web.browser.get(path)).text)[1]
