@@ -103,7 +103,7 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
 def tabs_of(views: Views[Any, Any]) -> list[tuple[str, str]]:
     """Return the tabs of a run's page: the name of each in addresses, and its title."""
     tabs = [("plan", "Plan" if "plan" in views.documents else "Result")]
-    tabs += [("graph", "Graph")] if views.flow is not Views.flow else []
+    tabs += [("graph", "Graph")] if views.flow_title != Views.flow_title else []  # A kind names its graph.
     return [*tabs, ("timeline", "Timeline"), ("search", views.tree_title), ("records", "Records")]
 
 

@@ -15,7 +15,7 @@ from actors.run.views import AskedFor
 from actors.run.waits import Started
 from actors.run.words import in_words
 from actors.values.format import format_count, money
-from actors.values.lines import reword_line, reword_tree
+from actors.values.lines import Line, reword_line, reword_tree
 from replan.runs.editing import may_edit
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.kind_interface import installed_interfaces, texts_to_keep
@@ -144,6 +144,12 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "notice": request.query_params.get("done", ""),
         "all_read": not shown.row.unread,
     }
+    own = _tab_part(request, tab, parts, lines)
+    return page(site, who, "run.html", values | _action_flags(site, shown) | _request_part(shown) | own)
+
+
+def _tab_part(request: Request, tab: str, parts: RunParts, lines: Sequence[Line]) -> dict[str, Any]:
+    """Return the lists of the open tab, with their pages."""
     rows: dict[str, Sequence[Any]] = {
         "steps": () if parts.checklist is None else parts.checklist.items,
         "lines": lines,
@@ -158,10 +164,10 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         tree = tree_page(parts.tree.tree, row_number(request, "tree"), ROWS_MAX)
         paged |= {
             "tree": replace(tree, shown=reword_tree(tree.shown, in_words)),
-            "tree_pages": _pages(run, "search", "tree", tree),
+            "tree_pages": _pages(request.path_params["run"], "search", "tree", tree),
         }
         paged["calls"] = replace(paged["calls"], shown=[(node, in_words(node)) for node in paged["calls"].shown])
-    return page(site, who, "run.html", values | _action_flags(site, shown) | _request_part(shown) | paged)
+    return paged
 
 
 def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
