@@ -212,7 +212,7 @@ class Workflow(Config):
         for step in plans:
             guard = self.action_pairs[step].guard
             if isinstance(guard, Composite) and guard.majority is not None:
-                return f"strict needs a guard of step {step} that is no majority"
+                return f"strict needs a guard of step {step} that is not a majority"
         return ""
 
     def changed(self, **keys: Any) -> "Workflow":

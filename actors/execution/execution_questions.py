@@ -182,7 +182,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     calls += _undo_text(state, attempt)
     form = make_form(
         f"May {_step_text(state, attempt)} run{again}?",
-        about=f"It does what is shown below, and nothing of it before the answer. {_waits_text(attempt)}",
+        about=f"It does what is shown below, but not before the answer. {_waits_text(attempt)}",
         shown=f"What it does:\n{calls}",
         choices={"yes": "The step runs.", "no": "The step is not begun, and counts as refused."},
         schema=YES_NO,

@@ -180,7 +180,7 @@ def _check_plan(request: ExecutionInput) -> str:
     text = json.dumps(request.tools.with_undo(request.plan), sort_keys=True)
     if len(text) > PLAN_BYTES_MAX:
         cause = f"the plan has {format_count(len(text), 'byte')}, and may have {PLAN_BYTES_MAX:,}"
-        raise UsageProblem(cause, place="PLAN", hint="leave out what is no part of the plan")
+        raise UsageProblem(cause, place="PLAN", hint="leave out everything that is not part of the plan")
     return text
 
 

@@ -40,7 +40,7 @@ _DOES: Mapping[str, str] = {
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",
     BY_HAND: "It counts as undone by hand, and the next one is undone.",
     LEAVE: "It stays as it is and is listed as left, and the next one is undone.",
-    NOT_DONE: "There is nothing to undo, and the next one is undone.",
+    NOT_DONE: "There is nothing to undo; the next call is undone.",
 }
 _TEXT_MAX = 2_000
 

@@ -147,8 +147,8 @@ def _check_outcomes(step: Step) -> Iterator[Finding]:
             yield _step_error(step.step_id, Code.BAD_OUTCOME, "an outcome has no name; give each its own.")
         elif name in RESERVED_OUTCOMES:
             text = (
-                f"'{shown}' cannot name an outcome: a failure is no outcome (on_failure says what follows it), and a "
-                f"success without outcomes has only the effects of its step. Name what the result says."
+                f"'{shown}' cannot name an outcome: a failure is not an outcome (on_failure says what follows it), and "
+                f"a success without outcomes has only the effects of its step. Name what the result says."
             )
             yield _step_error(step.step_id, Code.BAD_OUTCOME, text)
         elif count > 1:

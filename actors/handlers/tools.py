@@ -122,7 +122,7 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     await envelope.ensure_held()
     prepare = tool.prepare
     if request.commit:
-        assert tool.at_commit is not None, f"{tool.name} works in no other folder"
+        assert tool.at_commit is not None, f"{tool.name} cannot work in another folder"
         prepare = tool.at_commit(request.commit)
     async with prepare(json.loads(request.arguments)) as call:
         mark_point("tool.prepared")

@@ -241,7 +241,7 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
             text = f"its tool uses the value of {quote_names(lost)}; add it to the preconditions."
             yield _finding(step, text, lost)
     if unknown := sorted((valued & draft.initial_state) - set(given.known_values)):
-        text = f"initial_state has {quote_names(unknown)}, whose value no result has told then; " + _token_source_hint(
+        text = f"initial_state has {quote_names(unknown)}, whose value no result has reported; " + _token_source_hint(
             draft, unknown[0], given
         )
         yield Finding(code=Code.UNBOUND, where="initial_state", message=text, tokens=tuple(unknown))

@@ -252,7 +252,7 @@ def _sources(binding: Binding) -> dict[str, ValueSource]:
 def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:
     tool = _find_tool(file, binding, document, path)
     if not isinstance(tool, CommandTool | PythonTool | PluginTool | McpTool):
-        raise document.problem(f"the tool {binding.tool!r} is no command and no Python function", path)
+        raise document.problem(f"the tool {binding.tool!r} is neither a command nor a Python function", path)
     if tool.pre_check is not None:
         hint = "name a tool without one"
         raise document.problem(f"the tool {binding.tool!r} has a pre-check of its own", path, hint)

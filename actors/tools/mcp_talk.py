@@ -334,7 +334,7 @@ def _text(block: ContentBlock) -> str:
 
 def _broken_result(error: Exception) -> ToolResult:
     words = str(error) if isinstance(error, MCPError | ReplyUnreadable) else f"{type(error).__name__}: {error}"
-    return ToolResult(ToolOutcome.BROKEN, reason=_one_line(f"the talk with the server broke off: {words}"))
+    return ToolResult(ToolOutcome.BROKEN, reason=_one_line(f"the connection to the server broke: {words}"))
 
 
 def _one_line(text: str) -> str:

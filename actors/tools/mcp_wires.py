@@ -92,7 +92,7 @@ class Talk:
                         raise ReplyUnreadable(f"a reply cannot be read: {line[:100]!r}") from None
                     continue  # Programs print other lines too, although they should not.
                 if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id not in self._asked:
-                    raise ReplyUnreadable(f"a reply has the id of no request: {line[:100]!r}")
+                    raise ReplyUnreadable(f"a reply does not have the id of a request: {line[:100]!r}")
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await to_us.send(SessionMessage(message))
 
@@ -201,7 +201,7 @@ async def _check_reply(response: httpx2.Response) -> None:
         if not isinstance(reply, JSONRPCResponse | JSONRPCError):
             raise ReplyUnreadable(f"a response is no reply: {body[:100]!r}")
         if str(reply.id) != str(sent_message.id):
-            raise ReplyUnreadable(f"a reply has the id of no request: {body[:100]!r}")
+            raise ReplyUnreadable(f"a reply does not have the id of a request: {body[:100]!r}")
 
 
 class _Counted(httpx2.AsyncHTTPTransport):

@@ -30,7 +30,7 @@ def pattern_problem(pattern: str) -> str:
     except SchemaError as error:
         lines = [line.strip() for line in str(error).splitlines()]
         causes = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-        return f"is no regular expression: {causes[-1] if causes else 'it cannot be compiled'}"
+        return f"is not a regular expression: {causes[-1] if causes else 'it cannot be compiled'}"
     return ""
 
 

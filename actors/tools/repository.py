@@ -177,7 +177,7 @@ class Repository:
         If `parent` is empty, HEAD is the parent. Raises `GitFailed`, `OSError`.
         """
         if parent and not re.fullmatch(r"[0-9a-f]{40,64}", parent):
-            raise GitFailed("the snapshot to compare with is no commit")
+            raise GitFailed("the snapshot to compare with is not a commit")
         try:
             tree, left_out = self._tree()
         except GitTimedOut:

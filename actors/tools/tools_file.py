@@ -47,7 +47,7 @@ def _word_problem(word: str) -> str:
     if word.startswith("~"):
         return "'~' is filled in only by a shell, and no shell reads a command"
     if set("{}") & set(PLACEHOLDER.sub("", word)):
-        return "has a brace that belongs to no parameter; a brace itself is written {{ or }}"
+        return "has a brace that is not part of a parameter; a brace itself is written {{ or }}"
     return ""
 
 

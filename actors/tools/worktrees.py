@@ -202,7 +202,7 @@ class DiffRecorder:
                 with suppress(OSError):  # A process that the agent started may still write; the next driver removes it.
                     remove_worktree(folder)
                 if left_out:
-                    what = f"{list_paths(sorted(left_out))} is a repository of its own, too large, or no file"
+                    what = f"{list_paths(sorted(left_out))} is a nested repository, too large, or not a regular file"
                     raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {what}")
             commit = repository.commit_at(workspace.run, f"{name}.work")
             if not commit or repository.parents(commit) != [base]:

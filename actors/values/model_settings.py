@@ -158,7 +158,7 @@ class ModelSettings(Config):
     def _headers(cls, headers: Mapping[str, str]) -> Mapping[str, str]:
         for name, value in headers.items():
             if _HEADER_NAME.fullmatch(name) is None:
-                raise config_error(f"{name[:64]!r} is no name of a header", (name,), "letters, digits and dashes")
+                raise config_error(f"{name[:64]!r} is not a name of a header", (name,), "letters, digits and dashes")
             if _CLIENT_HEADERS.fullmatch(name.lower()):
                 raise config_error(f"{name!r} is set by the client itself", (name,), "leave it out")
             if _SECRET_HEADER.search(name.lower()) or _SCHEMES.match(value):

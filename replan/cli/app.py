@@ -129,7 +129,7 @@ class App(CommandGroup):
         except click.exceptions.NoSuchCommand:
             meant = hint_for_problem(args, program()) or command_for(args[0], program())
             if meant:
-                raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
+                raise click.UsageError(f"{args[0]!r} is not a command; did you mean {meant}?", ctx=ctx) from None
             if install := _how_to_install(args[0]):
                 cause = f"`replan {args[0]}` is not installed: {install}"
                 raise click.UsageError(cause, ctx=ctx) from None

@@ -108,7 +108,7 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
     loaded, result = await reader.read(run), await reader.result(run)
     hint = f"`{program()} show {run}` says its result"
     if not isinstance(result, Result):
-        raise UsageProblem(f"run {run} is no planning run", place=run, hint=hint)
+        raise UsageProblem(f"run {run} is not a planning run", place=run, hint=hint)
     if not isinstance(result.plan_json, Mapping):
         raise UsageProblem(f"run {run} has no proved plan", place=run, hint=hint)
     state = loaded.state
@@ -345,7 +345,7 @@ def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
 def _check(options: ExecutionOptions) -> None:
     if options.approval not in get_args(Approval):
         hint = f"one of {', '.join(get_args(Approval))}"
-        raise UsageProblem(f"{options.approval!r} is no way to approve", place="approve", hint=hint)
+        raise UsageProblem(f"{options.approval!r} is not a way to approve", place="approve", hint=hint)
     if options.level is not None and options.level not in LEVELS:
         raise UsageProblem(f"there is no level {options.level!r}", place="level", hint=f"one of {', '.join(LEVELS)}")
     if options.r_max is not None and options.r_max < 1:

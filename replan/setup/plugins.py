@@ -101,7 +101,7 @@ def _read(path: Path) -> bytes:
         cause = "there is no such file" if isinstance(error, FileNotFoundError) else (error.strerror or "").lower()
         raise UsageProblem(cause, place=str(path), hint="name a Python file with your plug-ins") from None
     if path.suffix != ".py" or len(data) > FILE_BYTES_MAX:
-        cause = "this is no Python file" if path.suffix != ".py" else f"more than {FILE_BYTES_MAX:,} bytes"
+        cause = "this is not a Python file" if path.suffix != ".py" else f"more than {FILE_BYTES_MAX:,} bytes"
         raise UsageProblem(cause, place=str(path), hint="name a file that ends in .py")
     return data
 

@@ -85,7 +85,7 @@ def _about_guards(names: Sequence[str]) -> Iterator[str]:
     own = [name for name in names if name and name not in near]
     if own:
         flags = " ".join(f"--guard {shlex.quote(name)}" for name in own[:PLACES_MAX])
-        yield f"guards of your own are allowed by name: {flags}"
+        yield f"allow your own guards by name: {flags}"
 
 
 def _item(text: str, style: Style = "") -> Line:

@@ -228,7 +228,7 @@ class RecordingFile:
                 raise UsageProblem(_TOO_LARGE, place=place)
             for number, value in enumerate(yaml.load_all(data[: _whole(data)].decode(), _LOADER), 1):
                 if not isinstance(value, dict) or (number == 1 and "recording" not in value):
-                    raise UsageProblem("this is no recording", place=place, hint=hint)
+                    raise UsageProblem("this is not a recording", place=place, hint=hint)
                 part = _Part.model_validate(value)
                 self._systems |= part.systems
                 replies += part.replies
@@ -243,7 +243,7 @@ class RecordingFile:
         except (yaml.YAMLError, ValueError, RecursionError):
             raise UsageProblem("not YAML", place=place, hint=hint) from None
         if number == 0:
-            raise UsageProblem("this is no recording", place=place, hint=hint)
+            raise UsageProblem("this is not a recording", place=place, hint=hint)
         return [self._answer(reply) for reply in replies]
 
     def check_writable(self) -> None:

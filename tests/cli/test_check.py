@@ -223,7 +223,7 @@ def test_text_output_merges_equal_findings_of_several_steps(replan, tmp_path):
     assert result.exit_code == 3
     assert first.startswith("- plan.unknown_guard at ask, find: unknown guard 'ours'; choose one of 'all_tests_pass', ")
     assert second == "- plan.unknown_guard at fix: unknown guard 'syntx'."
-    assert advice == ["- did you mean 'syntax' for 'syntx'?", "- guards of your own are allowed by name: --guard ours"]
+    assert advice == ["- did you mean 'syntax' for 'syntx'?", "- allow your own guards by name: --guard ours"]
     assert replan("check", tmp_path / "own.json", "--guard", "ours", "--guard", "syntx").exit_code == 0
     shown = json.loads(replan("check", tmp_path / "own.json", "--json").stdout)
     assert [item["step_id"] for item in shown["findings"]] == ["ask", "find", "fix"]

@@ -147,7 +147,7 @@ def test_the_settings_of_a_member_are_its_own(plan, files):
 
 
 @pytest.mark.parametrize(
-    ("name", "cause"), [("missing.py", "there is no such file"), ("w.yaml", "this is no Python file")]
+    ("name", "cause"), [("missing.py", "there is no such file"), ("w.yaml", "this is not a Python file")]
 )
 def test_a_missing_file_and_a_file_that_is_not_python_are_refused(plan, files, name, cause):
     path = files[1].parent / name

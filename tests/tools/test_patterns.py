@@ -10,7 +10,7 @@ from actors.tools.parameters import matches_all, matches_line, pattern_problem
 
 @pytest.mark.parametrize("pattern", ["(", "a)(b", "(?=x)", r"(a)\1", "x{1000}{1000}{1000}", "(?x)a # b"])
 def test_what_is_no_pattern_is_refused(pattern):
-    assert pattern_problem(pattern).startswith("is no regular expression: ")
+    assert pattern_problem(pattern).startswith("is not a regular expression: ")
 
 
 def test_a_whole_text_or_a_line_of_it_matches():

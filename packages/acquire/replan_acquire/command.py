@@ -225,7 +225,7 @@ def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
     result = read_home(invocation, read)
     if not isinstance(result, AcquisitionResult):
         raise UsageProblem(
-            f"run {result.run_id} is no acquisition", place="--compare", hint="name one of `replan list`"
+            f"run {result.run_id} is not an acquisition", place="--compare", hint="name one of `replan list`"
         )
     return result
 

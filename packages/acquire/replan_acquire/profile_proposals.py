@@ -150,7 +150,7 @@ def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool 
         raise UsageProblem(f"another profile is kept as {name!r}", place=place, hint=hint)
     if name not in known and len(known) >= KEPT_MAX:
         hint = f"remove some from {path.parent}"
-        raise UsageProblem(f"{KEPT_MAX} profiles are kept, the most of a home", place=_SOURCE, hint=hint)
+        raise UsageProblem(f"the home already has {KEPT_MAX} profiles, the largest number", place=_SOURCE, hint=hint)
     prepare_folder(path.parent)
     try:
         replace_file(path, text.encode())

@@ -128,7 +128,7 @@ def test_a_value_of_a_finished_run_is_corrected_and_a_wrong_correction_changes_n
     run = acquired(replan, "market_size", GOAL, "--docs", MARKET, *KNOWN, "--set", "segment.win_rate=4 %")["run_id"]
     bad = replan("tell", run, "market.customers=3 kWh")
     assert (bad.exit_code, "kWh does not convert into customer" in bad.stderr) == (2, True)
-    assert "is no field" in replan("tell", run, "market.custamers=3").stderr
+    assert "is not a field" in replan("tell", run, "market.custamers=3").stderr
     told = replan("tell", run, "market.customers=300000", "--json")
     assert json.loads(told.stdout)["kind"] == "value"
     assert f"replan resume {run}" in told.stderr
@@ -258,7 +258,7 @@ BAD = {
     "a file as folder": (["market_size", "x", "--docs", __file__], "--docs: this is a file"),
     "no value": (["market_size", "x", "--set", "core.currency"], "--set: 'core.currency' gives no value"),
     "a value twice": (["market_size", "x", "--set", "a=1", "--set", "a=2"], "given twice"),
-    "an unknown field": (["market_size", "x", "--set", "core.x=1"], "'core.x' is no field"),
+    "an unknown field": (["market_size", "x", "--set", "core.x=1"], "'core.x' is not a field"),
     "a wrong unit": (["market_size", "x", *KNOWN, "--set", "segment.win_rate=4 EUR"], "--set: segment.win_rate"),
     "an ambiguous number": (["market_size", "x", *KNOWN, "--set", "market.customers=1.234"], "may be 1.234 or 1,234"),
     "no folder for the report": (["market_size", "x", "-o", "/nope/r.md"], "-o: its folder does not exist"),

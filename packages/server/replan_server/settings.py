@@ -41,7 +41,7 @@ class ProxyEntry(Config):
     def _is_usable(self) -> Self:
         parts = urlsplit(self.public)
         if parts.scheme not in ("https", "http") or not _HOST.fullmatch(parts.netloc) or parts.path not in ("", "/"):
-            raise config_error(f"{self.public[:100]!r} is no public address", ("public",), "such as https://HOST")
+            raise config_error(f"{self.public[:100]!r} is not a public address", ("public",), "such as https://HOST")
         if parts.query or parts.fragment:
             raise config_error("an address with a query", ("public",), "such as https://HOST")
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
@@ -54,7 +54,7 @@ class ProxyEntry(Config):
             try:
                 network = ipaddress.ip_network(text)
             except ValueError:
-                raise config_error(f"{text[:60]!r} is no address", ("trusted",), "such as 10.0.0.5") from None
+                raise config_error(f"{text[:60]!r} is not an address", ("trusted",), "such as 10.0.0.5") from None
             if network.prefixlen == 0:
                 raise config_error(f"{text} is every address", ("trusted",), "name the proxy's own addresses")
         return self

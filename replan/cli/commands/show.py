@@ -117,7 +117,7 @@ def show(
         raise UsageProblem("these are different views of a run", place=places, hint="ask for one of them")
     view = chosen_views[0] if chosen_views else "result"
     if as_json and view == "mermaid":
-        raise UsageProblem("Mermaid text is no JSON", place="--mermaid", hint="leave one of the two out")
+        raise UsageProblem("Mermaid text is not JSON", place="--mermaid", hint="leave one of the two out")
     invocation = ctx.find_object(Invocation)
     assert invocation is not None
     if prompt is not None:

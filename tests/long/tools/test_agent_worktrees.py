@@ -99,7 +99,7 @@ async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(case, monkey
         ("import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])", "lib/ is a repository of its own"),
         ("for n in range(11): open(f'f{n}', 'w').write(str(n))", "it changes 11 files, and may change 10 (max_files)"),
         ("import os; open('f', 'w').write(os.urandom(90_000).hex())", "its diff has 1"),
-        ("open('f', 'wb').truncate(40_000_000)", "f is a repository of its own, too large, or no file"),
+        ("open('f', 'wb').truncate(40_000_000)", "f is a nested repository, too large, or not a regular file"),
     ],
 )
 async def test_work_that_leads_out_of_the_worktree_or_is_too_large_is_refused(case, code, cause):

@@ -177,7 +177,7 @@ def _text_problem(spec: FieldSpec, text: str) -> str:
     if not text or len(text) > TEXT_MAX:
         return f"a text of 1 to {TEXT_MAX} characters is expected"
     if spec.type == "currency" and not (_CURRENCY.fullmatch(text) and text.upper() in CODES):
-        return f"{text!r} is no currency; give three letters, such as EUR"
+        return f"{text!r} is not a currency; give three letters, such as EUR"
     if spec.type == "choice" and text not in spec.choices:
         return f"{text!r} is none of {', '.join(spec.choices)}"
     return ""
@@ -300,7 +300,7 @@ def _read_told_value(state: State, path: str, text: str) -> FieldValue:
     schema = schema_of(state)
     if path not in schema.fields:
         hint = nearest(path, schema.fields, kind="fields")
-        raise UsageProblem(f"{path!r} is no field of the profile {schema.profile.name}", place=path, hint=hint)
+        raise UsageProblem(f"{path!r} is not a field of the profile {schema.profile.name}", place=path, hint=hint)
     asked = next(
         (name for name, question in state.run.questions.items() if question.open and path in question.request.blocks),
         "",

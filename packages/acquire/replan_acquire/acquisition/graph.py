@@ -96,7 +96,7 @@ def problems(graph: AcquisitionGraph) -> Iterator[str]:
     reached = {graph.first}
     for name, outcome, after in graph.edges():
         if after not in known:
-            yield f"{name}: the outcome {outcome!r} leads to {after!r}, which is no node"
+            yield f"{name}: the outcome {outcome!r} leads to {after!r}, which is not a node"
         reached.add(after)
     for name, node in graph.nodes.items():
         if name not in reached:

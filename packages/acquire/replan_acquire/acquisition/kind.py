@@ -32,7 +32,7 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
 
     if not isinstance(request, AcquisitionInput):
         hint = "pass an AcquisitionInput with a profile and a goal"
-        raise UsageProblem("the task of an acquisition run is no AcquisitionInput", place="task", hint=hint)
+        raise UsageProblem("the task of an acquisition run is not an AcquisitionInput", place="task", hint=hint)
     return prepare_acquisition(request, setup)
 
 

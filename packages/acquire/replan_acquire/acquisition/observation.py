@@ -244,7 +244,7 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
         )
 
     if path not in schema.fields or schema.is_made(path) or path in schema.profile.bootstrap:
-        return rejected("unknown_field", f"{path[:80]!r} is no field that is searched for")
+        return rejected("unknown_field", f"{path[:80]!r} is not a field that is searched for")
     spec = schema.fields[path]
     passage = find_passage(state.planner.last_observation, source, quote)
     if passage is None:
@@ -312,7 +312,7 @@ def _text(spec: FieldSpec, value: str, quote: str, passage: FoundPassage) -> Fie
         text = text.upper()
     unfit = (spec.type == "choice" and text not in spec.choices) or (spec.type == "currency" and text not in CODES)
     if unfit or not text:
-        return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is no value of the field")
+        return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is not a value of the field")
     if not _states_text(quote, text):
         return Rejection(path="", code="missing_evidence", message=f"the quote does not state {text[:80]!r}")
     begin, end = find_quote(compose_characters(passage.text), quote)[0]

@@ -117,7 +117,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     limits = ledger_limits(wanted, CALLS, setup.now)
     given = _read_given_values(loaded.profile, request.given)
     if unused := unused_fields(loaded.profile):
-        notices += (f"in no formula of {loaded.profile.name}: {', '.join(unused)}; filled, and changes no result",)
+        notices += (f"filled, but in no formula of {loaded.profile.name}: {', '.join(unused)}",)
     return PreparedAcquisition(request.goal, pinned, limits, given, loaded.source, notices)
 
 
@@ -129,7 +129,9 @@ def _read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, 
         schema = Schema(profile, PlannerState(values={name: (value,) for name, value in values.items()}))
         if path not in schema.fields:
             raise UsageProblem(
-                f"{path!r} is no field of the profile", place="given", hint=nearest(path, schema.fields, kind="fields")
+                f"{path!r} is not a field of the profile",
+                place="given",
+                hint=nearest(path, schema.fields, kind="fields"),
             )
         value = read_answer(schema, path, texts[path], source="given at the start", via="given")
         if isinstance(value, str):

@@ -1,7 +1,7 @@
 """Reads profiles, by a shipped name or a path, and checks each as a whole. An error names the file, key and line.
 
 The guard `profile_valid` judges a profile that a model proposes. The profile must be valid and have a result, and each
-of its fields must change a result. Nobody vouches for numbers that a model chooses. So the profile may have no default,
+of its fields must change a result. A number that a model chooses has no source. So the profile may have no default,
 and no number in a formula except 1.
 """
 
@@ -77,7 +77,7 @@ def _check_bootstrap(profile: Profile) -> Iterator[Problem]:
         key: KeyPath = ("bootstrap", number)
         spec = profile.fields.get(path)
         if spec is None:
-            yield key, f"{path!r} is no field", nearest(path, profile.fields, kind="fields")
+            yield key, f"{path!r} is not a field", nearest(path, profile.fields, kind="fields")
         elif spec.source != "user":
             yield key, f"the source of {path!r} is {spec.source!r}", "a bootstrap field has the source `user`"
         elif not spec.required:
@@ -148,12 +148,12 @@ def _check_slots(profile: Profile) -> Iterator[Problem]:
     for key, unit in units:
         for slot in SLOT.findall(unit):
             if slot not in currencies or slot not in profile.bootstrap:
-                yield key, f"{{{slot}}} is no bootstrap field of type `currency`", nearest(slot, currencies)
+                yield key, f"{{{slot}}} is not a bootstrap field of type `currency`", nearest(slot, currencies)
     for _, key, spec in _all_fields(profile):
         for name in ("query", "question"):
             for slot in SLOT.findall(getattr(spec, name)):
                 if slot not in texts:
-                    yield (*key, name), f"{{{slot}}} is no field with a text", nearest(slot, texts, kind="fields")
+                    yield (*key, name), f"{{{slot}}} is not a field with a text", nearest(slot, texts, kind="fields")
 
 
 def _field_units(profile: Profile) -> dict[str, str]:

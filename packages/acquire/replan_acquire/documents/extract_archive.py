@@ -91,7 +91,7 @@ def _check_beginning(wanted: str, content: bytes) -> None:
         cause = "it is encrypted or of an old format (OLE)" if old else f"it is no {wanted.upper()} file"
         raise DocumentRefused(cause)
     if wanted == "pdf" and b"%PDF-" not in content[:1024]:
-        raise DocumentRefused("it is no PDF file")
+        raise DocumentRefused("it is not a PDF file")
 
 
 def open_archive(content: bytes) -> zipfile.ZipFile:
@@ -186,7 +186,7 @@ def _message(content: bytes, outer: str, depth: int) -> Iterator[Part]:
     message = email.message_from_bytes(content, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     if not message.keys():
-        raise DocumentRefused("it is no e-mail: it has no header")
+        raise DocumentRefused("it is not an e-mail: it has no header")
     blocks: list[Part] = [
         {"kind": "text", "place": f"header {name}", "text": f"{name}: {' '.join(str(message[name]).split())}"}
         for name in _HEADERS

@@ -68,7 +68,7 @@ class _Reading:
 def read(content: bytes) -> Mapping[str, Any]:
     """Return the blocks of a document. Raises `DocumentRefused` if the file is not a Word document."""
     if "word/document.xml" not in open_archive(content).namelist():
-        raise DocumentRefused("it is no DOCX file: it has no word/document.xml")
+        raise DocumentRefused("it is not a DOCX file: it has no word/document.xml")
     try:
         document = docx.Document(io.BytesIO(content))
     except (PackageNotFoundError, KeyError, ValueError) as error:

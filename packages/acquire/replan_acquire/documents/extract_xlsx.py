@@ -58,7 +58,7 @@ def read(content: bytes) -> Mapping[str, Any]:
     archive = open_archive(content)
     names = archive.namelist()
     if "xl/workbook.xml" not in names:
-        raise DocumentRefused("it is no XLSX file: it has no xl/workbook.xml")
+        raise DocumentRefused("it is not an XLSX file: it has no xl/workbook.xml")
     if sum(item.file_size for item in archive.infolist() if "/worksheets/" in item.filename) > SHEET_BYTES_MAX:
         raise DocumentRefused(f"its sheets have more than {SHEET_BYTES_MAX // 2**20} MiB")
     began = time.process_time()

@@ -204,7 +204,7 @@ def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> s
             evaluate(check.left.root, values).dimensions, evaluate(check.right.root, values).dimensions, "compares"
         )
     except KeyError as error:
-        return f"{error.args[0]!r} is no field"
+        return f"{error.args[0]!r} is not a field"
     except Blockage as blockage:
         decided = blockage.code in {BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION}
         return str(blockage) if decided else ""
@@ -282,7 +282,7 @@ def check_formulas(
             continue
         unknown = [name for name in formula.names if name not in units]
         problems += [
-            FormulaProblem(path, f"{name!r} is no field", nearest(name, units, kind="fields")) for name in unknown
+            FormulaProblem(path, f"{name!r} is not a field", nearest(name, units, kind="fields")) for name in unknown
         ]
         if not unknown and (problem := _dimension_problem(formula, units.get(path, ""), units, table)):
             problems.append(FormulaProblem(path, problem))

@@ -317,7 +317,7 @@ class UnitTable:
             return Unit(1.0, ((name.upper(), 1),))
         if power := _LENGTH_POWER.fullmatch(name):
             return Unit().times(self._named(power["length"], depth), int(power["power"]))
-        raise UnitUnreadable(f"{name!r} is no known unit")
+        raise UnitUnreadable(f"{name!r} is not a known unit")
 
     def declared(self, word: str) -> str:
         """Return the declared unit that a word names; empty if it names none.

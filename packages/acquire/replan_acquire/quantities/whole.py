@@ -190,7 +190,7 @@ def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str
     if number.spaced and not spaced:
         return f"{text[number.start : number.end]!r} may be one number or two"
     if _ORDINAL.match(text, number.end) or text[: number.start].rstrip(" \u00a0").endswith(("±", "+/-")):
-        return "it is no number of its own"
+        return "it is not a separate number"
     if money and _THE.match(text, end):
         return f"{quote_text(text[end : end + 20])} is not understood as what it is per"
     if core_end == number.end and not number.share and (match := _ATTACHED.match(text, core_end)):

@@ -77,7 +77,7 @@ def test_a_value_that_is_told_while_the_run_works_counts_at_once():
 
 
 BAD = {
-    "market.customer=3": r"'market\.customer' is no field of the profile market_size",
+    "market.customer=3": r"'market\.customer' is not a field of the profile market_size",
     "market.customers=5 kWh": "kWh does not convert into customer",
     "market.customers=-3": "outside of the bounds",
     "market.annual_spend=5 EUR per household": "not understood",

@@ -84,7 +84,7 @@ def test_the_table_is_sound_and_a_broken_one_is_found():
     assert [*problems(MARKET)] == []
     lost = GraphNode("lost", lambda _: None, {"on": "nowhere"})
     assert [*problems(AcquisitionGraph({**MARKET.nodes, "lost": lost}))] == [
-        "lost: the outcome 'on' leads to 'nowhere', which is no node",
+        "lost: the outcome 'on' leads to 'nowhere', which is not a node",
         "lost: no edge leads here",
     ]
 

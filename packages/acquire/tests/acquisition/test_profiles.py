@@ -36,14 +36,14 @@ def derived(value, **formulas):
 
 
 WRONG = {
-    "unknown unit": (field(unit="shoop"), "'shoop' is no known unit", "fields.market.shops.unit"),
+    "unknown unit": (field(unit="shoop"), "'shoop' is not a known unit", "fields.market.shops.unit"),
     "bounds": (field(minimum=5, maximum=2), "5 is above the maximum, 2", "fields.market.shops.minimum"),
     "default out of bounds": (field(maximum=2, default=3), "3 is outside of the bounds", "fields.market.shops.default"),
     "default of another type": (field(default="many"), "does not fit the type", "fields.market.shops.default"),
     "unknown key": (field(units="shop"), "unknown key 'units'", "fields.market.shops.units"),
     "unknown name": (
         lambda value: value["calculator"]["results"]["total"].update(formula="market.shop * 2"),
-        "'market.shop' is no field",
+        "'market.shop' is not a field",
         "calculator.results.total.formula",
     ),
     "wrong dimension": (
@@ -63,7 +63,7 @@ WRONG = {
     ),
     "bootstrap without a field": (
         lambda value: value.update(bootstrap=["core.regio"]),
-        "'core.regio' is no field",
+        "'core.regio' is not a field",
         "bootstrap[0]",
     ),
     "bootstrap of documents": (
@@ -73,7 +73,7 @@ WRONG = {
     ),
     "unit of a field that is asked later": (
         lambda value: value.update(bootstrap=["core.region"]),
-        "is no bootstrap field of type `currency`",
+        "is not a bootstrap field of type `currency`",
         "fields.market.price.unit",
     ),
     "mixed currencies": (
@@ -115,8 +115,8 @@ def test_a_wrong_profile_is_refused_in_one_line_with_file_line_and_key(tmp_path,
 @pytest.mark.parametrize(
     ("given", "cause"),
     [
-        ({"core.regio": "x"}, "'core.regio' is no field"),
-        ({"core.currency": "euro!"}, "is no currency"),
+        ({"core.regio": "x"}, "'core.regio' is not a field"),
+        ({"core.currency": "euro!"}, "is not a currency"),
         ({"segment.share": "200 %"}, "outside of the bounds"),
         ({"segment.share": "12 EUR"}, "does not convert"),
         ({"market.annual_spend": "12 EUR"}, "the unit of market.annual_spend is not known yet"),

@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_a_notice_and_the_rest_is_searched(docs):
     assert "not text" in told["noise.md"]
     assert "Windows-1252" in told["latin.txt"]
     assert "only its first 2048 KiB" in told["huge.txt"]
-    assert told["report.pdf"] == "left out: it is no PDF file"
+    assert told["report.pdf"] == "left out: it is not a PDF file"
     assert "link" in told["outside.txt"]
     assert "no file" in told["pipe.txt"]
     assert len(told) == 7

@@ -74,7 +74,7 @@ def test_a_fork_of_an_acquisition_goes_on_with_another_value_which_the_other_run
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("segment.nonesuch=8 %", "'segment.nonesuch' is no field of the profile market_size"),
+        ("segment.nonesuch=8 %", "'segment.nonesuch' is not a field of the profile market_size"),
         ("segment.win_rate=none", "segment.win_rate"),
         ("segment.win_rate", "--set: 'segment.win_rate' gives no value"),
         ("Segment=8", "--set: 'Segment=8' gives no value"),

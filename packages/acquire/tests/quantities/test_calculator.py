@@ -124,7 +124,7 @@ def problems(formulas, **units):
 
 def test_a_formula_with_a_name_that_is_no_field_is_a_problem_that_names_the_nearest():
     assert problems({"r": "pricee * 2"}, r="EUR", price="EUR") == [
-        ("r", "'pricee' is no field", "did you mean 'price'?")
+        ("r", "'pricee' is not a field", "did you mean 'price'?")
     ]
 
 
@@ -221,6 +221,6 @@ def test_a_check_that_cannot_be_decided_says_why():
     units = {"a": "EUR", "b": "USD", "c": "EUR"}
     assert check_dimensions("a < c", units, TABLE) == ""
     assert check_dimensions("a < b", units, TABLE).startswith("compares EUR with USD")
-    assert check_dimensions("a < d", units, TABLE) == "'d' is no field"
+    assert check_dimensions("a < d", units, TABLE) == "'d' is not a field"
     assert check_dimensions("a < ", units, TABLE) == "the formula is empty"
     assert "one of < <=" in check_dimensions("a < b < c", units, TABLE)

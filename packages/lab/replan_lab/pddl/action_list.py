@@ -32,14 +32,16 @@ def read_plan_actions(text: str, name: str) -> list[PlanAction]:
                     f"the duration {format_expression(item)} is not supported", item.line, "leave durations out"
                 )
             if not _TIME.fullmatch(item.text):
-                source.refuse(f"{format_expression(item)} is no action", item.line, "an action is (name object ...)")
+                source.refuse(
+                    f"{format_expression(item)} is not an action", item.line, "an action is (name object ...)"
+                )
             time = float(item.text[:-1])
             if time <= last:
                 source.refuse("actions at the same time are not supported", item.line, "order them")
             last = time
             continue
         if not item.items or not all(isinstance(part, Word) for part in item.items):
-            source.refuse(f"{format_expression(item)} is no action", item.line, "an action is (name object ...)")
+            source.refuse(f"{format_expression(item)} is not an action", item.line, "an action is (name object ...)")
         words = [part.text for part in item.items if isinstance(part, Word)]
         actions.append(PlanAction(words[0], tuple(words[1:]), item.line))
         if len(actions) > ACTIONS_MAX:

@@ -256,7 +256,9 @@ def _read_definition(text: str, source: PddlFile, kind: str) -> tuple[str, Seque
     forms = []
     for item in first.items[2:]:
         if not isinstance(item, Form) or not item.head:
-            source.refuse(f"{format_expression(item)} is no section of a {kind}", item.line, "a section is (:name ...)")
+            source.refuse(
+                f"{format_expression(item)} is not a section of a {kind}", item.line, "a section is (:name ...)"
+            )
         forms.append(item)
     return " ".join(item.text for item in title.items[1:] if isinstance(item, Word)), forms
 
@@ -368,7 +370,7 @@ def _parameters(
     found: dict[str, str] = {}
     for name, kind in _read_typed_names(items, source):
         if not name.text.startswith("?"):
-            source.refuse(f"{format_expression(name)} is no variable", name.line, "a variable begins with ?")
+            source.refuse(f"{format_expression(name)} is not a variable", name.line, "a variable begins with ?")
         if name.text in found:
             source.refuse(f"the variable {format_expression(name)} stands twice", name.line)
         found[name.text] = _type_of(kind, domain, source)
@@ -383,7 +385,7 @@ def _predicates(forms: Sequence[Form], domain: PddlDomain, source: PddlFile) -> 
         for item in form.items[1:]:
             if not isinstance(item, Form) or not item.head:
                 source.refuse(
-                    f"{format_expression(item)} is no predicate", item.line, "a predicate is (name ?x - type)"
+                    f"{format_expression(item)} is not a predicate", item.line, "a predicate is (name ?x - type)"
                 )
             if item.head in seen:
                 source.refuse(f"the predicate {format_expression(item.items[0])} is declared twice", item.line)
@@ -397,7 +399,7 @@ def _functions(forms: Sequence[Form], source: PddlFile) -> Iterator[str]:
         for item in form.items[1:]:
             if isinstance(item, Form):
                 if not item.head:
-                    source.refuse(f"{format_expression(item)} is no function", item.line)
+                    source.refuse(f"{format_expression(item)} is not a function", item.line)
                 yield item.head
 
 

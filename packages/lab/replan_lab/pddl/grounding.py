@@ -89,7 +89,7 @@ def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) 
         kind = problem.objects.get(name)
         if kind is None:
             close = near(name, problem.objects)
-            return f"{action} names {name}, which is no object of the problem{f' ({close})' if close else ''}"
+            return f"{action} names {name}, which is not an object of the problem{f' ({close})' if close else ''}"
         if not domain.is_a(kind, wanted):
             return f"{action} names {name} of the type {kind} for {variable}, which must be of the type {wanted}"
     return ""

@@ -89,7 +89,7 @@ class StoredRun:
             try:
                 event = codec.decode(body.encode(), self.texts)
             except (ValueError, KeyError) as error:
-                raise JournalDamaged(f"run {self.run}", f"record {seq} is no event of kind {self.kind}") from error
+                raise JournalDamaged(f"run {self.run}", f"record {seq} is not an event of kind {self.kind}") from error
             events.append(PlacedEvent(seq, event, inbox, ends))
         mail = {inbox: InboxItem(inbox, key, body, at) for inbox, key, body, at in self.messages}
         return RecordedRun(self.run, self.kind, self.status, events, mail)

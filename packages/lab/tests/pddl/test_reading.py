@@ -42,7 +42,7 @@ DOMAINS = {
     domain_with("(:action a :parameters () :observe (p))"): "d:3: `:observe` in an action is not supported",
     domain_with("(:action a :parameters)"): "d:3: :parameters of the action a has no value",
     domain_with("(:action a)(:action A)"): "d:3: the action a is defined twice (give each its own name)",
-    domain_with("(:action a :parameters (x))"): "d:3: x is no variable (a variable begins with ?)",
+    domain_with("(:action a :parameters (x))"): "d:3: x is not a variable (a variable begins with ?)",
     domain_with("(:action a :parameters (?x ?x))"): "d:3: the variable ?x stands twice",
     domain_with("(:action a :parameters (?x - thing))"): "d:3: the type thing is not declared",
     domain_with("(:action a :parameters (?x - (either b c)))"): "d:3: `either` as a type is not supported",
@@ -54,8 +54,8 @@ DOMAINS = {
     condition("(not (and (p) (q ?x)))"): "d:3: `not` before `and` is not supported",
     condition("(> (cost) 3)"): "d:3: `>` is not supported",
     condition("(qq ?x)"): "d:3: the predicate qq is not declared (did you mean 'q'?)",
-    condition("(q ?y)"): "d:3: ?y is no variable here",
-    condition("(q b)"): "d:3: b is no object here",
+    condition("(q ?y)"): "d:3: ?y is not a variable here",
+    condition("(q b)"): "d:3: b is not an object here",
     condition("(q (q ?x))"): "d:3: (q ?x) stands where an object or a variable is needed",
     condition("(q)"): "d:3: (q) has 0 terms, and q takes 1",
     condition("p"): "d:3: p stands where a ( is needed",
@@ -90,12 +90,12 @@ PROBLEMS = {
     "(define (problem p) (:init))": "p: the problem has no :goal",
     "(define (problem p) (:init)\n(:goal))": "p:2: :goal takes one condition (join several by `and`)",
     "(define (problem p) (:init)\n(:constraints (p)))": "p:2: `:constraints` is not supported",
-    TWO.replace("(ontable a)", "(ontable c)"): "p:3: c is no object here",
+    TWO.replace("(ontable a)", "(ontable c)"): "p:3: c is not an object here",
     TWO.replace("(ontable a)", "(oneof (clear a) (clear b))"): "p:3: `oneof` is not supported",
     TWO.replace("(ontable a)", "(= (cost) 3)"): "p:3: (cost) stands where an object or a variable is needed",
     TWO.replace("(ontable a)", "(at 5 (handempty))"): "p:3: `at` is not supported",
     TWO.replace("a b - block", "a - block a - cube"): "p:2: the type cube is not declared",
-    TWO.replace("(on a b)", "(on a ?x)"): "p:4: ?x is no variable here",
+    TWO.replace("(on a b)", "(on a ?x)"): "p:4: ?x is not a variable here",
 }
 
 
@@ -108,9 +108,9 @@ def test_a_problem_that_is_refused_says_so_in_one_line(number):
 
 
 PLANS = {
-    "(a b)\nunstack b a": "plan:2: unstack is no action (an action is (name object ...))",
-    "(a b)\n()": "plan:2: () is no action",
-    "(a (b))": "plan:1: (a (b)) is no action",
+    "(a b)\nunstack b a": "plan:2: unstack is not an action (an action is (name object ...))",
+    "(a b)\n()": "plan:2: () is not an action",
+    "(a (b))": "plan:1: (a (b)) is not an action",
     "0: (a)\n0: (b)": "plan:2: actions at the same time are not supported (order them)",
     "0: (a) [5]": "plan:1: the duration [5] is not supported (leave durations out)",
     "(a)" * (ACTIONS_MAX + 1): f"plan:1: more than {ACTIONS_MAX:,} actions (check the plan in parts)",

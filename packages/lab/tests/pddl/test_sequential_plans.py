@@ -55,7 +55,7 @@ def test_equality_is_decided_by_the_objects():
     [
         ("(unstack b a)\n(putdown b)", "the domain has no action putdown (did you mean 'put-down'?)"),
         ("(unstack b a)\n(put-down)", "(put-down) names 0 objects, and put-down takes 1"),
-        ("(unstack b a)\n(put-down c)", "(put-down c) names c, which is no object of the problem"),
+        ("(unstack b a)\n(put-down c)", "(put-down c) names c, which is not an object of the problem"),
     ],
 )
 def test_what_is_no_action_of_the_problem_is_the_first_failure(plan, says):

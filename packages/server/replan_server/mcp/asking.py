@@ -146,7 +146,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     troubles: dict[str, str] = {}
     for name, filled in call.answers.items():
         if asked_names["run"] != run or name not in asked_names["asked"]:
-            raise UsageProblem("an answer belongs to no question of this call", place="inputResponses")
+            raise UsageProblem("an answer does not belong to a question of this call", place="inputResponses")
         if filled.action == "cancel":
             troubles[name] = ""
             continue

@@ -94,7 +94,7 @@ def to_bounded_json(value: Any) -> bytes:
     data = encode_json(value)
     if len(data) > ANSWER_BYTES_MAX:
         hint = f"`{program()} show RUN --json` prints all of it"
-        raise UsageProblem(f"the answer has {len(data):,} bytes, and {ANSWER_BYTES_MAX:,} are sent", hint=hint)
+        raise UsageProblem(f"the answer has {len(data):,} bytes; at most {ANSWER_BYTES_MAX:,} can be sent", hint=hint)
     return data
 
 

@@ -91,7 +91,7 @@ def _is_message(line: str) -> bool:
 
 def _error_for(line: str) -> dict[str, Any]:
     """Return the JSON-RPC error that answers a line which is not a message."""
-    code, message = INVALID_REQUEST, "this is no message of JSON-RPC 2.0"
+    code, message = INVALID_REQUEST, "this is not a message of JSON-RPC 2.0"
     try:
         from_json(line)
     except ValueError as error:

@@ -64,7 +64,7 @@ class FormFields:
         if value is None:
             return None
         if value != int(value):
-            raise UsageProblem(f"{self.text(name)[:40]!r} is no whole number", place=name)
+            raise UsageProblem(f"{self.text(name)[:40]!r} is not a whole number", place=name)
         return int(value)
 
     def number(self, name: str) -> float | None:
@@ -77,7 +77,7 @@ class FormFields:
         except ValueError:
             value = float("nan")
         if not abs(value) <= 10**15:
-            raise UsageProblem(f"{text[:40]!r} is no number", place=name)
+            raise UsageProblem(f"{text[:40]!r} is not a number", place=name)
         return value
 
     async def uploads(self, name: str) -> tuple[tuple[str, bytes], ...]:

@@ -105,7 +105,7 @@ def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
     try:
         address = ipaddress.ip_address(listen)
     except ValueError:
-        raise UsageProblem(f"{listen[:60]!r} is no address", place="--listen", hint="such as 10.0.0.7") from None
+        raise UsageProblem(f"{listen[:60]!r} is not an address", place="--listen", hint="such as 10.0.0.7") from None
     if proxy is None and listen != HOST:
         hint = "describe a proxy that authenticates users under proxies in config.yaml, and name it with --proxy"
         cause = "other machines are served through an authenticating proxy only"

@@ -55,7 +55,7 @@ async def test_the_run_is_shown_asked_about_and_started_again(web):
         ("topic", "", "topic: the field is missing (needed: topic)"),
         ("style", "epic", "style: there is no style &#39;epic&#39; here"),
         ("words", "x", "gives no value"),
-        ("max_calls", "many", "max_calls: &#39;many&#39; is no number"),
+        ("max_calls", "many", "max_calls: &#39;many&#39; is not a number"),
     ],
 )
 async def test_a_wrong_form_is_shown_again_with_its_values(web, field, value, line):

@@ -234,7 +234,7 @@ async def test_a_form_that_cannot_be_used_keeps_what_was_typed(tmp_path):
         fields = {"problem": "The login fails.", "workflow": "search", "model": "plans", "max_calls": "many"}
         answer = await web.post("/runs", fields)
         assert answer.status_code == 422
-        assert "is no number" in answer.text
+        assert "is not a number" in answer.text
         assert "The login fails." in answer.text
         assert '<option value="plans" selected>plans (scripted)</option>' in answer.text
         assert (await web.post("/runs", {"problem": " ", "model": "plans"})).status_code == 422

@@ -56,7 +56,7 @@ async def test_the_worst_case_is_what_a_dry_run_says_and_follows_the_fields(web)
 
 async def test_what_no_run_can_be_started_with_is_said_in_place_of_the_cost(web):
     for fields, said in (
-        ({"max_calls": "many"}, "max_calls: &#39;many&#39; is no number"),
+        ({"max_calls": "many"}, "max_calls: &#39;many&#39; is not a number"),
         ({"workflow": "serch"}, "did you mean &#39;search&#39;?"),
         ({"model": "nobody"}, "there is no model &#39;nobody&#39; here"),
         ({"max_calls": "100000"}, "the most that clients may ask for is"),

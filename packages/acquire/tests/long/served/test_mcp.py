@@ -51,7 +51,7 @@ async def test_a_value_is_told_to_a_finished_acquisition(tmp_path, monkeypatch):
         order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "given": given}
         run = (await called(client, "acquire", documents="market", **order))["run_id"]
         assert (await at_rest(client, run))["status"] == "finished"
-        assert "is no field" in await refused(client, "tell", id=run, text="market.custamers=5")
+        assert "is not a field" in await refused(client, "tell", id=run, text="market.custamers=5")
         told = await called(client, "tell", id=run, text="market.customers=3000")
         assert told["result"] == "accepted"
         state = await home.engine.state_with_inbox(run)

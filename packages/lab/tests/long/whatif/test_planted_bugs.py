@@ -108,7 +108,7 @@ def test_a_run_of_an_unknown_kind_or_of_unknown_events_is_a_finding():
     line = stored.to_line()
     for changed, words in (
         (line.replace(b'"planning"', b'"novel"', 1), "novel"),
-        (line.replace(b"generation_requested", b"generation_wanted"), "is no event of kind planning"),
+        (line.replace(b"generation_requested", b"generation_wanted"), "is not an event of kind planning"),
     ):
         finding = finding_of(StoredRun.from_line(changed), kinds, edit)
         assert (finding.outcome, finding.run) == (FoldOutcome.UNREADABLE, stored.run)
