@@ -151,7 +151,7 @@ class AnswerReader(ABC):
             return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
         if not self._begun:
             text_of_body = provider_text(self._head.decode("utf-8", "replace"), self._secret) or "nothing"
-            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no {self.called}: {text_of_body}", status=200)
+            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is not a {self.called}: {text_of_body}", status=200)
         if not self._reason and not self.done:
             text = f"the stream ended after {self.characters:,} characters, before the reply did"
             return Fault(kind=FaultKind.CUT, message=text, status=200)
@@ -179,7 +179,7 @@ class AnswerReader(ABC):
             text_of_body = provider_text(error_of(body)[0], self._secret) or "nothing"
             if body.lstrip()[:1] == b"<":  # A web page comes from something else than the API: no model was asked.
                 return Fault(kind=FaultKind.NO_API, message=f"a web page: {text_of_body}", status=200)
-            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is no {self.called}: {text_of_body}", status=200)
+            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is not a {self.called}: {text_of_body}", status=200)
 
     def _build_reply(
         self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str

@@ -91,7 +91,7 @@ def deep(levels):
         ),
         ({"extra_headers": {"X-Title": "a\r\nX: b"}}, "model_settings: extra_headers.X-Title: the value of 'X-Title' "),
         ({"extra_headers": {"a\nb": "c"}}, "model_settings: extra_headers.a?b: 'a\\nb' is not a name of a header"),
-        ({"extra_headers": {"x" * 300: "c"}}, f"model_settings: extra_headers.{'x' * 66}: '{'x' * 64}' is no name"),
+        ({"extra_headers": {"x" * 300: "c"}}, f"model_settings: extra_headers.{'x' * 66}: '{'x' * 64}' is not a name"),
         ({"extra_headers": {"X-Title": "é"}}, "model_settings: extra_headers.X-Title: the value of 'X-Title' "),
         (["temperature"], "model_settings: 'temperature' sets nothing (write NAME=VALUE)"),
         (7, "model_settings: it is a mapping of names to values"),

@@ -88,7 +88,7 @@ def _check_beginning(wanted: str, content: bytes) -> None:
         raise DocumentRefused("it is empty")
     if wanted in {"docx", "xlsx", "zip"} and not is_zip:
         old = content.startswith(b"\xd0\xcf\x11\xe0")
-        cause = "it is encrypted or of an old format (OLE)" if old else f"it is no {wanted.upper()} file"
+        cause = "it is encrypted or of an old format (OLE)" if old else f"its format is not {wanted.upper()}"
         raise DocumentRefused(cause)
     if wanted == "pdf" and b"%PDF-" not in content[:1024]:
         raise DocumentRefused("it is not a PDF file")

@@ -59,7 +59,7 @@ def test_mixed_currencies_are_told_to_need_a_rate_field():
 
 
 UNREADABLE = {
-    "blorp": "no known unit",
+    "blorp": "not a known unit",
     "$": "may be USD",
     "degC": "does not begin at zero",
     "dBm": "does not begin at zero",

@@ -131,8 +131,8 @@ class FormulaScope:
         known = self.variables if name.startswith("?") else self.objects
         kind = known.get(name)
         if kind is None:
-            what = "variable" if name.startswith("?") else "object"
-            self.source.refuse(f"{format_expression(item)} is no {what} here", item.line, near(name, known))
+            what = "a variable" if name.startswith("?") else "an object"
+            self.source.refuse(f"{format_expression(item)} is not {what} here", item.line, near(name, known))
         if not (self.domain.is_a(kind, wanted) or self.domain.is_a(wanted, kind)):
             self.source.refuse(f"{format_expression(item)} has the type {kind}, and {wanted} is needed", item.line)
         return name
