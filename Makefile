@@ -72,8 +72,7 @@ $(READY): $(RUNS) requirements.lock $(PACKAGES:%=packages/%/pyproject.toml)
 run: $(RUNS) ## plan and repair a shipped project, with recorded replies (PROBLEM=file: plan that with a template)
 ifeq ($(PROBLEM),)
 	@$(BIN)/replan do --example repair --workspace "$$(mktemp -d)/repair"
-	@echo "Next: 'make run PROBLEM=configs/problems/login_timeout.md', or a problem of yours, plans it with a template;" >&2
-	@echo "      '$(BIN)/replan run FILE -m MODEL' plans it with a model of a provider, and '$(BIN)/replan do' executes the plan." >&2
+	@echo "Next: docs/tutorial/first-plan.md, or '$(BIN)/replan run FILE -m MODEL'." >&2
 else
 	@$(BIN)/replan run $(PROBLEM) -m template:$(or $(TEMPLATE),bug)
 endif

@@ -67,6 +67,8 @@ class TableRow:
     """The id of the requirement that stands for the demand; None if the plan states none."""
     assumed: str = ""
     """The meaning that the plan assumes for unclear words; empty if the text or an answer makes them clear."""
+    end: str = ""
+    """What an execution of the plan has made of it: `met`, `kept` or `not met`; empty until that is known."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -288,8 +290,15 @@ def _normalize(text: str) -> str:
     return "".join(words_of(text)).replace("_", "")
 
 
-def standing_text(row: TableRow) -> str:
-    """Return in words how the plan treats a demand."""
+def standing_text(row: TableRow, *, full: bool = True) -> str:
+    """Return in words how the plan treats a demand, and what an execution has made of it; without `full`, one of them.
+    """
+    if row.end:
+        return f"{row.end}, {_plan_text(row)}" if full else row.end
+    return _plan_text(row)
+
+
+def _plan_text(row: TableRow) -> str:
     match row.standing:
         case DemandStanding.IN_STEP:
             return f"in step{'s' if len(row.steps) > 1 else ''} {', '.join(row.steps)}"
@@ -303,6 +312,8 @@ def standing_text(row: TableRow) -> str:
             assert_never(row.standing)
 
 
+MET, KEPT, NOT_MET = "met", "kept", "not met"
+"""What an execution makes of a demand: it reaches a goal, it keeps to what must be kept or avoided, or it does not."""
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12
@@ -318,14 +329,15 @@ _STYLES: dict[DemandStanding, Style] = {
     DemandStanding.DECLARED: "dim",
     DemandStanding.IN_NO_STEP: "yellow",
 }
+_END_STYLES: Mapping[str, Style] = {MET: "green", KEPT: "green", NOT_MET: "red"}
 _OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not checked"}
 """Words for the standings that the heading counts."""
 
 
-def demand_line(row: TableRow) -> str:
+def demand_line(row: TableRow, *, full: bool = True) -> str:
     """Return a demand and its standing as one line of text."""
     quote = shorten(row.quote, QUOTE_MAX)
-    return f"{standing_text(row)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
+    return f"{standing_text(row, full=full)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
 
 
 def table_texts(table: DemandTable) -> tuple[str, ...]:
@@ -335,14 +347,19 @@ def table_texts(table: DemandTable) -> tuple[str, ...]:
 
 
 def heading(table: DemandTable) -> str:
-    """Return the heading. It counts the demands, those in no step and those that nothing checks."""
+    """Return the heading. It counts the demands, those in no step, those that nothing checks, and those not met."""
     counts = Counter(row.standing for row in table.rows)
-    open_ones = (f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item])
+    open_ones = [f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item]]
+    ends = Counter(row.end for row in table.rows)
+    if ends[NOT_MET]:
+        open_ones.append(f"{ends[NOT_MET]} not met")
+    if ends[MET] + ends[KEPT] == len(table.rows):
+        open_ones = ["all met"]
     return f"{HEADING}: {', '.join((str(len(table.rows)), *open_ones))}"
 
 
 def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
-    """Return the table as lines. Without `full`, rows beyond `ROWS_BRIEF` are only counted."""
+    """Return the table as lines. Without `full`, lines are short, and rows beyond `ROWS_BRIEF` are only counted."""
     if not table.rows:
         return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
     lines, left, hidden = [line(heading(table), "bold")], ROWS_BRIEF, 0
@@ -352,7 +369,7 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
             if left < 0:
                 hidden += 1
                 continue
-        lines.append(indent_line(demand_line(row), _STYLES[row.standing]))
+        lines.append(indent_line(demand_line(row, full=full), _END_STYLES.get(row.end, _STYLES[row.standing])))
     if hidden:
         lines.append(indent_line(f"{format_count(hidden, 'demand')} more, in a step, checked or declared", "dim"))
     return [*lines, *(indent_line(text, "yellow") for text in table.unread)]

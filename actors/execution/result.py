@@ -8,7 +8,18 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, demand_table
+from actors.demands.table import (
+    KEPT,
+    MET,
+    NOT_MET,
+    Conclusion,
+    DemandStanding,
+    DemandTable,
+    Proof,
+    TableRow,
+    conclusion,
+    demand_table,
+)
 from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig
 from actors.execution.edits import without_steps
@@ -450,7 +461,18 @@ class ExecutionResult(RunResult):
         """How the current plan treats each demand of the user; None if the user has stated none."""
         if self.config is None or self.plan is None:
             return None
-        return demands_of(self.config, self.plan, self.told_later)
+        table = demands_of(self.config, self.plan, self.told_later)
+        return None if table is None else replace(table, rows=tuple(map(self._end_row, table.rows)))
+
+    def _end_row(self, row: TableRow) -> TableRow:
+        """Return the row of a demand with what the execution has made of it, as far as that is known."""
+        goal = next((goal for goal in self.goals if goal.id == row.requirement), None)
+        if goal is not None and goal.status is GoalStatus.ACHIEVED:
+            return replace(row, end=MET)
+        if goal is not None and self.status == "finished":
+            return replace(row, end=NOT_MET)
+        is_kept = row.standing is DemandStanding.CHECKED and self.succeeded and not self.violations
+        return replace(row, end=KEPT) if is_kept else row
 
     @property
     def proved(self) -> bool:

@@ -9,6 +9,7 @@ from actors.execution.undo import effect_text
 from actors.plans.plan_text import field_line, step_details
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, usage_line
+from actors.values.findings import summary_of
 from actors.values.flow import Checklist, ChecklistItem, NodeState
 from actors.values.format import format_count, printable
 from actors.values.lines import BLANK, Line, Style, StyledSpan, indent_line, line, verbatim
@@ -41,26 +42,37 @@ def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
 
 
 def _lines(result: ExecutionResult, program: str, *, full: bool) -> list[Line]:
-    lines = [*heading(result, "Finished"), *question_lines(result, program)]
+    head, plan = list(heading(result, "Finished")), list(_plan_lines(result, full=full))
+    if result.succeeded and not full:  # The steps and the demands say why.
+        head, plan = head[:1], plan[len(result.revisions) == 1 :]
+    lines = [*head, *question_lines(result, program)]
     for revision, following in pairwise(result.revisions):
         lines += [BLANK, *_revision_lines(revision, following, full=full)]
-    lines += [BLANK, *_plan_lines(result), *message_lines(result), BLANK, usage_line(result)]
+    lines += [*([BLANK] if len(lines) > 1 else []), *plan, *message_lines(result), BLANK, usage_line(result)]
     return [*lines, *_advice_lines(result, program)]
 
 
-def _plan_lines(result: ExecutionResult) -> Iterator[Line]:
+def _plan_lines(result: ExecutionResult, *, full: bool) -> Iterator[Line]:
     name = str(result.revisions[-1].plan_id) if result.revisions else "none"
     revised = f", revision {result.revision}" if result.revision > 1 else ""
     yield line(f"Plan {name}{revised}", "bold")
     for step in result.steps:
         yield from step_lines(step)
-    yield BLANK
+    rows = list(_end_lines(result, full=full))
+    yield from ([BLANK, *rows] if rows else ())
+
+
+def _end_lines(result: ExecutionResult, *, full: bool) -> Iterator[Line]:
+    """Yield what the execution has reached, undone and broken; without `full`, not what the table of demands says."""
+    shown = {row.requirement for row in result.demands.rows if row.end} if result.demands and not full else set()
     for goal in result.goals:
-        yield indent_line(f"goal {goal.status}: {goal.text}")
+        if goal.id not in shown:
+            yield indent_line(f"goal {goal.status}: {goal.text}")
     for effect in result.undo:
         style: Style = "dim" if effect.status in ("undone", "by_hand", "not_done") else "yellow"
         yield indent_line(f"{effect.step} (call {effect.call}): {effect_text(effect)}", style)
-    yield _tokens_line("holds", result.holds)
+    if full or result.missing:
+        yield _tokens_line("holds", result.holds)
     if result.missing:
         yield _tokens_line("lacks", result.missing)
     if result.next:
@@ -102,7 +114,7 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
     yield text
     if step.status in (StepStatus.FAILED, StepStatus.UNKNOWN, StepStatus.RUNNING, StepStatus.WAITING):
         for finding in step.findings[:FINDINGS_MAX]:
-            yield indent_line(f"{finding.code}: {finding.message.splitlines()[0]}", "red", columns=5)
+            yield indent_line(f"{finding.code}: {summary_of(finding)}", "red", columns=5)
 
 
 def _step_facts(step: ShownStep) -> Iterator[str]:
@@ -119,7 +131,8 @@ def _step_facts(step: ShownStep) -> Iterator[str]:
         yield step.outcome
     if step.phase:
         yield step.phase
-    if step.attempts > 1 or (step.attempts and step.status is not StepStatus.SUCCEEDED):
+    tries = step.attempts and step.retry_budget > 1 and step.status is not StepStatus.SUCCEEDED
+    if step.attempts > 1 or tries:
         yield f"{format_count(step.attempts, 'attempt')} of {step.retry_budget}"
     if step.visits > 1:
         yield format_count(step.visits, "visit")

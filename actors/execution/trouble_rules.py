@@ -277,7 +277,7 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
         return RunFinished(
             outcome=GOALS_FAILED, why=f"the goal holds, and protected paths are not as they were: {paths}"
         )
-    return RunFinished(outcome=Outcome.SUCCESS, why="every token of the goal holds, and no step is ready")
+    return RunFinished(outcome=Outcome.SUCCESS, why="the goal is reached, and no step is left to do")
 
 
 def reason(findings: tuple[Finding, ...]) -> str:

@@ -13,21 +13,21 @@ from actors.execution.events import (
     EffectSettled,
     ExecutionEvent,
     ExecutionStarted,
-    FileRequested,
     PlanEdited,
     PlanRevised,
     ProofReached,
     ProofRequested,
     ReplanReplied,
     ReplanRequested,
+    StepOutcome,
     StepSettled,
     TroubleDecided,
     UndoDecided,
 )
 from actors.execution.ids import attempt_node, is_look, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
-from actors.execution.result import ExecutionResult, StepStatus, result_of, revision_views
-from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
+from actors.execution.result import ExecutionResult, ShownStep, StepStatus, result_of, revision_views
+from actors.execution.result_lines import brief_lines, checklist_of, result_lines, step_lines, step_states
 from actors.execution.state import AttemptPhase, State
 from actors.execution.undo import ShownEffect, effect_text
 from actors.plans.plan_flow import plan_flow
@@ -49,16 +49,13 @@ from actors.run.views import (
     rebuilt_prompt,
 )
 from actors.tools.agent_work import AgentWork, list_paths
-from actors.values.findings import Finding
+from actors.values.findings import SUMMARY_MAX, Finding, summary_of
 from actors.values.flow import Flow
 from actors.values.format import format_count, id_list, money, shorten
-from actors.values.lines import LineTree, line
+from actors.values.lines import Line, LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import MICRO
-
-OUTPUT_MAX = 120
-"""The largest number of characters of a tool's last line of output that progress shows."""
 
 _LEVELS = {
     BacktrackLevel.LOCAL_RETRY: "the step is tried again",
@@ -120,26 +117,40 @@ def news_text(event: ExecutionEvent, state: State) -> str:
     """Return the line that progress shows for an event; empty if it shows none."""
     if isinstance(event, ToolRequested | ToolStarted | ProofRequested | ReplanReplied):
         return ""
+    if isinstance(event, AttemptDecided) and event.again and not event.delay_seconds:
+        return ""  # The line about its failure is shown, and the next attempt.
+    if isinstance(event, StepSettled):
+        return _step_news(event)
     if isinstance(event, ToolFinished) and is_look(tool_node(event.request_id)):
         return "; ".join(f"nobody can tell: {finding.message}" for finding in state.unsure)
     if isinstance(event, ToolFinished):
-        return _tool_end_text(event)
-    if isinstance(event, FileRequested):
-        parsed = parse_node(event.node)
-        return f"{parsed.name}: a model is asked for the file" if parsed is not None else ""
+        return _tool_end_text(event, state)
     return records.news_text(event, state, record_text)
 
 
-def _tool_end_text(event: ToolFinished) -> str:
-    """Return the line about a call of a tool; empty for a read or written file and for a check that passed."""
+_STEP_ENDS = {StepOutcome.OK: "done", StepOutcome.FAIL: "failed", StepOutcome.UNKNOWN: "may have been done"}
+
+
+def _step_news(event: StepSettled) -> str:
+    """Return how a step ended, with the reason and the summary of its tool's output."""
+    how = f" ({event.branch})" if event.branch else " by hand" if not event.node else ""
+    why = f": {summary_of(event.findings[0])}" if event.findings else ""
+    return f"{event.step} {_STEP_ENDS[event.outcome]}{how}{why}"
+
+
+def _tool_end_text(event: ToolFinished, state: State) -> str:
+    """Return the line about a call of a tool: what an agent did or cost, and the failure of all but a last attempt."""
     parsed = parse_node(tool_node(event.request_id))
-    succeeded = event.outcome is ToolOutcome.SUCCEEDED
-    if parsed is not None and (work := _agent_work_in(event)) is not None:
+    if parsed is None:
+        return ""
+    if (work := _agent_work_in(event)) is not None:
         return f"{parsed.name}: attempt {parsed.number} changed {_changed_files_text(work)}"
-    if parsed is None or (succeeded and parsed.phase != AttemptPhase.ACT):
+    step = state.plan.by_id.get(state.plan.by_name.get(parsed.name, ""))
+    is_last = step is not None and parsed.number >= step.retry_budget  # The end of the step has the reason.
+    if event.cost is None and (event.outcome is ToolOutcome.SUCCEEDED or is_last):
         return ""
     result = event.reason or next((row for row in reversed(event.output.splitlines()) if row.strip()), "")
-    output = shorten(result, OUTPUT_MAX)
+    output = shorten(result, SUMMARY_MAX)
     what = "check" if parsed.phase in (AttemptPhase.CHECK, AttemptPhase.CHECK_PRE) else "attempt"
     cost = f" ({records.cost_text(event.cost)})" if event.cost is not None else ""
     return f"{parsed.name}: {what} {parsed.number} {event.outcome}{cost}{f': {output}' if output else ''}"
@@ -248,15 +259,11 @@ def _tree(
     revisions = revision_views(state)
     shown = revisions[-1:] if brief else revisions
     trees = tuple(
-        LineTree(
-            line(f"revision {revision.number}: {revision.plan_id}"),
-            tuple(LineTree(text) for step in revision.steps for text in step_lines(step)),
-        )
+        LineTree(line(f"revision {revision.number}: {revision.plan_id}"), tuple(map(_step_tree, revision.steps)))
         for revision in shown
     )
-    if brief:
-        holds = ", ".join(sorted(state.tokens)[:TOKENS_MAX]) or "nothing"
-        trees += (LineTree(line(f"holds: {holds}", "dim")),)
+    if brief and len(revisions) == 1:
+        trees = trees[0].children
 
     def to_json() -> dict[str, Any]:
         revisions_json = [
@@ -265,6 +272,12 @@ def _tree(
         return {"revisions": revisions_json}
 
     return Tree(LineTree(line(title, "bold"), trees), to_json=to_json)
+
+
+def _step_tree(step: ShownStep) -> LineTree:
+    """Return the lines of a step as a tree, which needs no indentation."""
+    head, *findings = (Line(row.spans[1:]) for row in step_lines(step))
+    return LineTree(head, tuple(map(LineTree, findings)))
 
 
 def _flow(_: State, result: ExecutionResult) -> Flow | None:
@@ -310,6 +323,7 @@ VIEWS: Views[State, ExecutionEvent] = Views(
     result=result_of,
     result_lines=result_lines,
     brief_lines=brief_lines,
+    brief_has_tree=True,
     tree=_tree,
     tree_title="Revisions",
     flow=_flow,

@@ -23,7 +23,7 @@ from actors.run.ending import EARLY, exhausted_limit
 from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
 from actors.run.views import RunDocument, Tree
 from actors.run.words import in_words, step_in_words
-from actors.values.findings import Code, Finding, finding_line
+from actors.values.findings import Code, Finding, finding_line, reason_of
 from actors.values.flow import Checklist, Flow
 from actors.values.format import format_count, format_usage, odds
 from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indent_line, line
@@ -105,8 +105,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     if result.succeeded and result.plan_json is None:
         return [*_artifacts(result), *_warnings(result), usage_line(result)]
     if result.succeeded:
-        plan = plan_lines(result.plan_json) if full else plan_summary(result.plan_json)
-        return [*plan, BLANK, *_warnings(result), _conclusion(result), usage_line(result)]
+        return [*accepted_lines(result, full=full), usage_line(result)]
     rows = list(heading(result, "No plan"))
     early = result.why.partition(":")[0] in EARLY
     if not early and any(finding.message[:100] in result.why for finding in result.findings):
@@ -138,6 +137,12 @@ def _draft(result: Result, program: str) -> list[Line]:
     rows += [indent_line(demand_line(row), "yellow") for row in draft.uncovered[:FINDINGS_MAX]]
     written, checked = draft.commands(result.run_id, program)
     return [*rows, indent_line(f"To mend it: {written}, then {checked}", "dim")]
+
+
+def accepted_lines(result: Result, *, full: bool) -> list[Line]:
+    """Return the accepted plan, the warnings about it, and what is known of it."""
+    plan = [*plan_lines(result.plan_json), BLANK] if full else plan_summary(result.plan_json)
+    return [*plan, *_warnings(result), _conclusion(result)]
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:
@@ -219,7 +224,7 @@ _STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}
 
 
 def search_tree(title: str, views: list[AttemptView], *, brief: bool = False) -> LineTree:
-    """Return the attempts as a tree of lines. `brief` leaves out warnings and the reasons of rules."""
+    """Return the attempts as a tree of lines. `brief` leaves out guards, codes, warnings and the reasons of rules."""
     return LineTree(line(title, "bold"), tuple(_subtree(branch, brief=brief) for branch in roots(views)))
 
 
@@ -227,13 +232,13 @@ def _subtree(branch: tuple[AttemptView, list[Any]], *, brief: bool) -> LineTree:
     attempt, children = branch
     explanation = [LineTree(text) for text in _explanation(attempt, brief=brief)]
     below = (*explanation, *(_subtree(child, brief=brief) for child in children))
-    return LineTree(_label(attempt), below, key=attempt.node.node)
+    return LineTree(_label(attempt, brief=brief), below, key=attempt.node.node)
 
 
-def _label(attempt: AttemptView) -> Line:
+def _label(attempt: AttemptView, *, brief: bool) -> Line:
     node = attempt.node
     spans = [*line(node.node).spans, StyledSpan(f"  {_status_word(attempt)}", _TREE_STYLES[node.status])]
-    if node.verdict is not None:
+    if node.verdict is not None and not brief:
         score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
         spans += [StyledSpan(" "), *line(f"by {node.verdict.judges}{score}", "dim").spans]
     if attempt.child is not None:
@@ -267,7 +272,7 @@ def _status_word(attempt: AttemptView) -> str:
 def _explanation(attempt: AttemptView, *, brief: bool) -> list[Line]:
     findings = [finding for finding in attempt.findings if finding.severity == "error" or not brief]
     lines = [
-        line(finding_line(finding), "red" if finding.severity == "error" else "yellow")
+        line(reason_of(finding) if brief else finding_line(finding), "red" if finding.severity == "error" else "yellow")
         for finding in findings[:TREE_FINDINGS_MAX]
     ]
     if len(findings) > TREE_FINDINGS_MAX:
@@ -283,7 +288,9 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
     target = f" to {', '.join(decision.targets)}" if attempt.went_back and decision.level != "clarify" else ""
     cause = f" because of {decision.code}" if decision.code else ""
     afresh = " afresh" if decision.afresh else ""
-    lines = [f"=> {decision.level}{afresh}{target}{cause}, by rule {decision.rule}"]
+    if brief and decision.level == "local_retry" and not decision.afresh:
+        return []  # The next attempt shows it.
+    lines = [f"=> {decision.level}{afresh}{target}{'' if brief else cause}, by rule {decision.rule}"]
     if brief:
         return lines
     if node.classification is not None:

@@ -19,6 +19,7 @@ from actors.planning.events import (
     RunStarted,
     VerdictReached,
     branch_of,
+    visit_and_attempt,
 )
 from actors.planning.machine import PlanningMachine
 from actors.planning.state import State
@@ -38,7 +39,8 @@ from actors.run.views import (
     budget_line,
     rebuilt_prompt,
 )
-from actors.values.findings import Finding, finding_line
+from actors.run.words import step_in_words
+from actors.values.findings import Finding, finding_line, reason_of
 from actors.values.format import format_count
 from actors.values.lines import Line
 
@@ -50,13 +52,29 @@ if TYPE_CHECKING:
 def _news_text(event: PlanningEvent, state: State) -> str:
     """Return the line that progress shows for an event, from the state after it; empty if it shows none."""
     match event:
-        case ArtifactProduced() | JudgementRequested():
+        case ArtifactProduced() | JudgementRequested() | ClassificationRequested() | FailureClassified():
             return ""  # What follows from them is shown.
-        case FailureClassified():
-            return _record_text(event, state)
-        case Decided() if event.decision.level not in REPLANS:
-            return ""  # The next lines show it.
+        case Revised() | BranchOpened():
+            return ""  # The verdicts of the next attempts show it.
+        case VerdictReached() if not _is_open_review(event, state):
+            # The decision about a rejection is shown, and of a step that is done again only the next rejection.
+            is_first = visit_and_attempt(event.node)[0] == 1 and not branch_of(event.node)
+            is_plan = state.config.roles.get(step_of(event.node)) == "plan"
+            return f"{event.node} accepted" if event.verdict.passed and (is_first or is_plan) else ""
+        case Decided():
+            return _rejection_text(event, state)
     return records.news_text(event, state, _record_text)
+
+
+def _rejection_text(event: Decided, state: State) -> str:
+    """Return why an attempt was rejected, and to which steps the search goes back."""
+    verdict = state.nodes[event.node].verdict
+    errors = () if verdict is None else verdict.errors
+    reason = reason_of(errors[0]) if errors else "no reason given"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    back = f"; back to {', '.join(map(step_in_words, event.targets))}" if event.level in REPLANS else ""
+    afresh = "; again without the rejected answer in view" if event.afresh and not back else ""
+    return f"{event.node} rejected: {reason}{more}{back}{afresh}"
 
 
 def _record_text(event: PlanningEvent, state: State) -> str:
@@ -98,14 +116,19 @@ def _record_fields(event: PlanningEvent) -> Mapping[str, Any]:
 
 
 def _verdict(event: VerdictReached, state: State) -> str:
-    verdict, step = event.verdict, step_of(event.node)
-    if review.is_open(state.config.workflow.effective_guard(step), verdict):
+    verdict = event.verdict
+    if _is_open_review(event, state):
         return f"{event.node} left to a person's review"
     if verdict.passed:
         return f"{event.node} accepted by {verdict.judges}"
     first = finding_line(verdict.errors[0]) if verdict.errors else "no reason given"
     more = f" (and {len(verdict.errors) - 1} more)" if len(verdict.errors) > 1 else ""
     return f"{event.node} rejected by {verdict.guard}: {first}{more}"
+
+
+def _is_open_review(event: VerdictReached, state: State) -> bool:
+    """Tell whether a verdict leaves the artifact to a person's review."""
+    return review.is_open(state.config.workflow.effective_guard(step_of(event.node)), event.verdict)
 
 
 def _decision(event: Decided) -> str:

@@ -192,8 +192,14 @@ def _changes_text(event: SettingsChanged) -> str:
 def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
     """Return the line that progress shows for an event; empty for an event that is not shown.
 
-    `text` returns an event of the kind in one line; None for `record_text`.
+    `text` returns an event of the kind in one line; None for `record_text`. A request is not shown: what follows from
+    its reply is, and a request without a reply for long is shown as a call under way.
     """
+    return "" if isinstance(event, CallRequested) else action_text(event, state, text)
+
+
+def action_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
+    """Return the line of an event in a list of a run's actions: that of `news_text`, and one for each request."""
     if _is_silent(event):
         return ""
     if isinstance(event, RunFinished):  # The result says the rest.

@@ -357,9 +357,12 @@ def message_lines(result: RunResult) -> list[Line]:
 
 def usage_line(result: RunResult) -> Line:
     """Return a line with the run's id and its charges."""
-    calls, tokens = format_count(result.calls, "model call"), format_count(result.tokens, "token")
-    cached = f" ({result.cached_tokens:,} from the prompt cache)" if result.cached_tokens else ""
-    text = f": {calls}, {tokens}{cached}, {money(result.cost_usd)}"
+    text = f": {format_count(result.calls, 'model call')}"
+    if result.tokens:  # A model that reports no tokens, such as a template, costs nothing.
+        cached = f" ({result.cached_tokens:,} from the prompt cache)" if result.cached_tokens else ""
+        text += f", {format_count(result.tokens, 'token')}{cached}"
+    if result.cost_usd or (result.cost_usd is None and result.tokens):
+        text += f", {money(result.cost_usd)}"
     if result.unknown != ZERO:
         text += f"; charged as unknown: {format_usage(result.unknown, known=result.cost_usd is not None)}"
     if result.fork is not None:

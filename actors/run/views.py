@@ -146,7 +146,7 @@ def _lines(result: RunResult, program: str) -> list[Line]:
 
 def _tree(title: str, state: Any, written: Sequence[Record[Any]], *, interrupted: bool, brief: bool) -> Tree:
     del interrupted, brief
-    texts = [(record, records.news_text(record.event, state)) for record in written]
+    texts = [(record, records.action_text(record.event, state)) for record in written]
     rows = tuple(LineTree(line(text)) for _, text in texts if text)
 
     def to_json() -> dict[str, Any]:
@@ -167,13 +167,15 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
     used = ledger.spent + ledger.unknown
     # Calls in flight count too, since the user waits for them.
     parts = [f"{ledger.committed.calls} of {format_count(limits.calls, 'call')}"]
-    parts.append(format_count(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
+    if used.tokens or limits.tokens:
+        parts.append(format_count(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
     if ledger.cached_tokens:
         parts[-1] += f", {ledger.cached_tokens:,} of them from the prompt cache"
         saved = 0.0 if state.config.price is None else state.config.price.cache_saving_usd(ledger.cached_tokens)
         parts[-1] += f" (saved {money(saved)})" if saved > 0 else ""
-    cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
-    parts.append(money(used.micro_usd / MICRO if price_known else None) + cap)
+    if used.micro_usd or limits.micro_usd or (used.tokens and not price_known):
+        cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
+        parts.append(money(used.micro_usd / MICRO if price_known else None) + cap)
     running = max(0.0, now - state.run.now) if working else 0.0
     parts.append(f"{ledger.active + running:.0f} s")
     return line(" · ".join(parts), "dim")
@@ -215,6 +217,8 @@ class Views(Generic[S, E]):
     """Returns the result as lines for people, from the result and the command by which the user calls this program."""
     brief_lines: Callable[[Any, str], list[Line]] | None = None
     """Returns a short form of `result_lines`, which is shown by default; None if `result_lines` is short."""
+    brief_has_tree: bool = False
+    """Whether the short result has all that the tree of a live view shows, so that the tree need not stay."""
     tree: Callable[..., Tree] = _tree
     """Returns the actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
 

@@ -78,7 +78,7 @@ def _attempt(match: re.Match[str]) -> str:
     parts = [step_in_words(step)]
     parts += [f"branch {branch}"] if branch else []
     parts += [f"visit {visit}"] if visit != "1" else []
-    parts.append(_attempt_words(attempt))
+    parts += _attempt_words(attempt)
     parts += ["its cause"] if classified else []
     parts += [f"try {number}"] if number else []
     return ", ".join(parts)
@@ -89,13 +89,16 @@ def _execution_words(match: re.Match[str]) -> str:
     parts = [step_in_words(step)]
     parts += [f"revision {revision}"] if revision != "1" else []
     parts += [f"visit {visit}"] if visit not in (None, "1") else []
-    parts.append(_attempt_words(attempt))
+    parts += _attempt_words(attempt)
     parts += [phase.replace("_", " ")] if phase else []
     parts += [f"try {number}"] if number else []
     return ", ".join(parts)
 
 
-def _attempt_words(attempt: str) -> str:
+def _attempt_words(attempt: str) -> list[str]:
+    """Return the number of an attempt in words; nothing for the first attempt, since most steps have only one."""
     count = int(attempt)
+    if count == 1:
+        return []
     ordinal = _ORDINALS[count - 1] if 0 < count <= len(_ORDINALS) else f"{count}th"
-    return f"{ordinal} attempt" if count <= 20 else f"attempt {count}"
+    return [f"{ordinal} attempt" if count <= 20 else f"attempt {count}"]

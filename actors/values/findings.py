@@ -4,6 +4,7 @@ Codes control the search; messages are for the model and for people, and control
 of their own; `Code` lists the codes of the built-in guards.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal
@@ -314,6 +315,25 @@ def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
     return tuple(shorten(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])
+
+
+_EXIT_CODE = re.compile(r": exit code \d+$")
+SUMMARY_MAX = 120
+"""The largest number of characters of a tool's last line that a summary shows."""
+
+
+def summary_of(finding: Finding) -> str:
+    """Return the first line of a finding's message, and in brackets the last line, in which most tools sum up.
+
+    The exit code is left out if there is a last line, which says more.
+    """
+    first, *others = [row.strip() for row in finding.message.splitlines() if row.strip()] or [""]
+    return f"{_EXIT_CODE.sub('', first)} ({shorten(others[-1], SUMMARY_MAX)})" if others else first
+
+
+def reason_of(finding: Finding) -> str:
+    """Return the first sentence of a finding's message, without what a model is told to do about it."""
+    return finding.message.strip().partition("\n")[0].partition(". ")[0].removesuffix(".")
 
 
 def finding_line(finding: Finding) -> str:

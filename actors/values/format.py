@@ -36,9 +36,11 @@ def money(usd: float | None) -> str:
 
 
 def format_usage(amount: Amount, *, known: bool) -> str:
-    """Return a used amount in words: `3 calls, 2,400 tokens, $0.0123`."""
-    shown = f"{format_count(amount.calls, 'call')}, {format_count(amount.tokens, 'token')}"
-    return f"{shown}, {money(amount.micro_usd / MICRO)}" if known else shown
+    """Return what was used: `3 calls, 2,400 tokens, $0.0123`. Tokens and costs are left out if there are none."""
+    parts = [format_count(amount.calls, "call")]
+    parts += [format_count(amount.tokens, "token")] if amount.tokens else []
+    parts += [money(amount.micro_usd / MICRO)] if known and amount.micro_usd else []
+    return ", ".join(parts)
 
 
 _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()

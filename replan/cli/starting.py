@@ -68,8 +68,10 @@ async def start_run(
     return code
 
 
-def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> ShippedExample:
+def take_example(name: str, values: dict[str, Any], *, dry_run: bool, quiet: bool) -> ShippedExample:
     """Return a shipped example, and set its tools and workspace in the options. A dry run copies nothing.
+
+    Unless it is `quiet`, a notice says where the project is.
 
     Raises `UsageProblem` if its project cannot be copied.
     """
@@ -82,7 +84,8 @@ def take_example(name: str, values: dict[str, Any], *, dry_run: bool) -> Shipped
         target = example.folder / "project"
     else:
         example.copy_project(target)
-        notice(f"the project is in {target}; the replies of its model are recorded, and shipped with the example")
+        if not quiet:
+            notice(f"project in {target}; the model's replies are recorded")
     values["tools"], values["workspace"] = values["tools"] or example.tools, str(target)
     return example
 

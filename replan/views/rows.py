@@ -1,5 +1,7 @@
 """Status rows of runs. Pure."""
 
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from actors.values.format import ago, stamp
@@ -10,17 +12,22 @@ from runtime.journal.port import FIRST_KIND, RunRow
 from runtime.logs.terminal_text import clean
 
 
-def head_line() -> Line:
-    """Return the heads of the columns of `row_line`."""
-    return Line((StyledSpan(f"{'RUN':<8}  {'STATUS':<17}  {'AGE':>4}  TITLE", "bold"),))
+_PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
+"""The beginning of the title of an execution, which names the planning run."""
 
 
-def row_line(row: RunRow, status: str, now: float) -> Line:
-    """Return a row as one line: id, state, age of the last change, title."""
-    age = ago(now - row.updated)
-    title = row.title if row.kind == FIRST_KIND else f"{row.kind}: {row.title}"
-    row_text = f"{clean(row.run)}  {_state_word(row, status):<17}  {age:>4}  {clean(title, one_line=True)}"
-    return Line((StyledSpan(row_text),))  # One span, since thousands are listed.
+def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
+    """Yield the heads of the columns, and each row as one line: id, state, age of the last change, title.
+
+    The column of the states is as wide as the longest one, so that a narrow terminal has room for titles.
+    """
+    words = [_state_word(row, status) for row, status in rows]
+    width = max(map(len, (*words, "STATUS")))
+    yield Line((StyledSpan(f"{'RUN':<8}  {'STATUS':<{width}}  {'AGE':>4}  TITLE", "bold"),))
+    for (row, _), word in zip(rows, words, strict=True):
+        title = row.title if row.kind == FIRST_KIND else f"{row.kind}: {_PLAN_OF.sub('', row.title)}"
+        text = f"{clean(row.run)}  {word:<{width}}  {ago(now - row.updated):>4}  {clean(title, one_line=True)}"
+        yield Line((StyledSpan(text),))  # One span, since thousands are listed.
 
 
 def _state_word(row: RunRow, status: str) -> str:

@@ -96,16 +96,16 @@ def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path, command
     assert result.exit_code == 0, result.stderr
     if command == "do":
         assert "- Do not change the tests." in result.stderr
-        assert "plan, first attempt rejected by plan_medium: plan.precondition_unsatisfied at commit" in result.stderr
-        assert "plan, second attempt accepted by plan_medium" in result.stderr
+        assert "plan rejected: The goal needs 'committed', which no step makes" in result.stderr
+        assert "plan, second attempt accepted" in result.stderr
         assert "back to" not in result.stderr
         assert "Proved at level medium." in result.stderr
     assert "in no step" not in result.stdout
     assert "✗ write_fix" in result.stdout
     assert "✓ report" in result.stdout
     assert "✓ write_better_fix" in result.stdout
-    assert "goal achieved: All tests pass" in result.stdout
-    assert "checked by the execution: Do not change the tests" in result.stdout
+    assert "met: All tests pass" in result.stdout
+    assert "kept: Do not change the tests" in result.stdout
     for line in ([sys.executable, "-m", "pytest", "-q"], ["git", "diff", "--exit-code", "HEAD"]):
         assert subprocess.run(line, cwd=work, capture_output=True, check=False).returncode == 0
     assert shipped() == before

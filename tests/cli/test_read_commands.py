@@ -117,10 +117,8 @@ def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scrip
     lines = replan("show", "--last", "--tree").stdout.splitlines()
     attempts = [line for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line)]
     assert len(attempts) == 9
-    assert all(line.endswith("(1,200 tokens, $0.00)") for line in attempts)
-    assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == [
-        "5 calls, 6,000 tokens, $0.00"
-    ]
+    assert all(line.endswith("(1,200 tokens)") for line in attempts)
+    assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == ["5 calls, 6,000 tokens"]
 
 
 def test_the_tree_as_json_has_the_same_content(replan, finished):

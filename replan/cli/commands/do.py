@@ -100,7 +100,7 @@ def do(
     if goal is not None:
         model = model or goal.model
     if example is not None:
-        shipped = take_example(example, values, dry_run=dry_run)
+        shipped = take_example(example, values, dry_run=dry_run, quiet=invocation.quiet or invocation.json)
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
     planning, file, home = options_of(invocation, values, goal), values["tools"], locate_home()
     options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=planning.limits)
@@ -139,9 +139,8 @@ def _goal(problem: str | None, example: str | None, values: dict[str, Any]) -> T
 
 async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOptions, model: str | None) -> int:
     from actors.planning.result import Result
-    from actors.planning.result_lines import outcome_lines
+    from actors.planning.result_lines import accepted_lines
     from actors.tools.workspace import check_workspace
-    from actors.values.format import format_count
     from actors.values.lines import BLANK
     from replan.cli.drive import drive_to_rest, show_result
     from replan.cli.home import open_engine
@@ -162,8 +161,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
             if result.status != "finished" or result.succeeded:
                 notice(f"then execute its plan with: {_command(run, options, model)}")
             return code
-        _show(invocation, [BLANK, *outcome_lines(result, program(), full=False), BLANK])
-        notice(f"run {run} has planned {format_count(len(result.plan.steps), 'step')}; executing")
+        _show(invocation, [BLANK, *accepted_lines(result, full=False), BLANK])
         return await _execute(engine, invocation, run, options, model)
 
 

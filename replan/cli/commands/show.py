@@ -58,7 +58,7 @@ def runs(
     from replan.cli.terminal.console import print_json, print_row, print_table
     from replan.runs.reader import RowQuery
     from replan.runs.run_ids import ALL
-    from replan.views.rows import head_line, row_line, row_to_json
+    from replan.views.rows import row_lines, row_to_json
     from runtime.journal.port import RunFilter
 
     before = None if older_than is None else time.time() - older_than
@@ -71,7 +71,7 @@ def runs(
         return Exit.OK
     now = time.time()
     if rows:
-        print_table([head_line(), *(row_line(row, status, now) for row, status in rows)])
+        print_table(row_lines(rows, now))
     else:
         empty = (
             "no more runs"

@@ -21,7 +21,7 @@ from runtime.core.events import Record
 from runtime.logs.terminal_text import clean
 from runtime.models.watched import LiveReply
 
-FIRST_SECONDS = 10.0
+FIRST_SECONDS = 30.0
 """The age in seconds at which a call gets its first line; the next line comes at twice the age."""
 GAP_SECONDS_MAX = 60.0
 """The longest time between two lines about a call, in seconds."""
@@ -75,6 +75,8 @@ class CallsInFlight:
 
 REST = 3
 """How many rows of the screen the live tree leaves to the summary and the cursor."""
+ROWS_MAX = 30
+"""The largest number of rows of the tree that are drawn, even on a high screen."""
 ROWS_MIN = 4
 """The fewest rows of the tree that are drawn, even on a low screen."""
 TOLD_SECONDS = 1.0
@@ -196,9 +198,10 @@ class LiveTree:
         self._live.stop()
 
     def close(self) -> None:
-        """Leave the last tree on the screen."""
+        """Leave the last tree on the screen, unless the result follows there and has the same steps."""
         self._in_flight.set_open(())
         self._left = True
+        self._live.transient = self._kind.views.brief_has_tree and sys.stdout.isatty()
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -212,7 +215,7 @@ class LiveTree:
             rich_tree(reword_tree(tree.tree, self._worded)), options.update(height=None), pad=False
         )
         calls = self._in_flight.all()[:IN_FLIGHT_MAX]
-        room = max(ROWS_MIN, console.height - REST - len(calls))
+        room = min(ROWS_MAX, max(ROWS_MIN, console.height - REST - len(calls)))
         hidden = len(rows) - room + 2 if len(rows) > room else 0
         for position, row in enumerate(rows):
             if position == 1 and hidden:

@@ -35,9 +35,6 @@ steps:
 """
 STORY = """\
 Finished: success
-every token of the goal holds, and no step is ready
-
-Plan bug_fix_mean_in_calc_py_returns_a_wrong_value
    ✓ reproduce  Reproduce: mean() in calc.py returns a wrong value  (its check failed, as it must)
    ✓ write_failing_test  Pin it with a test that fails  (its check failed, as it must)
    ✓ apply_fix  Fix the cause

@@ -108,7 +108,7 @@ def test_ctrl_c_only_ends_the_following_of_a_hosted_run(shell, hosting, problem,
     model = scripted({"g_plan": [delayed_reply(plan, seconds=1) for plan in distinct(PLAN, 2)]})
     with hosting() as host:
         with shell("run", problem, "-m", model, "-w", "single") as process:
-            read_until(process.stderr, "asked for")
+            read_until(process.stderr, " started")
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130

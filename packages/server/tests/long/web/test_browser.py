@@ -66,7 +66,7 @@ async def test_a_run_is_started_watched_answered_and_cancelled_on_the_page(tmp_p
         await page.click("#new button.main")
         await page.sees("The run is recorded.")
         await page.evaluate("window.marked = true")
-        await page.sees("analysis, first attempt")
+        await page.sees("analysis")
         await page.click("#tab-search")
         await page.sees("back to analysis, recon because of")
         await page.sees("every guard passed")

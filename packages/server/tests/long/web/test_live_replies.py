@@ -93,7 +93,7 @@ async def test_a_page_without_scripts_shows_the_text_so_far(tmp_path, writes):
         assert "<img src=x" not in text
         assert "&lt;img src=x" in text
         assert re.search(
-            r"plan, first attempt</a> <span class=\"dim\">for <span data-age=\"\d+\">\d+s</span>.*characters so far",
+            r"plan</a> <span class=\"dim\">for <span data-age=\"\d+\">\d+s</span>.*characters so far",
             text,
         )
         attempt = await until(lambda: web.browser.get(f"/runs/{run}/attempts/{CALL}"), "word3")
@@ -112,7 +112,7 @@ async def test_a_call_of_another_process_is_shown_as_open_and_without_a_text(tmp
         async with trio.open_nursery() as nursery:
             nursery.start_soon(other.engine.resume, run)
             text = await until(lambda: web.browser.get(f"/runs/{run}"), "Under way")
-            assert 'plan, first attempt</a> <span class="dim">for' in text
+            assert 'plan</a> <span class="dim">for' in text
             await trio.sleep(1.0)
             assert other.engine.replies.of(run) != {}
             text = (await web.browser.get(f"/runs/{run}")).text
