@@ -22,7 +22,7 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME, DIMMED_MONOKAI, Terminal
 from rich.text import Text
 
 OUT = Path(__file__).parent / "pictures"
-COLUMNS, ROWS = 110, 60
+COLUMNS, ROWS = 80, 50
 """The size of the terminal in characters."""
 THEMES = {"run": DEFAULT_TERMINAL_THEME, "run-dark": DIMMED_MONOKAI}
 """The colours of each file."""
