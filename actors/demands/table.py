@@ -291,8 +291,7 @@ def _normalize(text: str) -> str:
 
 
 def standing_text(row: TableRow, *, full: bool = True) -> str:
-    """Return in words how the plan treats a demand, and what an execution has made of it; without `full`, one of them.
-    """
+    """Return in words how the plan treats a demand, and what an execution has made of it; without `full`, one of them."""
     if row.end:
         return f"{row.end}, {_plan_text(row)}" if full else row.end
     return _plan_text(row)

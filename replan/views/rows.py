@@ -11,7 +11,6 @@ from runtime.journal.head import place_moved_to
 from runtime.journal.port import FIRST_KIND, RunRow
 from runtime.logs.terminal_text import clean
 
-
 _PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
 """The beginning of the title of an execution, which names the planning run."""
 

@@ -142,7 +142,8 @@ def test_an_execution_ends_in_the_table_too(replan, scripted, stack, tmp_path):
     assert f"   in step do_0: {RELEASE}\n" in dry.stdout
     done = replan("execute", run, *options)
     assert done.exit_code == 0
-    assert f"   in step do_0: {RELEASE}\n" in done.stdout
+    assert f"   met: {RELEASE}\n" in done.stdout
+    assert f"   met, in step do_0: {RELEASE}\n" in replan("show", "--last", "--full").stdout
     assert json.loads(replan("show", "--last", "--json").stdout)["proved"] is True
 
 
