@@ -291,7 +291,7 @@ def _normalize(text: str) -> str:
 
 
 def standing_text(row: TableRow, *, full: bool = True) -> str:
-    """Return in words how the plan treats a demand, and what an execution has made of it; without `full`, one of them."""
+    """Return in words what an execution has made of a demand, and how the plan treats it; without `full`, only one."""
     if row.end:
         return f"{row.end}, {_plan_text(row)}" if full else row.end
     return _plan_text(row)

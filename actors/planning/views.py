@@ -63,7 +63,8 @@ def _news_text(event: PlanningEvent, state: State) -> str:
             return f"{event.node} accepted" if event.verdict.passed and (is_first or is_plan) else ""
         case Decided():
             return _rejection_text(event, state)
-    return records.news_text(event, state, _record_text)
+        case _:
+            return records.news_text(event, state, _record_text)
 
 
 def _rejection_text(event: Decided, state: State) -> str:
