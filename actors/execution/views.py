@@ -27,7 +27,7 @@ from actors.execution.events import (
 from actors.execution.ids import attempt_node, is_look, parse_node, tool_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.result import ExecutionResult, ShownStep, StepStatus, result_of, revision_views
-from actors.execution.result_lines import brief_lines, checklist_of, result_lines, step_lines, step_states
+from actors.execution.result_lines import TOKENS_MAX, brief_lines, checklist_of, result_lines, step_lines, step_states
 from actors.execution.state import AttemptPhase, State
 from actors.execution.undo import ShownEffect, effect_text
 from actors.plans.plan_flow import plan_flow

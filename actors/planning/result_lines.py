@@ -22,7 +22,7 @@ from actors.run.advice import advice
 from actors.run.ending import EARLY, exhausted_limit
 from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
 from actors.run.views import RunDocument, Tree
-from actors.run.words import in_words, step_in_words
+from actors.run.words import step_in_words
 from actors.values.findings import Code, Finding, finding_line, reason_of
 from actors.values.flow import Checklist, Flow
 from actors.values.format import format_count, format_usage, odds
@@ -112,7 +112,8 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
         rows = rows[:1]  # The findings below say the reason in full.
         rows += [line(f"{ONLY_FORWARD.capitalize()}.")] if _ended_without_going_back(result) else []
     rows += [*question_lines(result, program), *message_lines(result), *_path(result)]
-    if result.findings and result.question is None:
+    in_draft = result.draft is not None and all(finding in result.draft.findings for finding in result.findings)
+    if result.findings and result.question is None and not in_draft:
         rows += [BLANK, line("The last rejection", "bold")]
         rows += [indent_line(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
     rows += [*_draft(result, program), BLANK, usage_line(result)]
@@ -129,8 +130,7 @@ def _draft(result: Result, program: str) -> list[Line]:
         return []
     rows = [BLANK, line("Draft, not proved", "bold"), indent_line(f"{draft.node}: {draft.summary}.", "yellow")]
     for finding in draft.findings[:FINDINGS_MAX]:
-        if finding not in result.findings:  # The last rejection may be another one.
-            rows.append(indent_line(finding_line(finding), "red"))
+        rows.append(indent_line(finding_line(finding), "red"))
         remedy = remedy_of(finding)
         place = f" at {finding.where}" if finding.where not in remedy else ""
         rows.append(indent_line(f"{finding.code}{place} takes {remedy}."))
@@ -204,11 +204,8 @@ def _artifacts(result: Result) -> list[Line]:
 def _path(result: Result) -> list[Line]:
     if not result.path:
         return [*([BLANK] if result.messages else []), line("No step was accepted.")]
-    steps = (
-        indent_line(in_words(step.node)) + Line((StyledSpan(f"  score {step.score:.2f}", "dim"),))
-        for step in result.path
-    )
-    return [BLANK, line("Accepted so far", "bold"), *steps]
+    steps = ", ".join(step_in_words(step.step) for step in result.path)
+    return [BLANK, line("Accepted so far: ", "bold") + line(steps)]
 
 
 def _conclusion(result: Result) -> Line:

@@ -27,7 +27,7 @@ def test_the_author_of_a_cut_reply_is_asked_for_a_shorter_one(replan, problem, m
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         result = replan("run", problem, "-m", "gpt", "-w", "single")
     assert result.exit_code == 0, result.stderr
-    assert "reply.cut: The reply was cut off at the limit of 4,096 tokens" in result.stderr
+    assert "rejected: The reply was cut off at the limit of 4,096 tokens" in result.stderr
     assert "reply.cut" not in server.seen[0].prompt
     assert "complete and much shorter" in server.seen[1].prompt
     run = run_id(replan)
