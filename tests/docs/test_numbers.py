@@ -34,8 +34,8 @@ DEFAULTS = {name: field.default for name, field in Workflow.model_fields.items()
 STATED = [
     ("explanation/budgets.md", f"After {TRIES_MAX} tries in a row"),
     ("explanation/endings.md", f"`--patience` ({PATIENCE_SECONDS / 60:g} minutes by default)"),
-    ("explanation/endings.md", {3600: "a host wakes it after an hour"}[LEFT_SECONDS]),
-    ("explanation/endings.md", f"after SIGTERM it is {TERMINATED_SECONDS:g} seconds"),
+    ("explanation/endings.md", {3600: "A host wakes it every hour"}[LEFT_SECONDS]),
+    ("explanation/endings.md", f"at most `--grace` seconds ({TERMINATED_SECONDS:g} after SIGTERM)"),
     ("explanation/budgets.md", {1: "starts at one second and doubles with each try"}[BACKOFF_FIRST]),
     ("reference/models.md", f"{TRIES_MAX} tries in a row"),
     ("how-to/use-a-model-server.md", f"`output_tokens_max` ({DEFAULTS['output_tokens_max']})"),

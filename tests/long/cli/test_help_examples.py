@@ -14,7 +14,7 @@ from replan.cli.app import app
 from replan.cli.command_table import COMMAND_PLUGINS
 from replan.cli.terminal import prompt
 from tests.cli.conftest import ROOT, SCRIPT
-from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, write_script
+from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, PROBLEM, distinct, write_script
 from tests.cli.test_docs import commands
 from tests.cli.test_execute import plan as executable
 
@@ -69,7 +69,7 @@ def call(words, home, text=""):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Make a folder with the files that examples name, and homes with a waiting, a reviewed and a finished run."""
+    """Make a folder with the files that examples name, and homes with a waiting, a reviewed, a lost and a finished run."""
     top = tmp_path_factory.mktemp("examples")
     work = top / "work"
     for name in ("notes", "old", "copy", "../shop", "results"):
@@ -94,6 +94,7 @@ def place(tmp_path_factory):
     for name, script, workflow in (
         ("q1", asking, "search"),
         ("q2", {"g_plan": [PLAN]}, work / "mine.yaml"),
+        ("lost", {"g_plan": distinct(LOST, 3)}, "single"),
         ("", SCRIPT, "search"),
     ):
         home = top / f"home{name}"
@@ -129,6 +130,8 @@ def home_for(line, place, scratch):
     about = next((name for name in ("q1", "q2") if f"/{name}" in line), "")
     if line.startswith("replan edit"):
         about = "edit"
+    if "--draft" in line:
+        about = "lost"
     if re.search(r"replan (answer --(last|file)|answer .*/q3|tell|resume|cancel|questions)", line):
         about = "q1"
     shutil.copytree(top / f"home{about}", scratch / "home")
