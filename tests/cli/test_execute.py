@@ -283,3 +283,23 @@ def test_the_tools_file_of_the_home_is_used_where_none_is_named(replan, files, h
     inside = replan("execute", path, "--tools", tmp_path / "work" / "tools.yaml", *others)
     assert inside.exit_code == 2
     assert "may not be in the workspace" in inside.stderr
+
+
+def test_what_a_cancelled_execution_has_left_is_exported_checked_and_executed(replan, files, tmp_path):
+    """The first step is done; the second one waits for an approval when the run is cancelled."""
+    path, *options = files()
+    value = plan()
+    tell = {"step_id": "tell", "name": "Tell it", "generator": "careful", "guard": "dynamic_test", "retry_budget": 1}
+    tell |= {"dependencies": ["make"], "preconditions": ["made"], "effects": ["told"]}
+    path.write_text(json.dumps(value | {"goal_state": ["told"], "steps": [*value["steps"], tell]}))
+    assert replan("execute", path, *options, "--no-input").exit_code == 6
+    assert replan("cancel", "--last").exit_code == 0
+    report = replan("show", "--last").stdout
+    assert "· tell  Tell it  (not done)" in report
+    assert "next  tell" in report
+    rest = tmp_path / "rest.json"
+    assert replan("export", "--last", "--draft", "-o", rest).exit_code == 0
+    said = json.loads(rest.read_text())["not_proved"]
+    assert said == f"The rest of execution {run_id(replan)}: not proved, 1 of 2 steps left; it lacks told."
+    assert replan("check", rest, "--level", "expansive").exit_code == 0
+    assert replan("execute", rest, *options, "--approve", "none", "--no-input").exit_code == 0
