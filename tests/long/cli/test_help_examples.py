@@ -69,7 +69,7 @@ def call(words, home, text=""):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Make a folder with the files that examples name, and homes with a waiting, a reviewed, a lost and a finished run."""
+    """Make the files that examples name, and homes with a waiting, a reviewed, a lost and a finished run."""
     top = tmp_path_factory.mktemp("examples")
     work = top / "work"
     for name in ("notes", "old", "copy", "../shop", "results"):
