@@ -10,20 +10,15 @@ from typing import Any
 
 from actors.execution.events import PlanEdited, StepOutcome
 from actors.execution.state import AttemptPhase, State
-from actors.plans.constraints import Constraints, constraints_of, with_constraints
+from actors.plans.constraints import dropped_constraints, with_constraints
 from actors.plans.graph import bits
 from actors.plans.reader import read_plan
-from actors.run.inbox import PERSON_MAX, MailRefused
+from actors.run.inbox import EDIT, PERSON_MAX, MailRefused, plan_in_message, refuse_message
 from actors.run.questions import PEOPLE, read_via
 from actors.values.findings import Code, Finding
-from actors.values.format import printable
+from runtime.core.errors import UsageProblem
 from runtime.core.events import make_storable
 from runtime.core.messages import Mailed
-
-EDIT_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in an edited plan as JSON."""
-EDIT = "edit"
-"""The kind of the message with an edited plan."""
 
 
 def edit_problem(state: State) -> str:
@@ -102,7 +97,7 @@ def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")
-    found = (*_changed_done_steps(state, value), *_dropped_constraints(state, value))
+    found = (*_changed_done_steps(state, value), *dropped_constraints(state.constraints, value))
     if found:
         return found
     begins = read_plan(_edited_rest(state, value))[0] or plan
@@ -130,50 +125,27 @@ def _work(step: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in step.items() if key not in ("dependencies", "on_failure")}
 
 
-def _dropped_constraints(state: State, value: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding for each constraint that an edit leaves out or weakens."""
-    stated = {item.id: item for item in constraints_of(value).requirements}
-    for item in state.constraints.requirements:
-        own = stated.get(item.id)
-        if own is None or Constraints((item,)).join(Constraints((own,))).requirements != (own,):
-            what = "leaves out" if own is None else "weakens"
-            message = f"the edit {what} what every plan must keep: {item.kind}: {printable(item.text, 200)}"
-            yield Finding(code=Code.EDIT_DROPS, message=message, where=item.id)
-    kept = with_constraints(value, Constraints(invariants=state.constraints.invariants))
-    if kept is not value:
-        yield Finding(code=Code.EDIT_DROPS, message="the edit leaves out an invariant that every plan must keep")
-
-
 def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanEdited | MailRefused | None:
     """Return the event for a message with an edited plan; None for any other message."""
     if body.get("kind") != EDIT:
         return None
-    cause = edit_problem(state)
-    text, value = str(body.get("plan") or ""), None
-    if not cause and len(text) > EDIT_BYTES_MAX:
-        cause = f"the plan has more than {EDIT_BYTES_MAX:,} bytes"
+    cause, value = edit_problem(state), None
     if not cause and body.get("revision") != state.revision:
         cause = f"the plan was changed meanwhile: it is revision {state.revision} now"
     if not cause:
-        value = _plan_in(text)
-        found = (Finding(code=Code.NOT_OBJECT, message="it is no plan"),) if value is None else check_edit(state, value)
-        cause = found[0].message if found else ""
+        try:
+            value = plan_in_message(body)
+        except UsageProblem as problem:
+            cause = problem.cause
+    if value is not None and (found := check_edit(state, value)):
+        cause = found[0].message
     if cause:
-        return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=cause)
+        return refuse_message(message, cause)
     via = read_via(body.get("via"))
     approves = waiting_approvals(state) if body.get("approves") is True and via in PEOPLE else ()
     person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
     plan = make_storable(json.dumps(value, sort_keys=True))
     return PlanEdited(at=message.at, mono=message.mono, plan=plan, via=via, person=person, approves=approves)
-
-
-def _plan_in(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a text if it has a list of steps; else None."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and isinstance(value.get("steps"), list) else None
 
 
 def waiting_approvals(state: State) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from actors.run.result import heading, message_lines, question_lines, usage_line
 from actors.values.findings import summary_of
 from actors.values.flow import Checklist, ChecklistItem, NodeState
 from actors.values.format import format_count, printable
-from actors.values.lines import BLANK, Line, Style, StyledSpan, indent_line, line, verbatim
+from actors.values.lines import BLANK, Line, Style, StyledSpan, diff_lines, indent_line, line
 
 _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.PENDING: ("·", "dim"),
@@ -28,7 +28,6 @@ FINDINGS_MAX = 3
 """The largest number of findings of a step that the checklist shows."""
 TOKENS_MAX = 20
 """The largest number of tokens that the result shows."""
-_DIFF_STYLES: Mapping[str, Style] = {"+": "green", "-": "red"}
 
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:
@@ -98,8 +97,7 @@ def _revision_lines(revision: ShownRevision, following: ShownRevision, *, full: 
         yield indent_line(f"then a {level}: {revision.ended_by}", "yellow")
         return
     yield indent_line(f"then edited by {following.edited_by}:", "yellow")
-    for row in following.changes:
-        yield verbatim(f"     {row}", _DIFF_STYLES.get(row[:1], "dim"))
+    yield from diff_lines(following.changes)
 
 
 def step_lines(step: ShownStep) -> Iterator[Line]:

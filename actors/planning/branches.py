@@ -16,6 +16,7 @@ from actors.planning.events import (
     FailureClassified,
     GenerationRequested,
     JudgementRequested,
+    PlanCorrected,
     PlanningEvent,
     RequestReissued,
     Revised,
@@ -65,6 +66,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             | FailureClassified()
             | JudgementRequested()
             | VerdictReached()
+            | PlanCorrected()
             | Decided()
             | ClarificationRequested()
         ):

@@ -21,6 +21,7 @@ from actors.run import ending
 from actors.run.calls import CallReissued, CallRequested, Replied
 from actors.run.evolve import RunEvent
 from actors.run.ids import SECOND_CALL, step_of
+from actors.run.questions import WAYS, StoredVia
 from actors.run.waits import Started, TimedEvent
 from actors.search.progress import PruneCause
 from actors.values.findings import ReasonTag, Verdict
@@ -239,6 +240,33 @@ class VerdictReached(TimedEvent):
         return judgement_id(self.node)
 
 
+class PlanCorrected(TimedEvent):
+    """A person edited the plan of an attempt, and its guard accepts the edited plan.
+
+    The run has ended, or it asks for the review of this plan. An edit of a run that has ended makes it a success.
+    """
+
+    texts: ClassVar[tuple[str, ...]] = ("plan",)
+    kind: Literal["plan_corrected"] = "plan_corrected"
+    node: str
+    """The id of the attempt."""
+    plan: str
+    """The edited plan, as JSON."""
+    verdict: Verdict
+    """The verdict on the edited plan, with that of the person if the step has a review."""
+    via: StoredVia = ""
+    """The way by which it came."""
+    person: str = ""
+    """The name of who edited it; empty if it is not known."""
+    question_id: str = ""
+    """The id of the review that it answers; empty after the end of the run."""
+
+    @property
+    def who(self) -> str:
+        """Who edited the plan, in words."""
+        return f"{self.person or 'a person'}{WAYS[self.via]}"
+
+
 class Revised(Event):
     """A replan began: the targets and all steps that require them lost their artifacts, and older work is void."""
 
@@ -329,6 +357,7 @@ PlanningEvent = (
     | JudgementRequested
     | VerdictReached
     | Decided
+    | PlanCorrected
     | Revised
     | BranchOpened
     | BranchPruned

@@ -29,8 +29,10 @@ from actors.planning.events import (
     FailureClassified,
     GenerationRequested,
     JudgementRequested,
+    PlanCorrected,
     PlanningCall,
     PlanningEvent,
+    PlanningOutcome,
     RequestReissued,
     Revised,
     RunFinished,
@@ -41,13 +43,13 @@ from actors.planning.events import (
 from actors.planning.given_plans import make_content
 from actors.planning.meaning import compare_redone_steps, is_repeat
 from actors.planning.planning_questions import questions_of_verdict
-from actors.planning.prompt_context import explain, rejection_codes
-from actors.planning.state import Branch, Node, PendingReplan, PlannedQuestion, State, with_branch
+from actors.planning.prompt_context import accepted_artifact, explain, rejection_codes
+from actors.planning.state import Branch, Node, PendingReplan, PlanEdit, PlannedQuestion, State, with_branch
 from actors.policy.belief import Past
 from actors.policy.decision import Decision, remember_failure
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled, calls_charged
-from actors.run.evolve import CommonEvent
+from actors.run.evolve import CommonEvent, evolve_run
 from actors.run.fork_event import Forked
 from actors.run.fork_rules import OF_ORIGIN
 from actors.run.inbox import NoteTold, RequirementTold
@@ -254,6 +256,8 @@ def _apply_to_branch(common: ApplyCommon, state: State, run: Common, branch: Bra
             return record_request(state, run, branch, event)
         case Revised():
             return _apply_replan(state, branch, event)
+        case PlanCorrected():
+            return _record_edit(state, run, event)
         case RunStarted():
             return state
         case RequestReissued():
@@ -345,6 +349,57 @@ def _record_verdict(state: State, run: Common, branch: Branch, event: VerdictRea
         branches=with_branch(state.branches, changed(branch, progress=progress)),
         nodes={**state.nodes, node.node: judged},
         live=state.live | {node.node} if passed else state.live - {node.node},
+    )
+
+
+def _record_edit(state: State, run: Common, event: PlanCorrected) -> State:
+    """Return the state after a person edited a plan: its attempt is accepted, with all that it builds on.
+
+    An edit of a run that has ended ends the run again, with success. Else it approves what is under review.
+    """
+    node = state.nodes[event.node]
+    assert node.artifact is not None
+    passed = node.verdict is not None and node.verdict.passed
+    opened = accepted_artifact(state, node.node) if passed else node.artifact
+    assert opened is not None
+    lineage, progress = [node.node], state.branches[node.branch].progress
+    for name in lineage:  # It grows in the loop.
+        lineage += [parent for parent in state.nodes[name].parents if parent not in lineage]
+        progress = accept(progress, state.nodes[name].step, name)
+    edited = changed(
+        node,
+        artifact=node.artifact.with_content(event.plan),
+        verdict=event.verdict,
+        rejection_text="",
+        rejected_for=frozenset(),
+        replaced=(),
+        notes=(),
+    )
+    nodes = {**state.nodes, node.node: edited}
+    nodes |= {name: changed(nodes[name], status="accepted") for name in lineage}
+    end: RunFinished | ClarificationAnswered
+    if event.question_id:
+        end = ClarificationAnswered(
+            question_id=event.question_id,
+            answer=review.APPROVE,
+            via=event.via,
+            person=event.person,
+            at=event.at,
+            mono=event.mono,
+        )
+    else:
+        why = f"the plan was edited by {event.who}, and every guard passed"
+        outcome = PlanningOutcome.SUCCESS
+        end = RunFinished(outcome=outcome, why=why, branch=node.branch, at=event.at, mono=event.mono)
+    return changed(
+        state,
+        run=evolve_run(run, end),
+        nodes=nodes,
+        live=state.live | {*lineage},
+        reviews=without(state.reviews, (node.node,)) if node.node in state.reviews else state.reviews,
+        branches=with_branch(state.branches, changed(state.branches[node.branch], progress=progress)),
+        edits=(*state.edits, PlanEdit(node.node, event.who, opened.content, event.plan)),
+        edited="" if event.question_id else node.node,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from actors.planning.events import (
     GenerationRequested,
     JudgementRequested,
+    PlanCorrected,
     PlanningCall,
     PlanningEvent,
     RequestReissued,
@@ -25,12 +26,14 @@ from actors.policy.table import CLASSIFIER
 from actors.run import ending
 from actors.run.calls import Judged, ReplyFields
 from actors.run.ids import SECOND_CALL, call_of, step_of
+from actors.run.inbox import EDIT, MailRefused, body_of
 from actors.run.machine import CallPrompt, RunMachine
 from actors.run.open_question import Shown
 from actors.run.rules import Rule
 from actors.run.state import RunState
 from runtime.core.ledger import Price
 from runtime.core.machine import Work
+from runtime.core.messages import Mailed
 
 
 class PlanningMachine(RunMachine[State, PlanningEvent]):
@@ -87,6 +90,15 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         from actors.planning.requests import accept_verdict  # noqa: PLC0415 -- only a driver needs it
 
         return accept_verdict(state, message)
+
+    def message_event(self, state: State, message: Mailed) -> PlanCorrected | MailRefused | None:
+        """Return the event for a message with an edited plan; None for any other message."""
+        body = body_of(message.body)
+        if body.get("kind") != EDIT:
+            return None
+        from actors.planning.edits import accept_edit  # noqa: PLC0415 -- few messages are edits
+
+        return accept_edit(state, body, message)
 
     def judgements(self, state: State) -> Mapping[str, JudgementRequested]:
         """Return the open requests for verdicts."""

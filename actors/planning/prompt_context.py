@@ -31,7 +31,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     config, run, progress, facts = state.config, state.run, branch.progress, state.given
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
-        artifact = _accepted_artifact(state, progress[parent].accepted)
+        artifact = accepted_artifact(state, progress[parent].accepted)
         if artifact is not None:
             dependencies[parent] = artifact
     window, answered_nodes = workflow.feedback_window, _answered_rejections(state)
@@ -217,7 +217,7 @@ def _preview(content: str) -> str:
     return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."
 
 
-def _accepted_artifact(state: State, node: str | None) -> Artifact | None:
+def accepted_artifact(state: State, node: str | None) -> Artifact | None:
     """Return an artifact in the form that steps see that require it; None if there is none."""
     attempt = state.nodes.get(node or "")
     if attempt is None or attempt.artifact is None or attempt.verdict is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NotRequired
+from typing import Any, NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -22,7 +22,7 @@ from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
 from actors.values.format import format_count
-from runtime.models.replies import Parsed
+from runtime.models.replies import Parsed, read_reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,28 @@ class PathStepJson(TypedDict):
     """The guard's score, from 0 to 1."""
 
 
+class EditedPlan(NamedTuple):
+    """An edit of a plan by a person."""
+
+    node: str
+    """The attempt that made the plan."""
+    edited_by: str
+    """Who edited it, in words."""
+    changes: list[str]
+    """The lines of YAML that it changes, each after `+`, `-` or a space."""
+
+
+class EditedPlanJson(TypedDict):
+    """An edit of a plan by a person."""
+
+    node: str
+    """The attempt that made the plan."""
+    edited_by: str
+    """Who edited it, in words."""
+    changes: list[str]
+    """The lines of YAML that it changes, each after `+`, `-` or a space."""
+
+
 class PlanningJson(TypedDict):
     """The keys that `--json` prints for planning runs, besides those of every run."""
 
@@ -67,6 +89,8 @@ class PlanningJson(TypedDict):
     """The accepted path, or the best path so far if the run has not succeeded."""
     findings: list[dict[str, Any]]
     """The findings of the last rejection, or the warnings on the plan."""
+    edits: NotRequired[list[EditedPlanJson]]
+    """The edits of plans by people, the oldest first; missing without any."""
     draft: NotRequired[DraftJson]
     """The best plan that it has written, not proved; missing with a plan, and until it has ended."""
     needs_answer: NotRequired[dict[str, Any]]
@@ -97,6 +121,8 @@ class Result(RunResult):
     """Whether the run's model reads the text, as a language model does."""
     output_tokens: int = 0
     """The token limit of replies of the last rejected step; 0 if no step was rejected."""
+    edits: tuple[EditedPlan, ...] = ()
+    """The edits of plans by people, oldest first."""
     draft: Draft | None = None
     """The best plan that it has written, not proved; None with a plan, without any, and until the run has ended."""
 
@@ -155,6 +181,7 @@ class Result(RunResult):
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+            **({"edits": [edit._asdict() for edit in self.edits]} if self.edits else {}),
             **({} if self.draft is None else {"draft": self.draft.to_json()}),
             **({} if self.needed is None else {"needs_answer": self.needed.model_dump(mode="json")}),
         }
@@ -175,7 +202,7 @@ def result_of(view: RunView) -> Result:
     return Result(
         **fields,
         revision=state.revision,
-        plan_json=_value(plans[-1]) if won and plans else None,
+        plan_json=accepted_value(plans[-1]) if won and plans else None,
         proof=proof_of(plans[-1].verdict.facts) if won and plans and plans[-1].verdict else Proof(),
         path=tuple(_path_steps(path)),
         tree=tree_of(state),
@@ -184,8 +211,19 @@ def result_of(view: RunView) -> Result:
         reads_text=reads_text(config.model) or config.workflow.plans_from_tools,
         needed=None if state.end is None else state.end.question,
         output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
+        edits=tuple(_edits(state)),
         draft=_draft(state, user) if fields["outcome"] else None,
     )
+
+
+def _edits(state: State) -> Iterator[EditedPlan]:
+    from actors.plans.plan_yaml import plan_diff  # noqa: PLC0415 -- few plans are edited
+
+    for edit in state.edits:
+        before, after = (read_reply(text) for text in (edit.before, edit.after))
+        assert isinstance(before, Parsed)
+        assert isinstance(after, Parsed)
+        yield EditedPlan(edit.node, edit.who, plan_diff(before.value, after.value))
 
 
 def _draft(state: State, user: UserTexts | None) -> Draft | None:
@@ -194,11 +232,20 @@ def _draft(state: State, user: UserTexts | None) -> Draft | None:
     node, verdict = best
     plan = plan_of(node)
     assert plan is not None
-    table = _table(user, plan, [_value(one) for one in _with_parents(state, node) if one is not node])
+    table = _table(user, plan, [accepted_value(one) for one in _with_parents(state, node) if one is not node])
     if verdict is None:
         return Draft(node.node, "", 0.0, plan, (), demands=table)
     options = check_options(proof_of(verdict.facts).level, state.config.workflow)
     return Draft(node.node, verdict.judges, verdict.score, plan, verdict.errors, options, table)
+
+
+def demands_with(state: State, node: Node, value: Mapping[str, Any]) -> DemandTable | None:
+    """Return the table of demands of a run with another plan, given as JSON, in place of that of an attempt.
+
+    None if the plan or the user's texts cannot be compared.
+    """
+    made = [accepted_value(parent) for parent in _with_parents(state, node)[1:]]
+    return _table(_user_texts_of(state), value, made)
 
 
 def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTable | None:
@@ -223,8 +270,12 @@ def best_path(state: State) -> tuple[Node, ...]:
 
     The longest path is the best. Among equally long paths the highest sum of scores decides, then what is accepted now,
     then age: the oldest wins (S36). A search that compares plans uses the same scores, so a successful run has its
-    winning path.
+    winning path. A plan that a person edited after the end is the plan of the run.
     """
+    place = {step: number for number, step in enumerate(state.latest.progress)}
+    if state.edited:
+        path = _with_parents(state, state.nodes[state.edited])
+        return tuple(sorted(path, key=lambda node: place[node.step]))
     passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
     best: tuple[Node, ...] = tuple(
         state.nodes[slot.accepted] for slot in state.latest.progress.values() if slot.accepted is not None
@@ -233,7 +284,6 @@ def best_path(state: State) -> tuple[Node, ...]:
         path = _with_parents(state, node)
         if _rank(path) > _rank(best):
             best = path
-    place = {step: number for number, step in enumerate(state.latest.progress)}
     return tuple(sorted(best, key=lambda node: place[node.step]))
 
 
@@ -242,7 +292,7 @@ def _path_steps(path: tuple[Node, ...]) -> Iterator[PathStep]:
     for node in path:
         if node.verdict is not None:
             last = node.node not in built_on
-            yield PathStep(node.step, node.node, _value(node), node.verdict.score, node.verdict.judges, last)
+            yield PathStep(node.step, node.node, accepted_value(node), node.verdict.score, node.verdict.judges, last)
 
 
 def _with_parents(state: State, node: Node) -> tuple[Node, ...]:
@@ -276,7 +326,8 @@ def _is_plan(state: State, node: Node) -> bool:
     return state.config.roles.get(node.step) == "plan"
 
 
-def _value(node: Node) -> Any:
+def accepted_value(node: Node) -> Any:
+    """Return the JSON value of an attempt's artifact, as later steps see it; its text if it is not JSON."""
     if node.artifact is None:
         return None
     artifact = node.artifact

@@ -3,7 +3,7 @@
 Most commands only read records, so `views` imports this module only when a command shows more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from actors.demands.table import demand_line, table_lines, table_texts
@@ -26,7 +26,7 @@ from actors.run.words import step_in_words
 from actors.values.findings import Code, Finding, finding_line, reason_of
 from actors.values.flow import Checklist, Flow
 from actors.values.format import format_count, format_usage, odds
-from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, indent_line, line
+from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, diff_lines, indent_line, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO, Limit
@@ -111,7 +111,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     if not early and any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.
         rows += [line(f"{ONLY_FORWARD.capitalize()}.")] if _ended_without_going_back(result) else []
-    rows += [*question_lines(result, program), *message_lines(result), *_path(result)]
+    rows += [*_edits(result), *question_lines(result, program), *message_lines(result), *_path(result)]
     in_draft = result.draft is not None and all(finding in result.draft.findings for finding in result.findings)
     if result.findings and result.question is None and not in_draft:
         rows += [BLANK, line("The last rejection", "bold")]
@@ -142,7 +142,14 @@ def _draft(result: Result, program: str) -> list[Line]:
 def accepted_lines(result: Result, *, full: bool) -> list[Line]:
     """Return the accepted plan, the warnings about it, and what is known of it."""
     plan = [*plan_lines(result.plan_json), BLANK] if full else plan_summary(result.plan_json)
-    return [*plan, *_warnings(result), _conclusion(result)]
+    return [*plan, *_edits(result), *_warnings(result), _conclusion(result)]
+
+
+def _edits(result: Result) -> Iterator[Line]:
+    """Yield the edits of plans by people, each as a difference."""
+    for edit in result.edits:
+        yield line(f"Edited by {edit.edited_by}:", "yellow")
+        yield from diff_lines(edit.changes)
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:

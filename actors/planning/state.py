@@ -85,6 +85,19 @@ class Node:
     """The calls, tokens and micro-dollars used by the tries and by the classification of the rejection."""
 
 
+class PlanEdit(NamedTuple):
+    """An edit of a plan by a person."""
+
+    node: str
+    """The id of the attempt."""
+    who: str
+    """Who edited it, in words."""
+    before: str
+    """The plan before the edit, as JSON."""
+    after: str
+    """The edited plan, as JSON."""
+
+
 class PendingReplan(NamedTuple):
     """A replan that is decided, but not yet recorded as `Revised`."""
 
@@ -199,6 +212,10 @@ class State:
     """The ids of the nodes with cut replies that no longer count, because a person resumed the run after them."""
     of_former_model: frozenset[str] = frozenset()
     """The ids of the nodes from the model that was used before a person changed it. They do not count as repeats."""
+    edits: tuple[PlanEdit, ...] = ()
+    """The edits of plans by people, oldest first."""
+    edited: str = ""
+    """The id of the attempt whose plan was edited after the end of the run. It is the plan of the run."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """The seconds by which the policy delays the retry of a rejected attempt, by node id. An entry is removed after its
     wait.

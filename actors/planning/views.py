@@ -14,6 +14,7 @@ from actors.planning.events import (
     Decided,
     FailureClassified,
     JudgementRequested,
+    PlanCorrected,
     PlanningEvent,
     Revised,
     RunStarted,
@@ -98,6 +99,8 @@ def _record_text(event: PlanningEvent, state: State) -> str:
             return _verdict(event, state)
         case Decided():
             return _decision(event)
+        case PlanCorrected():
+            return f"{event.node} edited by {event.who}, and accepted by {event.verdict.judges}"
         case Revised():
             return f"revision {event.revision}: cleared {', '.join(event.cleared) or 'nothing'}"
         case BranchOpened():
@@ -179,7 +182,7 @@ def _facts(event: PlanningEvent) -> Sequence[Traced]:
 
 def _ended_attempts(event: PlanningEvent, attempts: Sequence[str]) -> Collection[str]:
     match event:
-        case Decided():
+        case Decided() | PlanCorrected():
             return (event.node,)
         case VerdictReached() if event.verdict.passed:
             return (event.node,)

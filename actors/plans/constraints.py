@@ -4,10 +4,12 @@ They come from the first plan, from later plans, and from what the user said lat
 it leaves a constraint out or weakens it, the constraint is restored before the plan is proved.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from actors.values.findings import Code, Finding
+from actors.values.format import printable
 from actors.values.requirements import (
     Requirement,
     RequirementKind,
@@ -69,6 +71,19 @@ def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapp
     changed = {"requirements": requirements} if requirements != (raw or []) else {}
     changed |= {"invariants": invariants} if invariants != (given or []) else {}
     return {**value, **changed} if changed else value
+
+
+def dropped_constraints(constraints: Constraints, value: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each constraint that an edited plan, given as JSON, leaves out or weakens."""
+    stated = {item.id: item for item in constraints_of(value).requirements}
+    for item in constraints.requirements:
+        own = stated.get(item.id)
+        if own is None or Constraints((item,)).join(Constraints((own,))).requirements != (own,):
+            what = "leaves out" if own is None else "weakens"
+            message = f"the edit {what} what every plan must keep: {item.kind}: {printable(item.text, 200)}"
+            yield Finding(code=Code.EDIT_DROPS, message=message, where=item.id)
+    if with_constraints(value, Constraints(invariants=constraints.invariants)) is not value:
+        yield Finding(code=Code.EDIT_DROPS, message="the edit leaves out an invariant that every plan must keep")
 
 
 def requirements_json(requirements: Iterable[Requirement]) -> tuple[dict[str, Any], ...]:

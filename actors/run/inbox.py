@@ -1,9 +1,9 @@
 """The messages that people post to a run, and their checks, which also run before a message is posted. Pure.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
-`person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), or `{"kind":
-"note", "text"}` and the same for a requirement. The answer and the decline of a question share one key of the inbox, so
-only the first of them counts.
+`person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), `{"kind":
+"note", "text"}` and the same for a requirement, or `{"kind": "edit", "plan", "revision", ...}` with an edited plan. The
+answer and the decline of a question share one key of the inbox, so only the first of them counts.
 """
 
 import json
@@ -38,6 +38,11 @@ PERSON_MAX = 32
 """The largest number of characters in the name of a person who answers through a link."""
 MESSAGES_MAX = 100
 """The largest number of notes and requirements in one run. They are limited because every later prompt shows them."""
+
+EDIT = "edit"
+"""The kind of the message with an edited plan."""
+EDIT_BYTES_MAX = 1024 * 1024
+"""The largest number of bytes in an edited plan as JSON."""
 
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
@@ -140,14 +145,15 @@ def accept_mail(
             case "change":
                 return change_of(ledger, body, message.at, message.mono, never_strict=never_strict)
             case "cancel" if finished:
-                return _refuse_message(message, "the run has finished")
+                return refuse_message(message, "the run has finished")
             case _:
                 return _accept_message(questions, messages, ledger, body, message)
     except UsageProblem as problem:
-        return _refuse_message(message, problem.cause)
+        return refuse_message(message, problem.cause)
 
 
-def _refuse_message(message: "Mailed", reason: str) -> MailRefused:
+def refuse_message(message: "Mailed", reason: str) -> MailRefused:
+    """Return the event of a message that is refused. `reason` is one sentence for people."""
     return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=reason)
 
 
@@ -229,6 +235,17 @@ def _check_open(questions: Questions, name: str, kind: str, via: str, person: st
         raise ForPeopleOnly("only a person may answer this")
     if person and not question.asks(person):
         raise UsageProblem(f"{person} is not asked this question")
+
+
+def plan_in_message(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the edited plan in the body of a message, as JSON. Raises `UsageProblem` if it has none."""
+    text = str(body.get("plan") or "")
+    if len(text) > EDIT_BYTES_MAX:
+        raise UsageProblem(f"the plan has more than {EDIT_BYTES_MAX:,} bytes")
+    value = body_of(text)
+    if not isinstance(value.get("steps"), list):
+        raise UsageProblem("it is no plan")
+    return value
 
 
 def body_of(text: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ A line is safe to print on a terminal: text from models and users is sanitised w
 (`runtime.logs.terminal_text`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -76,6 +76,12 @@ def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
 def verbatim(text: str, style: Style = "") -> Line:
     """Return a line of any text, safe to print, with its white space unchanged, such as code or JSON."""
     return Line((StyledSpan(clean(text), style),))
+
+
+def diff_lines(rows: Iterable[str]) -> Iterator[Line]:
+    """Yield the rows of a difference, indented and coloured by their first character."""
+    styles: dict[str, Style] = {"+": "green", "-": "red"}
+    return (verbatim(f"     {row}", styles.get(row[:1], "dim")) for row in rows)
 
 
 def indent_line(text: str, style: Style = "", *, columns: int = 3) -> Line:

@@ -8,6 +8,7 @@ from typing import Any
 
 import trio
 
+from actors.run.inbox import EDIT
 from actors.run.kind import PreparedRun
 from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
@@ -73,17 +74,28 @@ ANSWER_SHOWN_MAX = 200
 
 
 async def _converse(
-    engine: Engine, session: RunSession, result: RunResult, signals: Signals, progress: Progress
+    engine: Engine,
+    session: RunSession,
+    result: RunResult,
+    signals: Signals,
+    progress: Progress,
+    *,
+    invocation: Invocation,
 ) -> RunResult:
     """Ask the user the run's questions and resume it, until it no longer waits or the user does not answer."""
     has_asked = False
     while result.status == "waiting" and result.question is not None and signals.code is None:
         progress.pause()
         has_asked = True
-        answer = await _ask(result.question, signals)
+        edits = await _may_edit(engine, result.question)
+        answer = await _ask(result.question, signals, edits=edits)
         if answer is None:
             break
-        if await _post(engine, result.question, answer, progress):
+        if edits and answer == EDIT:
+            posted = await _edit(engine, invocation, result.question["run_id"], progress)
+        else:
+            posted = await _post(engine, result.question, answer, progress)
+        if posted:
             result = await session.go_on(signals.stop)
             if result.outcome == "cancelled" and signals.code is None:
                 progress.note("the run was cancelled elsewhere")
@@ -119,13 +131,33 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
     return True
 
 
-async def _ask(question: OpenQuestion, signals: Signals) -> str | None:
+async def _may_edit(engine: Engine, question: OpenQuestion) -> bool:
+    """Tell whether a question asks for an approval that may carry an edited plan."""
+    if not (question.get("people_only") and question["choices"]):
+        return False
+    from replan.runs.editing import approves_plan
+
+    return approves_plan(await engine.state_with_inbox(question["run_id"]), question["id"].rpartition("/")[2])
+
+
+async def _edit(engine: Engine, invocation: Invocation, run: str, progress: Progress) -> bool:
+    """Let the user edit the plan, and approve it. Return False if the question is still open, to be asked again."""
+    from replan.cli.commands.edit import edit_and_approve
+
+    try:
+        return await edit_and_approve(engine, invocation, run)
+    except UsageProblem as problem:
+        progress.note(str(problem))
+        return False
+
+
+async def _ask(question: OpenQuestion, signals: Signals, *, edits: bool) -> str | None:
     """Return the user's answer; None at the end of input or at a signal."""
     answer: str | None = None
 
     async def ask(scope: trio.CancelScope) -> None:
         nonlocal answer
-        answer = await ask_on_terminal(question)
+        answer = await ask_on_terminal(question, edits=edits)
         scope.cancel()
 
     signals.asking = True
@@ -179,7 +211,7 @@ async def drive_to_rest(
             else:
                 result = await session.drive(signals.stop, compare=compare)
             if may_ask(no_input=invocation.no_input):
-                result = await _converse(engine, session, result, signals, display)
+                result = await _converse(engine, session, result, signals, display, invocation=invocation)
             nursery.cancel_scope.cancel()
     return result, signals
 

@@ -1,37 +1,40 @@
-"""Edits of an execution's plan by a person: reads what is left of the plan, judges the edited plan, and posts it."""
+"""Edits of a plan by a person: reads the plan of a run, judges the edited plan, and gives it to the run."""
 
 import json
-from collections.abc import Collection, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors.execution.edits import (
-    EDIT,
-    EDIT_BYTES_MAX,
-    check_edit,
-    edit_problem,
-    edited_plan,
-    rest_of_plan,
-    waiting_approvals,
-)
+from actors.config.step_guards import make_step_guard
+from actors.demands.table import DemandTable
+from actors.execution import edits as rest_edits
 from actors.execution.replan_rules import plan_guard, prove
 from actors.execution.result import demands_of, revision_views
 from actors.execution.state import State
-from actors.plans.plan import Plan
+from actors.guards import review
+from actors.guards.port import AnyGuard
+from actors.planning import edits as plan_edits
+from actors.planning.result import demands_with
+from actors.planning.state import State as PlanningState
 from actors.plans.plan_yaml import plan_diff
 from actors.plans.reader import read_plan
+from actors.run.inbox import EDIT, EDIT_BYTES_MAX
 from actors.run.questions import Via
-from actors.values.findings import Code, Finding
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict, finding_line
 from actors.values.format import printable
 from replan.runs.families import check_own
 from replan.setup.installation import program
 from runtime.core.errors import UsageProblem
 from runtime.core.events import make_storable
+from runtime.core.messages import Mailed
+from runtime.drive.run_log import append_one
 
 if TYPE_CHECKING:
-    from replan.runs.inbox import RunPoster
+    from replan.runs.opening import Opener
 
 KEY = f"{EDIT}:"
 """The prefix of the keys of edits in the inbox. The number of the edit follows, so only one edit can be the next."""
@@ -63,8 +66,8 @@ class EditedMeanwhile(UsageProblem):
 
 
 @dataclass(frozen=True)
-class OpenPlan:
-    """The rest of a run's plan at the time when a person opened it."""
+class OpenPlan(ABC):
+    """The plan of a run, or the rest of it, at the time when a person opened it."""
 
     run: str
     revision: int
@@ -73,86 +76,212 @@ class OpenPlan:
     """How many edits were posted before."""
     value: Mapping[str, Any]
     """The plan as JSON."""
-    state: State
-    """The state of the run when it was opened."""
+
+    @property
+    @abstractmethod
+    def about(self) -> Iterator[str]:
+        """Lines for the person: what the plan is, and what every plan must keep."""
 
     @property
     def approvals(self) -> tuple[str, ...]:
         """The steps that wait for a person's approval, which an edit may give in the same act."""
-        return waiting_approvals(self.state)
+        return ()
+
+    @property
+    def executes(self) -> bool:
+        """Whether the run is an execution."""
+        return False
+
+    @property
+    def review(self) -> str:
+        """The id of the question whether a person approves the plan, which an edit answers; empty for none."""
+        return ""
+
+    @abstractmethod
+    def changes_since(self, revision: int) -> list[str]:
+        """Return the changes since a revision, as lines of a difference."""
+
+    @abstractmethod
+    def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
+        """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
+
+        Return what the message about the edit says of it. Raises `EditRejected`.
+        """
 
     def check_revision(self, revision: int | None) -> None:
         """Check that a person has opened the plan in this revision. Raises `EditedMeanwhile`."""
         if revision != self.revision:
-            later = (shown for shown in revision_views(self.state) if revision is None or shown.number > revision)
-            changes = [change for shown in later for change in shown.changes]
-            raise EditedMeanwhile(self.run, f"it is revision {self.revision} now", changes)
+            raise EditedMeanwhile(self.run, f"it is revision {self.revision} now", self.changes_since(revision or 0))
 
-    def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> None:
-        """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
+    def _check_demands(self, old: DemandTable | None, new: DemandTable | None, dropped: Collection[str]) -> None:
+        """Raise `EditRejected` if a step met a demand before the edit, and no step meets it after."""
+        if old is None:
+            return
+        ignored = () if new is None else {row.quote for row in new.in_no_step}
+        kept = set() if new is None else {row.quote for row in new.rows if row.quote not in ignored}
+        known = kept | {row.quote for row in old.in_no_step}
+        lost = [row for row in old.rows if row.quote not in known and row.id not in dropped]
+        if lost:
+            losses = ((row.id, f"no step meets this demand any more: {printable(row.quote, 200)}") for row in lost)
+            code = Code.EDIT_DROPS_DEMAND
+            raise EditRejected(self.run, tuple(Finding(code=code, message=text, where=name) for name, text in losses))
 
-        Raises `EditRejected`.
-        """
+
+@dataclass(frozen=True)
+class OpenRest(OpenPlan):
+    """The rest of an execution's plan."""
+
+    state: State
+    """The state of the run when it was opened."""
+
+    @property
+    def executes(self) -> bool:
+        """True: the run is an execution."""
+        return True
+
+    @property
+    def about(self) -> Iterator[str]:
+        """Lines for the person: what is done, and what every plan must keep."""
+        yield f"What is left of the plan of run {self.run}, revision {self.revision}. Comments are ignored."
+        if done := [step for step, result in self.state.results.items() if result.outcome == "ok"]:
+            yield f"Done: {', '.join(done)}."
+        for item in self.state.constraints.requirements:
+            yield f"Every plan must keep: {item.kind}: {' '.join(item.text.split())[:200]}"
+
+    @property
+    def approvals(self) -> tuple[str, ...]:
+        """The steps that wait for a person's approval, which an edit may give in the same act."""
+        return rest_edits.waiting_approvals(self.state)
+
+    def changes_since(self, revision: int) -> list[str]:
+        """Return the changes since a revision, as lines of a difference."""
+        later = (shown for shown in revision_views(self.state) if shown.number > revision)
+        return [change for shown in later for change in shown.changes]
+
+    def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
+        """Judge an edited plan with the guard of the execution's plans."""
         state = self.state
-        if findings := check_edit(state, value):
+        if findings := rest_edits.check_edit(state, value):
             raise EditRejected(self.run, findings)
-        plan = read_plan(dict(value))[0]
+        plan, before = read_plan(dict(value))[0], read_plan(rest_edits.rest_of_plan(state))[0]
         assert plan is not None, "it was read before"
-        proof = prove(plan_guard(state.config), edited_plan(state, json.dumps(dict(value))))
-        findings = proof.errors or tuple(item for item in _dropped_demands(state, plan) if item.where not in dropped)
-        if findings:
+        proof = prove(plan_guard(state.config), rest_edits.edited_plan(state, json.dumps(dict(value))))
+        if proof.errors:
+            raise EditRejected(self.run, proof.errors)
+        later_texts = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
+        old = None if before is None else demands_of(state.config, before, later_texts)
+        self._check_demands(old, demands_of(state.config, plan, later_texts), dropped)
+        return {}
+
+
+@dataclass(frozen=True)
+class OpenResult(OpenPlan):
+    """The plan of a planning run: its result, its best draft, or the plan that a person is asked to approve."""
+
+    state: PlanningState
+    """The state of the run when it was opened."""
+    plan: plan_edits.EditablePlan
+    guard: AnyGuard
+    """The guard of the step that made the plan."""
+
+    @property
+    def review(self) -> str:
+        """The id of the question whether a person approves the plan; empty if the run has ended."""
+        return self.plan.question_id
+
+    @property
+    def about(self) -> Iterator[str]:
+        """Lines for the person: what the plan is, what it lacks, and what every plan must keep."""
+        verdict = self.plan.node.verdict
+        what = "The plan" if self.review or (verdict and verdict.passed) else "The best draft, not proved,"
+        yield f"{what} of run {self.run}, revision {self.revision}. Comments are ignored."
+        if self.review:
+            yield "A person is asked to approve it. With the edited plan, you approve it."
+        for finding in verdict.errors if verdict else ():
+            yield finding_line(finding)
+        for item in self.plan.constraints.requirements:
+            yield f"Every plan must keep: {item.kind}: {' '.join(item.text.split())[:200]}"
+
+    def changes_since(self, revision: int) -> list[str]:
+        """Return the changes since a revision, as lines of a difference."""
+        edits = self.state.edits[max(0, revision - 1) :]
+        return plan_diff(json.loads(edits[0].before), json.loads(edits[-1].after)) if edits else []
+
+    def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
+        """Judge an edited plan with the guard of the step that made the plan."""
+        state, node = self.state, self.plan.node
+        if findings := plan_edits.check_edit(self.plan, value):
             raise EditRejected(self.run, findings)
+        verdict = _judge(self.guard, *plan_edits.brief_of(state, self.plan, value))
+        verdict = plan_edits.verdict_of(state, self.plan, value, verdict)
+        if not verdict.passed:
+            raise EditRejected(self.run, verdict.errors)
+        self._check_demands(demands_with(state, node, self.value), demands_with(state, node, value), dropped)
+        return {"node": node.node, "verdict": verdict.model_dump(mode="json")}
 
 
-def _dropped_demands(state: State, plan: Plan) -> tuple[Finding, ...]:
-    """Return a finding for each demand that a step had before the edit and no step has after it."""
-    before = read_plan(rest_of_plan(state))[0]
-    later_texts = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
-    old = None if before is None else demands_of(state.config, before, later_texts)
-    if old is None:
-        return ()
-    new = demands_of(state.config, plan, later_texts)
-    ignored = () if new is None else {row.quote for row in new.in_no_step}
-    kept = set() if new is None else {row.quote for row in new.rows if row.quote not in ignored}
-    was_ignored = {row.quote for row in old.in_no_step}
-    return tuple(
-        Finding(
-            code=Code.EDIT_DROPS_DEMAND,
-            message=f"no step meets this demand any more: {printable(row.quote, 200)}",
-            where=row.id,
-        )
-        for row in old.rows
-        if row.quote not in was_ignored and row.quote not in kept
-    )
+def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
+    """Return a guard's verdict. A guard that does I/O gets a loop of its own: no loop runs in this thread."""
+    answer = guard(artifact, context)
+    if isinstance(answer, Verdict):
+        return answer
+
+    async def wait() -> Verdict:
+        return await answer
+
+    return trio.run(wait)
 
 
-def may_edit(state: object) -> bool:
-    """Return whether the plan of a run can be edited now."""
-    return isinstance(state, State) and not edit_problem(state)
+def may_edit(state: object, *, executes: bool) -> bool:
+    """Return whether the plan of a run can be edited now. `executes` says whether that of an execution may be."""
+    if isinstance(state, PlanningState):
+        return not isinstance(plan_edits.editable_plan(state), str)
+    return executes and isinstance(state, State) and not rest_edits.edit_problem(state)
 
 
-async def open_plan(poster: "RunPoster", run: str) -> OpenPlan:
-    """Return the rest of an execution's plan. `run` is its full id.
+def approves_plan(state: object, name: str) -> bool:
+    """Return whether an open question asks for the approval of a plan, or of a step of one that can be edited."""
+    if isinstance(state, PlanningState):
+        plan = plan_edits.editable_plan(state)
+        return not isinstance(plan, str) and plan.question_id == name
+    if not isinstance(state, State) or rest_edits.edit_problem(state):
+        return False
+    asked = state.run.open_questions.get(name)
+    return asked is not None and asked.step in rest_edits.waiting_approvals(state)
 
-    Raises `UsageProblem` if the run is not an execution or its plan cannot be edited now, and the errors of
+
+async def open_plan(poster: "Opener", run: str) -> OpenPlan:
+    """Return the plan of a planning run, or the rest of an execution's plan. `run` is its full id.
+
+    Raises `UsageProblem` for a run of another kind, and if its plan cannot be edited now; and the errors of
     `RunReader.read`.
     """
     await check_own(poster, run, "edit RUN")
     loaded = await poster.read(run)
     state = await poster.with_inbox(run, loaded)
+    hint = f"`{program()} show {run}` shows it"
+    if isinstance(state, PlanningState):
+        if missing := loaded.kind.missing(state, poster.registry):
+            names = " and ".join(missing)
+            raise UsageProblem(f"its guards need the plug-in {names}", place=run, hint="pass it with --plugins FILE.py")
+        plan = plan_edits.editable_plan(state)
+        if isinstance(plan, str):
+            raise UsageProblem(plan, place=run, hint=hint)
+        guard = make_step_guard(state.config.workflow, plan.node.step, poster.registry.guards)
+        return OpenResult(run, plan_edits.revision_of(state), len(state.edits), plan.value, state, plan, guard)
     if not isinstance(state, State):
-        hint = f"write its plan with `{program()} export {run} --format json`, edit that, and execute the file"
-        raise UsageProblem("only the plan of an execution is edited in its run", place=run, hint=hint)
+        raise UsageProblem("only runs that make or execute a plan have one to edit", place=run, hint=hint)
     if state.replan is not None and state.replan.edit is not None:
-        changes = plan_diff(rest_of_plan(state), json.loads(state.replan.edit.plan))
-        raise EditedMeanwhile(run, edit_problem(state), changes)
-    if problem := edit_problem(state):
-        raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows it")
-    return OpenPlan(run, state.revision, await _count_edits(poster, run), rest_of_plan(state), state)
+        changes = plan_diff(rest_edits.rest_of_plan(state), json.loads(state.replan.edit.plan))
+        raise EditedMeanwhile(run, rest_edits.edit_problem(state), changes)
+    if problem := rest_edits.edit_problem(state):
+        raise UsageProblem(problem, place=run, hint=hint)
+    rest, posted = rest_edits.rest_of_plan(state), await poster.journal.inbox(run)
+    return OpenRest(run, state.revision, sum(item.key.startswith(KEY) for item in posted), rest, state)
 
 
 async def post_edit(
-    poster: "RunPoster",
+    poster: "Opener",
     opened: OpenPlan,
     value: Mapping[str, Any],
     *,
@@ -161,26 +290,42 @@ async def post_edit(
     approves: bool = False,
     dropped: Collection[str] = (),
 ) -> None:
-    """Judge an edited plan, given as JSON, and post it to its run. The run adopts it once no step is at work.
+    """Judge an edited plan, given as JSON, and give it to its run.
+
+    An execution adopts it once no step is at work. A planning run that has ended records it at once.
 
     With `approves`, the steps that wait for an approval are approved. Raises `EditRejected`, and `EditedMeanwhile` if
-    the plan was changed after it was opened.
+    the plan was changed after it was opened. Raises `ForPeopleOnly` if only a person may edit it.
     """
-    await trio.to_thread.run_sync(opened.judge, value, dropped)
-    text = make_storable(json.dumps(dict(value), sort_keys=True))
+    if isinstance(opened, OpenResult):
+        plan_edits.check_person(opened.state, opened.plan, via)
+    judged = await trio.to_thread.run_sync(opened.judge, value, dropped)
+    text = make_storable(json.dumps(dict(value)))
     if len(text) > EDIT_BYTES_MAX:
         raise UsageProblem(f"the plan has more than {EDIT_BYTES_MAX:,} bytes", place=opened.run, hint="shorten it")
-    current = (await poster.read(opened.run)).state
-    if isinstance(current, State) and current.revision != opened.revision:
-        changes = plan_diff(opened.value, current.plan.json)
-        raise EditedMeanwhile(opened.run, f"it is revision {current.revision} now", changes)
-    body = {"kind": EDIT, "plan": text, "revision": opened.revision, "via": via, "person": person}
-    posted = await poster.post_edit(opened.run, f"{KEY}{opened.edits + 1}", body | {"approves": approves})
+    (await open_plan(poster, opened.run)).check_revision(opened.revision)
+    body = {"kind": EDIT, "plan": text, "revision": opened.revision, "via": via, "person": person, **judged}
+    key = f"{KEY}{opened.edits + 1}"
+    if opened.review:
+        key, body = f"answer:{opened.review}", body | {"answer": review.APPROVE}
+    elif not opened.executes:
+        machine = (await poster.kind_of(opened.run)).machine
+        message = Mailed(0, key, json.dumps(body), poster.clock.now())
+        await append_one(machine, poster.journal, opened.run, poster.lease(), message)
+        await _check_recorded(poster, opened, text)
+        return
+    posted = await poster.post_edit(opened.run, key, body | {"approves": approves})
     if posted.result == "conflict":
         first = json.loads(posted.body)
-        changes = plan_diff(opened.value, json.loads(first["plan"]))
-        raise EditedMeanwhile(opened.run, f"{first.get('person') or 'somebody'} has edited it", changes)
+        changes = plan_diff(opened.value, json.loads(first["plan"])) if "plan" in first else []
+        done = "edited it" if "plan" in first else "answered the question about it"
+        raise EditedMeanwhile(opened.run, f"{first.get('person') or 'somebody'} has {done}", changes)
 
 
-async def _count_edits(poster: "RunPoster", run: str) -> int:
-    return sum(item.key.startswith(KEY) for item in await poster.journal.inbox(run))
+async def _check_recorded(poster: "Opener", opened: OpenPlan, text: str) -> None:
+    """Check that an edit was recorded, and not one that came first. Raises `EditedMeanwhile`."""
+    state = (await poster.read(opened.run)).state
+    edits = state.edits[opened.revision - 1 :]
+    if not edits or edits[0].after != text:
+        changes = plan_diff(opened.value, json.loads(edits[-1].after)) if edits else []
+        raise EditedMeanwhile(opened.run, f"it is revision {len(state.edits) + 1} now", changes)

@@ -10,6 +10,9 @@ import pytest
 import yaml
 
 from replan.cli.terminal import prompt
+from tests.cli.conftest import SCRIPT
+from tests.cli.samples import LOST, distinct
+from tests.cli.samples import PLAN as PROVED
 from tests.execution.stage import plan, step
 
 TOOLS = """
@@ -188,8 +191,107 @@ def test_the_second_of_two_editors_sees_what_the_first_has_changed(replan, run, 
     assert "has edited the plan, and the run has not taken that up yet" in again.stderr
 
 
-def test_only_the_plan_of_an_execution_is_edited(replan, home, problem, scripted):
-    replan("run", problem, "-m", "template:bug")
-    result = replan("edit", "--last")
+REPAIRED = ("nobody_makes_this", "known")
+"""A name in the sample plan that nothing makes, and the name that repairs the plan."""
+
+
+@pytest.fixture
+def planned(planned):
+    """Return a function that plans the sample problem with a list of replies; it returns the id of the run."""
+    return lambda *plans: planned({**SCRIPT, "g_plan": list(plans)}, "--workflow", "linear")
+
+
+def test_an_edited_plan_is_the_plan_of_a_planning_run_that_has_ended(replan, planned, editor):
+    run = planned(PROVED)
+    turns, seen = editor
+    turns.append(lambda text: text.replace("name: Fix it", "name: Mend it"))
+    result = replan("edit", run)
+    assert result.exit_code == 0, result.stderr
+    assert f"run {run} has the edited plan\n" in result.stderr
+    assert seen[0].startswith(f"# > The plan of run {run}, revision 1.")
+    assert "# > Every plan must keep: must_keep: less than 1 s" in seen[0]
+    lines = replan("show", run).stdout
+    assert "3. fix  Mend it" in lines
+    assert re.search(r"Edited by \S+ on the command line:\n.*\n     -  name: Fix it\n     \+  name: Mend it", lines)
+    value = shown(replan, run)
+    assert (value["outcome"], value["proved"], value["plan"]["steps"][2]["name"]) == ("success", True, "Mend it")
+    [edit] = value["edits"]
+    assert edit["node"] == "g_plan/v1.a1"
+    assert edit["changes"] == [" - step_id: fix", "-  name: Fix it", "+  name: Mend it", "   generator: g"]
+    assert json.loads(replan("export", run, "--format", "json").stdout)["steps"][2]["name"] == "Mend it"
+    assert "edited by" in replan("log", run).stdout
+    assert replan("home", "verify").exit_code == 0
+
+
+def test_an_edited_draft_makes_a_run_without_a_plan_a_success(replan, planned, editor):
+    run = planned(*distinct(LOST, 9))
+    turns, seen = editor
+    turns.append(lambda text: text.replace(*REPAIRED))
+    assert shown(replan, run)["outcome"] != "success"
+    result = replan("edit", run)
+    assert result.exit_code == 0, result.stderr
+    assert seen[0].startswith(f"# > The best draft, not proved, of run {run}")
+    assert "# > plan.goal_unreachable" in seen[0] or "# > plan.precondition_unsatisfied" in seen[0]
+    value = shown(replan, run)
+    assert (value["outcome"], value["proved"]) == ("success", True)
+    assert "the plan was edited by" in value["why"]
+    assert replan("resume", run).exit_code == 0
+    assert "success" in replan("runs").stdout
+    assert replan("home", "verify").exit_code == 0
+
+
+def test_the_guards_of_the_step_judge_the_edit_of_a_planning_run(replan, planned, editor):
+    run = planned(PROVED)
+    turns, seen = editor
+    turns += [
+        lambda text: text.replace("- known", "- nobody_makes_this", 1),
+        lambda text: text.replace("guard: syntax", "guard: unknown_guard").replace("- nobody_makes_this", "- known", 1),
+        lambda text: text,
+    ]
+    result = replan("edit", run)
+    assert result.exit_code == 0, result.stderr
+    assert "# > - plan.goal_unreachable" in seen[1]
+    assert "# > - plan.unknown_guard" in seen[2]
+    assert "nothing was changed" in result.stderr
+    assert "edits" not in shown(replan, run)
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda value: "steps: [", "not YAML"),
+        (lambda value: {**value, "steps": 7}, "steps"),
+        (lambda value: {**value, "requirements": []}, "leaves out what every plan must keep"),
+    ],
+)
+def test_bad_edits_of_a_planning_run_are_one_line_and_change_nothing(replan, planned, tmp_path, change, cause):
+    run = planned(PROVED)
+    result = given(replan, tmp_path, run, change(rest(replan, run)))
+    assert (result.exit_code, cause in result.stderr) == (2, True), result.stderr
+    assert "Traceback" not in result.stderr
+    assert "edits" not in shown(replan, run)
+
+
+def test_the_second_of_two_editors_of_a_planning_run_sees_what_the_first_has_changed(replan, planned, editor, tmp_path):
+    run = planned(PROVED)
+    turns, _ = editor
+
+    def meanwhile(text):
+        value = rest(replan, run)
+        value["steps"][2]["name"] = "Of the first person"
+        assert given(replan, tmp_path, run, value).exit_code == 0
+        return text.replace("name: Fix it", "name: Of the second person")
+
+    turns.append(meanwhile)
+    result = replan("edit", run)
     assert result.exit_code == 2
-    assert "only the plan of an execution is edited in its run" in result.stderr
+    assert "the plan was changed meanwhile: it is revision 2 now" in result.stderr
+    assert "+  name: Of the first person" in result.stderr
+    assert "your text is kept in" in result.stderr
+    assert len(shown(replan, run)["edits"]) == 1
+
+
+def test_a_run_that_has_written_no_plan_has_none_to_edit(replan, home, problem):
+    replan("run", problem, "-m", "template:bug", "--max-calls", "1", "--no-input")
+    result = replan("edit", "--last")
+    assert (result.exit_code, "has written no plan" in result.stderr) == (2, True), result.stderr

@@ -1,11 +1,12 @@
-"""`edit`: opens what is left of an execution's plan in an editor, and posts the edited plan to the run."""
+"""`edit`: opens the plan of a run in an editor, and gives the run the edited plan."""
 
 from __future__ import annotations
 
 import getpass
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -18,6 +19,7 @@ from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
     from replan.runs.editing import EditRejected, OpenPlan
+    from replan.runs.engine import Engine
 
 _EDIT = examples(
     "replan edit k7m2x9qa",
@@ -31,7 +33,7 @@ _EDIT = examples(
 @click.option(
     "--file", metavar="FILE", help="Take the edited plan from FILE (- for standard input) and open no editor."
 )
-@click.option("--print", "prints", is_flag=True, help="Print what is left of the plan, and change nothing.")
+@click.option("--print", "prints", is_flag=True, help="Print the plan, and change nothing.")
 @click.option("--approve", is_flag=True, help="Also approve the steps that wait for your approval.")
 @click.option("--drop-demands", is_flag=True, help="Accept that no step meets some demands any more.")
 @json_option
@@ -48,10 +50,11 @@ def edit(
     drop_demands: bool,
     as_json: bool,
 ) -> int:
-    """Edit what is left of the plan of an execution RUN, as YAML in your editor ($VISUAL or $EDITOR).
+    """Edit the plan of a RUN as YAML in your editor ($VISUAL or $EDITOR).
 
-    The guards judge the edit. A rejected edit opens again with the findings as comments. An accepted edit becomes the
-    plan of the run once no step is at work. Steps that are done, tokens that hold and prohibitions are kept.
+    It is the plan of a planning run, its best draft, or what is left of the plan of an execution. The guards judge the
+    edit. A rejected edit opens again with the findings as comments. An accepted edit becomes the plan of the run; an
+    execution takes it up once no step is at work. Steps that are done, tokens that hold and prohibitions are kept.
     """
     require_one_run("edit", run_id, last=last)
     if prints and file is not None:
@@ -98,26 +101,49 @@ async def _open(invocation: Invocation, name: str | None) -> OpenPlan:
         return await open_plan(engine, await resolve_or_newest(engine, name))
 
 
-async def _post(invocation: Invocation, opened: OpenPlan, made: _Edit, approves: bool) -> None:
+async def edit_and_approve(engine: Engine, invocation: Invocation, run: str) -> bool:
+    """Open the plan of a run in an editor, and give the run the edited plan with the approval that it waits for.
+
+    Return False if the person leaves the plan as it is. Raises `UsageProblem`.
+    """
+    import trio
+
+    from replan.runs.editing import open_plan
+
+    opened = await open_plan(engine, run)
+    made = await trio.to_thread.run_sync(partial(_get_edit, invocation, opened, None, drops=False))
+    if made is not None:
+        await _give(engine, opened, made, approves=True)
+    return made is not None
+
+
+async def _give(engine: Engine, opened: OpenPlan, made: _Edit, *, approves: bool) -> None:
     from actors.values.lines import verbatim
-    from replan.cli.hints import say_how_to_resume
-    from replan.cli.home import open_engine
-    from replan.cli.terminal.console import notice, show_aside
+    from replan.cli.terminal.console import show_aside
     from replan.runs.editing import EditedMeanwhile, post_edit
 
+    try:
+        who = _user()
+        await post_edit(engine, opened, made.value, via="cli", person=who, approves=approves, dropped=made.dropped)
+    except UsageProblem as problem:
+        if isinstance(problem, EditedMeanwhile):
+            show_aside([verbatim(change) for change in problem.changes])
+        _keep(made.text)
+        raise
+
+
+async def _post(invocation: Invocation, opened: OpenPlan, made: _Edit, approves: bool) -> None:
+    from replan.cli.hints import say_how_to_resume
+    from replan.cli.home import open_engine
+    from replan.cli.terminal.console import notice
+
     async with open_engine(invocation) as engine:
-        try:
-            who = _user()
-            await post_edit(engine, opened, made.value, via="cli", person=who, approves=approves, dropped=made.dropped)
-        except UsageProblem as problem:
-            if isinstance(problem, EditedMeanwhile):
-                show_aside([verbatim(change) for change in problem.changes])
-            _keep(made.text)
-            raise
+        await _give(engine, opened, made, approves=approves)
         row = await engine.journal.row(opened.run)
         hosted = await engine.has_host(row.kind, row.format)
-    notice(f"run {opened.run} has the edited plan, and takes it up once no step is at work")
-    if row.owner is None and not hosted:
+    later = ", and takes it up once no step is at work" if opened.executes else ""
+    notice(f"run {opened.run} has the edited plan{later}")
+    if row.owner is None and not hosted and row.status != "finished":
         say_how_to_resume(opened.run)
 
 
@@ -226,17 +252,9 @@ _HEAD = "# > "
 def _text_of(opened: OpenPlan) -> str:
     from actors.plans.plan_yaml import plan_as_yaml
 
-    return "".join(f"{_HEAD}{row}\n" for row in _about(opened)) + plan_as_yaml(opened.value)
-
-
-def _about(opened: OpenPlan) -> Iterator[str]:
-    state: Any = opened.state
-    yield f"What is left of the plan of run {opened.run}, revision {opened.revision}. Comments are ignored."
-    if done := [step for step, result in state.results.items() if result.outcome == "ok"]:
-        yield f"Done: {', '.join(done)}."
-    for item in state.constraints.requirements:
-        yield f"Every plan must keep: {item.kind}: {' '.join(item.text.split())[:200]}"
-    yield "An unchanged file changes nothing."
+    return "".join(f"{_HEAD}{row}\n" for row in (*opened.about, "An unchanged file changes nothing.")) + plan_as_yaml(
+        opened.value
+    )
 
 
 def _with_findings(text: str, findings: list[str]) -> str:

@@ -26,8 +26,11 @@ def may_ask(*, no_input: bool) -> bool:
     return not no_input and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
-    """Show a question and return what is typed or pasted after it; None at the end of input."""
+async def ask_on_terminal(question: Mapping[str, Any], *, edits: bool = False) -> str | None:
+    """Show a question and return what is typed or pasted after it; None at the end of input.
+
+    `edits` says whether the answer `edit` opens the plan in an editor.
+    """
     console = err()
     console.print()
     (first, _), *rest = question_parts(question, numbered=bool(choices(question)))
@@ -35,6 +38,8 @@ async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
     for text, style in rest:
         as_it_is = text.startswith("|")  # What is shown keeps its indentation.
         console.print(rich_text(verbatim(f"   {text}") if as_it_is else indent_line(clean(text), style)))
+    if edits:
+        console.print(rich_text(line("edit opens the plan in your editor, and approves it with your changes.", "dim")))
     console.print(rich_text(line(f"{hint(question)}; empty to be asked again, Ctrl-D to answer later.", "dim")))
     drop_typed()
     while True:

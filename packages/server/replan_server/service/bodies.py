@@ -167,10 +167,10 @@ class MessageBody(SentBody):
 
 
 class EditBody(SentBody):
-    """An edited plan for an execution, with the numbers that came with the plan that was opened."""
+    """An edited plan for a run, with the numbers that came with the plan that was opened."""
 
     plan: Mapping[str, Any]
-    """The rest of the plan after the edit: a JSON object with initial_state, goal_state and steps."""
+    """The edited plan, or its rest in an execution: a JSON object with initial_state, goal_state and steps."""
     revision: Annotated[int, Field(ge=1)]
     """The `revision` of the plan that was opened."""
     edits: Annotated[int, Field(ge=0)]
@@ -268,7 +268,7 @@ class Receipt(Got):
 
 
 class RestOfPlan(Got):
-    """The rest of an execution's plan."""
+    """The plan of a planning run, or the rest of an execution's plan."""
 
     run_id: str
     revision: int

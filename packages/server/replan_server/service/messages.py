@@ -73,15 +73,20 @@ async def edit_plan(
     via: Via,
     dropped: Collection[str] = (),
 ) -> None:
-    """Post an edited plan to its execution. `revision` and `edits` are those of the plan that was opened.
+    """Give a run an edited plan. `revision` and `edits` are those of the plan that was opened.
 
-    Raises `RequestRefused` if the plan was changed since, `EditRejected`, and the errors of `open_plan`.
+    Raises `RequestRefused` if the plan was changed since, if only a person may edit it, and for an execution of a
+    server that executes no plans. Raises `EditRejected`, and the errors of `open_plan`.
     """
     engine = service.engine
     try:
         opened = await open_plan(engine, run)
+        if opened.executes:
+            service.check_execute()
         opened.check_revision(revision)
         await post_edit(engine, replace(opened, edits=edits), plan, via=via, dropped=dropped)
+    except ForPeopleOnly as problem:
+        raise RequestRefused(problem.cause, "forbidden") from None
     except EditedMeanwhile as problem:
         shown = "".join(f"\n{change}" for change in problem.changes)
         raise RequestRefused(f"{problem.cause}{shown}", "conflict") from None

@@ -301,14 +301,15 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="rest_of_plan",
         scope="read",
-        summary="Read what is left of the plan of an execution, to edit it.",
+        summary="Read the plan of a planning run, or what is left of that of an execution, to edit it.",
         gives=bodies.RestOfPlan,
         function=read_operations.rest_of_plan,
         http=HttpAddress(method="GET", path=f"{RUN}/plan"),
         mcp=McpOperation(
             name="rest_of_plan",
-            title="Rest of a plan",
-            description="What is left of the plan of an execution, to edit it with `edit_plan`.",
+            title="Plan to edit",
+            description="The plan of a planning run, or what is left of that of an execution, to edit it with "
+            "`edit_plan`.",
             takes=arguments.RunArguments,
         ),
         writes=False,
@@ -316,19 +317,18 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="edit_plan",
         scope="control",
-        summary="Give an execution an edited plan, where the server was started with `--allow-execute`.",
+        summary="Give a run an edited plan. An execution takes one where the server has `--allow-execute`.",
         gives=bodies.Receipt,
         function=write_operations.edit_plan,
         http=HttpAddress(method="POST", path=f"{RUN}/plan", body=bodies.EditBody, needs_key=False),
         mcp=McpOperation(
             name="edit_plan",
             title="Edit a plan",
-            description="Give an execution an edited plan in place of what is left. The guards judge it; what is done, "
-            "the tokens that hold and the prohibitions are kept. Then call `wait`.",
+            description="Give a run an edited plan in place of the one of `rest_of_plan`. The guards judge it; what is "
+            "done, the tokens that hold and the prohibitions are kept. Then call `wait`.",
             takes=arguments.EditPlan,
             destroys=True,
         ),
-        executes=True,
     ),
     Operation(
         name="change_limits",

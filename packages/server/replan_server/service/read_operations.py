@@ -103,7 +103,7 @@ def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[st
 
 
 async def rest_of_plan(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the rest of an execution's plan."""
+    """Return the plan of a planning run, or the rest of an execution's plan."""
     opened = await open_plan(request.service.engine, request.run)
     return {"run_id": opened.run, "revision": opened.revision, "edits": opened.edits, "plan": opened.value}
 

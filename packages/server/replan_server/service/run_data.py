@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 from actors.demands.table import DemandStanding, DemandTable, standing_text
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
+from actors.run.inbox import body_of
 from actors.run.open_question import reminder_lines
 from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, WAYS, Status, Via
 from actors.run.state import RunState
@@ -184,7 +185,8 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its texts in words, and with the keys that its form needs.
 
     These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (lines
-    about an artifact under review, if a kind has them), `reminders` and `version`.
+    about an artifact under review, if a kind has them), `edits` (whether it is a plan that can be edited), `reminders`
+    and `version`.
     """
     schema = question["answer_schema"]
     any_text = _question_form(question) == "text" and "description" not in schema
@@ -196,9 +198,17 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     if "node" in question:
         worded["reviewed"] = in_words(question["node"])
     picks = list(zip(options, does, strict=True))
-    outline = _outline(str(question.get("artifact", "")))
-    form = {"form": _question_form(question), "picks": picks, "hint": hint, "outline": outline}
-    return {**question, **worded, **form, "reminders": reminder_lines(question), "version": version_of(question)}
+    artifact = str(question.get("artifact", ""))
+    form = {"form": _question_form(question), "picks": picks, "hint": hint, "outline": _outline(artifact)}
+    has_plan = isinstance(body_of(artifact).get("steps"), list)
+    return {
+        **question,
+        **worded,
+        **form,
+        "edits": has_plan,
+        "reminders": reminder_lines(question),
+        "version": version_of(question),
+    }
 
 
 def _outline(artifact: str) -> Sequence[Line]:

@@ -74,7 +74,7 @@ async def tell(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def edit_plan(request: ProgramRequest) -> Mapping[str, Any]:
-    """Post an edited plan to its execution."""
+    """Give a run an edited plan."""
     body = request.body
     await messages.edit_plan(
         request.service,

@@ -121,21 +121,23 @@ async def undo(site: Site, request: Request, who: Principal, form: FormFields) -
 
 
 async def show_plan_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page on which people edit what is left of the plan of an execution."""
-    site.check_execute()
+    """Return the page on which people edit the plan of a run."""
     opened = await open_plan(site.engine, request.path_params["run"])
+    if opened.executes:
+        site.check_execute()
     return _plan_page(site, who, opened.run, opened, plan_as_yaml(opened.value))
 
 
 async def edit_plan(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Judge an edited plan, and post it to its run. What is rejected is shown again with the findings."""
-    site.check_execute()
+    """Judge an edited plan, and give it to its run. What is rejected is shown again with the findings."""
     run, text = request.path_params["run"], form.text("plan")
     dropped = [name for name in form.text("dropped").split("\n") if name] if form.text("drop") == "yes" else []
     person = who.client.removeprefix("user:") if who.client.startswith("user:") else ""
     opened: OpenPlan | None = None
     try:
         opened = await open_plan(site.engine, run)
+        if opened.executes:
+            site.check_execute()
         opened.check_revision(form.whole("revision"))
         value = read_plan_yaml(text, "line")
         edits = form.whole("edits")
@@ -150,7 +152,7 @@ async def edit_plan(site: Site, request: Request, who: Principal, form: FormFiel
         return _plan_page(site, who, run, opened, text, trouble=[problem.cause], changes=problem.changes)
     except UsageProblem as problem:
         return _plan_page(site, who, run, opened, text, trouble=[line_of_error(problem)])
-    return back_to(f"/runs/{opened.run}", "edited")
+    return back_to(f"/runs/{opened.run}", "edited" if opened.executes else "corrected")
 
 
 def _plan_page(
@@ -177,6 +179,7 @@ def _plan_page(
         "demands": "\n".join(demands),
         "changes": changes,
         "approvals": () if opened is None else opened.approvals,
+        "about": () if opened is None else tuple(opened.about),
         "here": "runs",
     }
     return page(site, who, "edit.html", values, 422 if trouble else 200)

@@ -181,7 +181,7 @@ def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
         "takes_messages": here and not final,
         "limits_reopen": here and shown.result.reopened_by == "limits",
         "can_resume": here and site.hosts and goes_further,
-        "may_edit": here and site.allow_execute and may_edit(shown.with_inbox),
+        "may_edit": here and may_edit(shown.with_inbox, executes=site.allow_execute),
         "may_undo": here and site.allow_execute and not shown.loaded.kind.undo_problem(shown.with_inbox),
         "may_cancel": here and not over,
     }

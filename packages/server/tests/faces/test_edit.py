@@ -10,6 +10,7 @@ import replan
 from packages.server.tests.mcp.world import called
 from packages.server.tests.mcp.world import served as served_to_mcp
 from packages.server.tests.web.world import served, use_home
+from tests.cli.samples import PLAN as PROVED
 from tests.execution.stage import plan, step
 from tests.support.python_tools import execution_options
 
@@ -36,6 +37,15 @@ PLAN = plan(
 )
 
 
+REVIEWED = """
+name: house
+action_pairs:
+  g_plan:
+    generator: LLMPlanGenerator
+    guard: {all_of: [plan_medium, human_review]}
+"""
+
+
 @pytest.fixture
 def options(tmp_path, monkeypatch):
     """Keywords that execute the plan in a home of the test's own, up to its first approval."""
@@ -60,6 +70,12 @@ async def made(path):
 def renamed(value, name):
     [first, *rest] = value["steps"]
     return {**value, "steps": [{**first, "name": name}, *rest]}
+
+
+def hidden_fields(page):
+    """Return the plan in a form, and its hidden numbers."""
+    text = html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)[1])
+    return text, {name: re.search(rf'name="{name}" value="(\d+)"', page)[1] for name in ("revision", "edits")}
 
 
 async def test_a_program_edits_a_plan_where_it_may_execute(options, tmp_path):
@@ -103,8 +119,7 @@ async def test_a_person_edits_a_plan_on_its_page_and_approves_in_the_same_act(op
     async with served(tmp_path, allow_execute=True) as web:
         assert 'id="edit-plan"' in (await web.browser.get(f"/runs/{run}")).text
         page = (await web.browser.get(f"/runs/{run}/plan")).text
-        text = html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)[1])
-        hidden = {name: re.search(rf'name="{name}" value="(\d+)"', page)[1] for name in ("revision", "edits")}
+        text, hidden = hidden_fields(page)
         assert "Approve, in the same act: a" in page
         wrong = await web.post(f"/runs/{run}/plan", {**hidden, "plan": text.replace("first", "third")})
         assert wrong.status_code == 422
@@ -119,3 +134,59 @@ async def test_a_person_edits_a_plan_on_its_page_and_approves_in_the_same_act(op
         assert late.status_code == 422
         assert "it is revision 2 now" in late.text
         assert "+  name: Mine" in late.text
+
+
+async def test_a_program_edits_the_plan_of_a_planning_run_that_has_ended(tmp_path, monkeypatch):
+    """No server option is needed: nothing is executed."""
+    use_home(tmp_path, monkeypatch)
+    async with served(tmp_path, signed_in=False) as web:
+        run = await web.start("plans")
+        assert (await web.settled(run)).outcome == "success"
+        headers = web.token("control")
+        opened = (await web.client.get(f"/api/runs/{run}/plan", headers=headers)).json()
+        sent = {name: opened[name] for name in ("revision", "edits")} | {"plan": renamed(opened["plan"], "Mine")}
+        wrong = {**sent, "plan": {**sent["plan"], "goal_state": ["nowhere"]}}
+        answer = await web.client.post(f"/api/runs/{run}/plan", json=wrong, headers=headers)
+        assert (answer.status_code, "plan.goal_unreachable" in answer.text) == (422, True), answer.text
+        answer = await web.client.post(f"/api/runs/{run}/plan", json=sent, headers=headers)
+        assert (answer.status_code, answer.json()["result"]) == (200, "accepted"), answer.text
+        late = await web.client.post(f"/api/runs/{run}/plan", json=sent, headers=headers)
+        assert (late.status_code, "+  name: Mine" in late.text) == (409, True), late.text
+        found = (await web.client.get(f"/api/runs/{run}", headers=headers)).json()
+        assert found["plan"]["steps"][0]["name"] == "Mine"
+        assert found["edits"][0]["edited_by"] == "a person over HTTP"
+
+
+async def test_a_client_of_mcp_edits_the_plan_of_a_planning_run(tmp_path, monkeypatch):
+    async with served_to_mcp(tmp_path, monkeypatch) as home, home.client() as client:
+        run = (await called(client, "plan", problem="# Login fails\n\nIt fails.", model="plans"))["run_id"]
+        await called(client, "wait", id=run)
+        opened = await called(client, "rest_of_plan", id=run)
+        fields = {"plan": renamed(opened["plan"], "Mine"), "revision": opened["revision"], "edits": opened["edits"]}
+        assert (await called(client, "edit_plan", id=run, **fields))["result"] == "accepted"
+
+
+async def test_a_person_edits_a_plan_under_review_and_approves_it_in_the_same_act(tmp_path, monkeypatch):
+    use_home(tmp_path, monkeypatch)
+    (tmp_path / "house.yaml").write_text(REVIEWED)
+    house = {"house": str(tmp_path / "house.yaml")}
+    async with served(tmp_path, scripts={"one": {"g_plan": [PROVED]}}, workflows=house) as web:
+        run = await web.start("one", workflow="house")
+        await web.settled(run, "waiting")
+        headers = web.token("control")
+        assert f'href="/runs/{run}/plan"' in (await web.browser.get("/")).text
+        text, hidden = hidden_fields((await web.browser.get(f"/runs/{run}/plan")).text)
+        opened = (await web.client.get(f"/api/runs/{run}/plan", headers=headers)).json()
+        sent = {name: opened[name] for name in ("revision", "edits", "plan")}
+        refused = await web.client.post(f"/api/runs/{run}/plan", json=sent, headers=headers)
+        assert (refused.status_code, "only a person" in refused.text) == (403, True), refused.text
+        wrong = await web.post(f"/runs/{run}/plan", {**hidden, "plan": text.replace("- fixed", "- nothing", 1)})
+        assert (wrong.status_code, "plan.goal_unreachable" in wrong.text) == (422, True)
+        edited = {**hidden, "plan": text.replace("name: Fix it", "name: Mend it")}
+        done = await web.post(f"/runs/{run}/plan", edited)
+        assert done.status_code == 303, done.text
+        result = await web.settled(run, "finished")
+        assert (result.outcome, result.plan_json["steps"][2]["name"]) == ("success", "Mend it")
+        page = (await web.browser.get(f"/runs/{run}")).text
+        assert "Edited by a person on the web page" in page
+        assert "+  name: Mend it" in page

@@ -1,0 +1,168 @@
+"""Edits of a planning run's plan by a person: which plan may be edited, and the event of an edit. Pure.
+
+The plan of a run that has ended is edited, or its best draft, or the plan that a person is asked to review. The guards
+of its step judge the edit before it is posted. Nothing but another edit changes such a plan meanwhile, so the verdict
+is part of the message.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from actors.guards import review
+from actors.planning.drafts import best_draft, plan_of
+from actors.planning.events import PlanCorrected, PlanningOutcome
+from actors.planning.given_plans import add_remarks
+from actors.planning.prompt_context import context_for
+from actors.planning.result import accepted_value, best_path
+from actors.planning.state import Node, State, with_branch
+from actors.plans.constraints import Constraints, constraints_of, dropped_constraints
+from actors.plans.reader import read_plan
+from actors.run.inbox import PERSON_MAX, ForPeopleOnly, MailRefused, plan_in_message, refuse_message
+from actors.run.questions import PEOPLE, Via, read_via
+from actors.search.progress import accept
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Finding, Verdict, limit_verdict
+from runtime.core.copies import changed
+from runtime.core.errors import UsageProblem
+from runtime.core.events import make_storable
+from runtime.core.messages import Mailed
+
+
+@dataclass(frozen=True, slots=True)
+class EditablePlan:
+    """The plan of a planning run that a person may edit now."""
+
+    node: Node
+    """The attempt that made it."""
+    value: Mapping[str, Any]
+    """The plan as JSON."""
+    question_id: str = ""
+    """The id of the open question whether a person approves it; empty if the run has ended."""
+
+    @property
+    def constraints(self) -> Constraints:
+        """The constraints that an edit must keep."""
+        return constraints_of(self.value)
+
+
+def editable_plan(state: State) -> EditablePlan | str:
+    """Return the plan that can be edited now; if there is none, return why, as a clause."""
+    plans = [step for step in state.config.workflow.order() if state.config.roles[step] == "plan"]
+    if not plans:
+        return "its workflow makes no plan"
+    if state.end is None:
+        for name, asked in state.run.open_questions.items():
+            node = state.nodes.get(asked.node)
+            plan = None if node is None else plan_of(node)
+            if asked.review and node is not None and plan is not None and node.step in plans:
+                return EditablePlan(node, plan, name)
+        return "it has not ended, and asks nobody to approve a plan"
+    if state.end.outcome == PlanningOutcome.SUCCESS:
+        accepted = [node for node in best_path(state) if node.step in plans]
+        value = accepted_value(accepted[-1]) if accepted else None
+        return EditablePlan(accepted[-1], value) if isinstance(value, Mapping) else "it has no plan"
+    draft, _ = best_draft(state) or (None, None)
+    plan = None if draft is None else plan_of(draft)
+    if draft is None or plan is None:
+        return "it has ended, and has written no plan"
+    if draft.step != plans[-1]:
+        return f"its best draft is one of the step {draft.step}, and the step {plans[-1]} makes the plan"
+    return EditablePlan(draft, plan)
+
+
+def revision_of(state: State) -> int:
+    """Return the number of the plan's revision: 1, and one more for each edit."""
+    return len(state.edits) + 1
+
+
+def check_edit(plan: EditablePlan, value: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Return why an edited plan, given as JSON, is refused before its guard judges it; empty if it is not."""
+    read, findings = read_plan(dict(value))
+    if read is None:
+        return tuple(finding for finding in findings if finding.severity == "error")
+    return tuple(dropped_constraints(plan.constraints, value))
+
+
+def brief_of(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> tuple[Artifact, Context]:
+    """Return what the guard of the step judges: the edited plan as an artifact, and its context."""
+    edited = _with_plan(state, plan, value)
+    artifact = edited.nodes[plan.node.node].artifact
+    assert artifact is not None
+    return artifact, context_for(edited, edited.branches[plan.node.branch], plan.node.step)
+
+
+def verdict_of(state: State, plan: EditablePlan, value: Mapping[str, Any], verdict: Verdict) -> Verdict:
+    """Return the verdict on an edited plan. `verdict` is that of the step's guard.
+
+    If the step has a review, the person who edits the plan approves it.
+    """
+    step = plan.node.step
+    guard = state.config.workflow.effective_guard(step)
+    verdict = add_remarks(_with_plan(state, plan, value), plan.node.node, verdict)
+    if review.includes_review(guard) and review.is_needed(guard, verdict):
+        verdict = review.combine_with_review(guard, verdict, review.verdict_of(review.APPROVE))
+    return limit_verdict(verdict)
+
+
+def _with_plan(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> State:
+    """Return the state with an edited plan, and with the attempts accepted on which it builds."""
+    node = plan.node
+    assert node.artifact is not None
+    branch = state.branches[node.branch]
+    progress = branch.progress
+    for name in node.parents:
+        progress = accept(progress, state.nodes[name].step, name)
+    artifact = node.artifact.with_content(json.dumps(value))
+    edited = changed(node, artifact=artifact, replaced=(), notes=())
+    branches = with_branch(state.branches, changed(branch, progress=progress))
+    return changed(state, nodes={**state.nodes, node.node: edited}, branches=branches)
+
+
+def check_person(state: State, plan: EditablePlan, via: Via) -> None:
+    """Raise `ForPeopleOnly` if a program edits a plan that only a person may approve."""
+    if via not in PEOPLE and review.includes_review(state.config.workflow.effective_guard(plan.node.step)):
+        raise ForPeopleOnly("only a person may edit a plan that a person approves")
+
+
+def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanCorrected | MailRefused:
+    """Return the event for a message with an edited plan."""
+    via, plan = read_via(body.get("via")), editable_plan(state)
+    if isinstance(plan, str):
+        return refuse_message(message, plan)
+    try:
+        value, verdict = _read_edit(state, plan, body, via)
+    except UsageProblem as problem:
+        return refuse_message(message, problem.cause)
+    return PlanCorrected(
+        at=message.at,
+        mono=message.mono,
+        node=plan.node.node,
+        plan=make_storable(json.dumps(value)),
+        verdict=verdict,
+        via=via,
+        person=make_storable(str(body.get("person") or ""))[:PERSON_MAX],
+        question_id=plan.question_id,
+    )
+
+
+def _read_edit(
+    state: State, plan: EditablePlan, body: Mapping[str, Any], via: Via
+) -> tuple[Mapping[str, Any], Verdict]:
+    """Return the edited plan in a message and the verdict on it. Raises `UsageProblem` if the edit is refused."""
+    if body.get("revision") != revision_of(state) or body.get("node") != plan.node.node:
+        raise UsageProblem(f"the plan was changed meanwhile: it is revision {revision_of(state)} now")
+    check_person(state, plan, via)
+    value = plan_in_message(body)
+    if found := check_edit(plan, value):
+        raise UsageProblem(found[0].message)
+    try:
+        verdict = Verdict.model_validate(body.get("verdict"))
+    except ValidationError:
+        raise UsageProblem("no guard has judged the edited plan") from None
+    if not verdict.passed:
+        raise UsageProblem("the guards reject the edited plan")
+    return value, verdict

@@ -1,0 +1,152 @@
+"""A person edits the plan of a planning run: which plan, what an edit makes of the run, and what is refused."""
+
+import json
+
+import pytest
+
+from actors.planning.edits import editable_plan, revision_of
+from actors.run.inbox import MailRefused
+from actors.run.questions import Status
+from runtime.core.machine import fold
+from runtime.core.messages import Mailed, Resumed
+from tests.cli.samples import PLAN
+from tests.planning.test_drafts import result, world_of
+from tests.support.worlds import passed, rejected
+
+LOSING = {f"plan/v1.a{number}": 0.5 for number in (1, 2, 3)}
+REVIEWED = {
+    "plan": {"rmax": 2, "role": "plan", "guard": {"all_of": ["toy", "human_review"]}},
+    "after": {"requires": ["plan"], "rmax": 1},
+}
+EDITED = {**PLAN, "plan_id": "edited"}
+
+
+def ended(scores, **keys):
+    world = world_of(scores, **keys)
+    world.run()
+    return world
+
+
+def edit(world, value=EDITED, *, via="cli", verdict=None, **fields):
+    """Give a run an edited plan, as `replan.runs.editing` does, and return the events that follow."""
+    plan = editable_plan(world.state)
+    body = {"kind": "edit", "plan": json.dumps(value), "revision": revision_of(world.state), "via": via}
+    body |= {} if isinstance(plan, str) else {"node": plan.node.node}
+    judged = passed() if verdict is None else verdict
+    before = len(world.events)
+    world.send(
+        Mailed(1, "edit:1", json.dumps({**body, "verdict": judged.model_dump(), "person": "ann", **fields}), 9.0)
+    )
+    return world.events[before:]
+
+
+def refusal(world, **fields):
+    [event] = edit(world, **fields)
+    assert isinstance(event, MailRefused)
+    return event.reason
+
+
+def test_the_edited_plan_of_a_run_that_has_ended_is_its_plan():
+    world = ended({})
+    [event] = edit(world)
+    found = result(world)
+    assert (event.kind, found.outcome, found.plan_json["plan_id"]) == ("plan_corrected", "success", "edited")
+    assert found.why == "the plan was edited by ann on the command line, and every guard passed"
+    [shown] = found.edits
+    assert (shown.node, shown.edited_by) == ("plan/v1.a1", "ann on the command line")
+    assert {"-plan_id: plan/v1.a1", "+plan_id: edited"} <= set(shown.changes)
+    assert fold(world.machine, world.events) == world.state
+    edit(world, {**EDITED, "plan_id": "again"})
+    found = result(world)
+    assert (found.plan_json["plan_id"], len(found.edits)) == ("again", 2)
+    assert "-plan_id: edited" in found.edits[1].changes
+
+
+def test_an_edited_draft_ends_a_run_without_a_plan_with_success():
+    world = ended(LOSING)
+    assert result(world).outcome == "backtrack_ceiling"
+    edit(world)
+    found = result(world)
+    assert (found.outcome, found.plan_json["plan_id"], found.draft) == ("success", "edited", None)
+    assert [step.step for step in found.path] == ["recon", "plan"]
+    assert world.state.end.final
+    before = len(world.events)
+    world.send(Resumed(9, 10.0, at_once=True))
+    assert len(world.events) == before, "nothing lets it go on"
+
+
+def test_the_edited_plan_counts_also_beside_a_branch_with_a_better_score():
+    """A search with two branches makes two plans; the edit of the chosen one makes its score worse."""
+    world = ended({}, search="beam:2")
+    assert {node.branch for node in world.state.nodes.values() if node.step == "plan"} == {0, 1}
+    edited = editable_plan(world.state).node.node
+    edit(world, verdict=passed().model_copy(update={"score": 0.1}))
+    assert result(world).path[-1].node == edited
+    assert result(world).plan_json["plan_id"] == "edited"
+
+
+def test_the_edit_of_a_plan_under_review_approves_it_and_the_run_goes_on():
+    world = ended({}, steps=REVIEWED)
+    assert not isinstance(editable_plan(world.state), str)
+    [name] = world.state.run.open_questions
+    edit(world)
+    question = world.state.run.questions[name]
+    assert (question.status, question.answer, question.via) == (Status.ANSWERED, "approve", "cli")
+    world.run()
+    assert (world.state.end.outcome, world.calls["plan"], world.calls["after"]) == ("success", 1, 1)
+    found = result(world)
+    assert found.plan_json["plan_id"] == "edited"
+    assert found.edits[0].edited_by == "ann on the command line"
+    assert fold(world.machine, world.events) == world.state
+
+
+def test_a_program_cannot_edit_what_a_person_approves():
+    world = ended({}, steps=REVIEWED)
+    assert refusal(world, via="mcp") == "only a person may edit a plan that a person approves"
+    assert world.state.run.open_questions
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"revision": 2}, "the plan was changed meanwhile: it is revision 1 now"),
+        ({"node": "plan/v1.a9"}, "the plan was changed meanwhile: it is revision 1 now"),
+        ({"plan": "[1]"}, "it is no plan"),
+        ({"plan": "{"}, "it is no plan"),
+        ({"value": {"steps": []}}, "it needs at least one step"),
+        ({"verdict": rejected("plan.cycle")}, "the guards reject the edited plan"),
+    ],
+)
+def test_what_is_refused_changes_nothing(fields, reason):
+    world = ended({})
+    before = result(world)
+    assert reason in refusal(world, **fields)
+    assert result(world).plan_json == before.plan_json
+
+
+def test_an_edit_that_no_guard_has_judged_is_refused():
+    world = ended({})
+    plan = editable_plan(world.state)
+    body = {"kind": "edit", "plan": json.dumps(EDITED), "revision": 1, "node": plan.node.node}
+    world.send(Mailed(1, "edit:1", json.dumps(body), 9.0))
+    assert world.events[-1].reason == "no guard has judged the edited plan"
+
+
+def test_an_edit_keeps_what_every_plan_must_keep():
+    world = ended({})
+    edit(world)
+    assert "leaves out what every plan must keep" in refusal(world, value={**EDITED, "requirements": []})
+
+
+def test_a_run_at_work_and_a_run_without_a_written_plan_have_none_to_edit():
+    world = world_of({})
+    world.begin()
+    assert editable_plan(world.state) == "it has not ended, and asks nobody to approve a plan"
+    assert refusal(world) == "it has not ended, and asks nobody to approve a plan"
+    assert editable_plan(ended({"recon/v1.a1": 0.5}).state) == "it has ended, and has written no plan"
+
+
+def test_a_draft_of_an_earlier_step_is_not_edited():
+    steps = {"plan": {"rmax": 1, "role": "plan"}, "final": {"requires": ["plan"], "rmax": 1, "role": "plan"}}
+    world = ended({"plan/v1.a1": 0.5}, steps=steps)
+    assert editable_plan(world.state) == "its best draft is one of the step plan, and the step final makes the plan"
