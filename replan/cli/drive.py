@@ -142,7 +142,7 @@ async def _may_edit(engine: Engine, question: OpenQuestion) -> bool:
 
 async def _edit(engine: Engine, invocation: Invocation, run: str, progress: Progress) -> bool:
     """Let the user edit the plan, and approve it. Return False if the question is still open, to be asked again."""
-    from replan.cli.commands.edit import edit_and_approve
+    from replan.cli.plan_editor import edit_and_approve
 
     try:
         return await edit_and_approve(engine, invocation, run)
