@@ -81,6 +81,9 @@ class Transcript:
         targets = " ".join(decision.targets) or "nowhere"
         return f"decided   {decision.level}{afresh} to {targets} by {decision.rule}{because}{wanted}{delay}"
 
+    def _plan_corrected(self, event):
+        return f"edited    {event.node} by {event.who}"
+
     def _revised(self, event):
         fresh = ", a new round" if event.new_round else ""
         return f"revision  {event.revision} clears {' '.join(event.cleared) or 'nothing'}{fresh}"
