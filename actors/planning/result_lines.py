@@ -400,7 +400,8 @@ def checklist(result: Result) -> Checklist | None:
     steps = None if result.plan_json is None else plan_items(result.plan_json)
     if steps is None:
         return None
-    return steps._replace(notes=(*steps.notes, *_warnings(result)), conclusion=_conclusion(result))
+    notes = (*steps.notes, *_edits(result), *_warnings(result))
+    return steps._replace(notes=notes, conclusion=_conclusion(result))
 
 
 def document(view: str, state: State, result: Result, program: str) -> RunDocument:

@@ -141,7 +141,7 @@ async def test_a_program_edits_the_plan_of_a_planning_run_that_has_ended(tmp_pat
     use_home(tmp_path, monkeypatch)
     async with served(tmp_path, signed_in=False) as web:
         run = await web.start("plans")
-        assert (await web.settled(run)).outcome == "success"
+        assert (await web.settled(run, "finished")).outcome == "success"
         headers = web.token("control")
         opened = (await web.client.get(f"/api/runs/{run}/plan", headers=headers)).json()
         sent = {name: opened[name] for name in ("revision", "edits")} | {"plan": renamed(opened["plan"], "Mine")}
