@@ -235,7 +235,7 @@ def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
 def may_edit(state: object, *, executes: bool) -> bool:
     """Return whether the plan of a run can be edited now. `executes` says whether that of an execution may be."""
     if isinstance(state, PlanningState):
-        return not isinstance(plan_edits.editable_plan(state), str)
+        return not (state.run.child or isinstance(plan_edits.editable_plan(state), str))
     return executes and isinstance(state, State) and not rest_edits.edit_problem(state)
 
 
