@@ -192,6 +192,7 @@ def checklist_of(result: ExecutionResult) -> Checklist | None:
         goals=tuple(_goal_item(goal) for goal in result.goals),
         holds=_first_tokens(result.holds),
         missing=_first_tokens(result.missing),
+        next=_first_tokens(result.next),
     )
 
 

@@ -81,6 +81,8 @@ class Checklist(NamedTuple):
     """The tokens that hold now."""
     missing: tuple[str, ...] = ()
     """The tokens of the goal that do not hold yet."""
+    next: tuple[str, ...] = ()
+    """The steps that may start next, if the run has ended before its goals."""
     notes: tuple[Line, ...] = ()
     """Lines about the whole plan, such as its goal."""
     conclusion: Line = BLANK

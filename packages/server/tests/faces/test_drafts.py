@@ -2,11 +2,15 @@
 
 import pytest
 
+import replan
+from packages.server.tests.faces.test_edit import ACTIONS, TOOLS
+from packages.server.tests.faces.test_edit import PLAN as EXECUTED
 from packages.server.tests.mcp.world import called
 from packages.server.tests.mcp.world import served as served_to_mcp
 from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.world import served, use_home
 from tests.cli.samples import LOST, PLAN, PROBLEM, distinct
+from tests.support.python_tools import execution_options
 
 SCRIPTS = {"lost": {"g_plan": distinct(LOST, 3)}}
 """A model whose plans all lack a step, for the workflow `single`."""
@@ -37,6 +41,23 @@ async def test_a_program_and_a_person_get_the_draft(tmp_path):
         saved = await web.browser.get(address)
         assert saved.json() == exported
         assert f"{run}.draft.json" in saved.headers["content-disposition"]
+
+
+async def test_what_a_cancelled_execution_has_left_is_in_every_face(tmp_path):
+    options = {**execution_options(tmp_path, TOOLS, ACTIONS), "home": tmp_path / "home", "approve": "risky"}
+    run = (await replan.aexecute(EXECUTED, **options)).run_id
+    async with served(tmp_path, allow_execute=True) as web:
+        await replan.acancel(run, home=options["home"])
+        await web.settled(run, "finished")
+        program = Program(web, "read")
+        found = (await program.get(f"/api/runs/{run}")).json()
+        assert (found["outcome"], found["next"], found["missing"]) == ("cancelled", ["a"], ["goal"])
+        assert [step["status"] for step in found["steps"]] == ["not_done", "not_done"]
+        rest = (await web.client.get(f"/api/runs/{run}/export/draft", headers=program.headers)).json()
+        assert "not proved, 2 of 2 steps left" in rest["not_proved"]
+        page = (await web.browser.get(f"/runs/{run}")).text
+        assert "<dt>Next</dt><dd>a</dd>" in page
+        assert f'<a href="/runs/{run}/export/draft" download>draft</a> (not proved)' in page
 
 
 async def test_a_run_with_a_plan_offers_no_draft(tmp_path):
