@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from actors.config.model_spec import is_deterministic, unpin_model
+from actors.config.model_spec import is_author, unpin_model
 from actors.files.validation_errors import Config, usage_problem
 from actors.files.yaml_document import read_document
-from actors.policy.table import Author, Chance
+from actors.policy.author import Author, Chance
 
 
 class FamilyRecord(Config):
@@ -47,11 +47,11 @@ class FamilyTable(Config):
 
 
 def find_author(model: str, root: Path) -> Author | None:
-    """Return the numbers of a model's family; None if no family has the model's name, or if it is a template.
+    """Return the numbers of a model's family; None if no family has the model's name.
 
     The longest pattern that matches the name in lower case counts. Raises `UsageProblem` for a wrong table.
     """
-    if is_deterministic(model):
+    if not is_author(model):
         return None
     name = unpin_model(model).lower()
     found = [family for family in _read_table(root).families if fnmatchcase(name, family.pattern)]
@@ -63,7 +63,7 @@ def find_author(model: str, root: Path) -> Author | None:
         told_retry_mends=family.told_retry_mends,
         repeats=family.repeats,
         afresh_mends=family.afresh_mends,
-        source=f"{family.n} rejections of {family.pattern} in {family.source}, {family.date}",
+        source=f"family {family.pattern}: {family.n} rejections in {family.source}, {family.date}",
     )
 
 

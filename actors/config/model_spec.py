@@ -121,6 +121,7 @@ MODEL_PLUGINS = PluginGroup(
 The model opens nothing before its first call, since `make` is also called only to check the text.
 """
 _FORMS = ("template:NAME", "scripted:FILE", "replay:RUN", "recorded:FILE")
+_WITHOUT_MODEL = frozenset(form.partition(":")[0] for form in _FORMS)
 _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{prefix}:" for prefix in OURS}
 
 
@@ -187,6 +188,11 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
 def is_deterministic(model: str) -> bool:
     """Return whether a model in the form of `--model` always gives the same reply to the same prompt."""
     return model.strip().startswith("template:")
+
+
+def is_author(model: str) -> bool:
+    """Tell whether a model in the form of `--model` writes its own replies: it is no template, script or recording."""
+    return model.strip().partition(":")[0] not in _WITHOUT_MODEL
 
 
 def reads_text(model: str) -> bool:

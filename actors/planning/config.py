@@ -15,9 +15,10 @@ from pydantic import Field
 from actors.config.model_spec import is_deterministic
 from actors.config.workflow import Workflow, find_prompt_entry
 from actors.guards import review
+from actors.policy.author import Author
 from actors.policy.belief import BeliefModel
 from actors.policy.decision import Escalation
-from actors.policy.table import CLASSIFIER, Author, Policy
+from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import PromptTemplate
 from actors.run.limits import LIMITS

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from actors.policy.author import ModelCounts
 from actors.policy.belief_choice import Weighing
 from actors.policy.decision import Decision
 from actors.policy.table import REPLANS, BacktrackLevel, Cause
@@ -338,6 +339,8 @@ class RunFinished(ending.RunFinished):
     """The number of the branch with the plan, or else of the branch that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
     """The question that the run needs answered but may not ask; None if there is none."""
+    counted: ModelCounts | None = Field(default=None, exclude_if=lambda counted: counted is None)
+    """What the attempts say of the model, for later runs; None if they say nothing."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

@@ -1,6 +1,6 @@
 """The kind for planning runs, registered under the name `planning`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actors.planning.config import read_config
@@ -71,6 +71,12 @@ def _fork_config(state: State, workflow: str | None, policy: str | None, setup: 
     return fork_config(state, workflow, policy, setup)
 
 
+def _learner(first: PlanningEvent) -> "Callable[[Sequence[PlanningEvent]], PlanningEvent] | None":
+    from actors.planning.attempt_counts import learner  # noqa: PLC0415 -- as above
+
+    return learner(first)
+
+
 PLANNING: Kind[State, PlanningEvent] = Kind(
     name="planning",
     machine=PlanningMachine(),
@@ -84,6 +90,7 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     purpose=_purpose,
     missing=_missing_names,
     drift=_drift,
+    learner=_learner,
     fork_config=_fork_config,
     log_fields=log_fields,
     views=VIEWS,

@@ -16,6 +16,7 @@ from actors.config.model_spec import (
     ReplaySpec,
     Scripted,
     check_settings,
+    is_author,
     parse_model_spec,
     pin_model,
 )
@@ -27,7 +28,8 @@ from actors.handlers.registry import Registry
 from actors.planning.config import LIMIT_KEYS, RunConfig, StepModel, writes_the_same
 from actors.planning.events import RunStarted
 from actors.planning.state import State
-from actors.policy.table import CLASSIFIER, ROLES, Author, Policy, unknown_names
+from actors.policy.author import Author, expected_in_runs
+from actors.policy.table import CLASSIFIER, ROLES, Policy, unknown_names
 from actors.run.kind import ForkConfig, Setup
 from actors.run.limits import RunLimits, check_limits, ledger_limits
 from actors.search.notation import read_search
@@ -324,10 +326,18 @@ def pin(
 
 
 def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | None:
-    """Return the numbers of a model's family, if the belief of the policy has numbers to compare them with."""
-    if setup is None or policy.belief is None or policy.belief.author is None:
+    """Return the known behaviour of a model, if the belief of the policy has numbers to compare it with.
+
+    A measured profile comes before the table of families.
+    """
+    table = policy.belief
+    if setup is None or table is None or table.author is None or not is_author(model):
         return None
-    return find_author(model, setup.root)
+    family, in_runs = find_author(model, setup.root), table.author_in_runs
+    profile = None if in_runs is None else setup.profile_of(model)
+    if profile is None or in_runs is None:
+        return family
+    return profile.author(expected_in_runs(in_runs, table.author, family), profile.source)
 
 
 def _check_step_models(loaded: LoadedWorkflow) -> None:
@@ -426,6 +436,7 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
         options = RunOptions(workflow, no_input=config.no_input)
         config = prepare_planning(PlanningInput(state.specification, options, state.attachments), setup).pinned
         _check_steps(state.config, config)
+        config = config.changed(author=_kept_author(state.config, config.policy, setup))
     if policy is not None:
         try:
             chosen = load_policy(policy, setup.root)
@@ -436,8 +447,13 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
         if chosen.belief is not None and search not in SEARCHES:
             cause = f"policy {chosen.name!r} cannot be used with the search {search!r}"
             raise UsageProblem(cause, place="policy", hint=f"it needs {' or '.join(SEARCHES)}")
-        config = config.changed(policy=chosen, author=_known_author(chosen, config.model, setup))
+        config = config.changed(policy=chosen, author=_kept_author(state.config, chosen, setup))
     return ForkConfig(config.model_dump_json(), config.model_copy().stop_below)
+
+
+def _kept_author(before: RunConfig, policy: Policy, setup: Setup) -> Author | None:
+    """Return what a fork with this policy knows of its model: what its run knew, if the belief of its policy did."""
+    return _known_author(policy, before.model, setup) if before.policy.belief is None else before.author
 
 
 def _check_steps(before: RunConfig, after: RunConfig) -> None:

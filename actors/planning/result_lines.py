@@ -6,8 +6,10 @@ Most commands only read records, so `views` imports this module only when a comm
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
+from actors.config.model_spec import is_author
 from actors.demands.table import demand_line, table_lines, table_texts
 from actors.guards.plan_settings import GUARD_CATALOG
+from actors.planning.config import RunConfig
 from actors.planning.drafts import remedy_of
 from actors.planning.events import ONLY_FORWARD, FailureClassified, PlanningEvent
 from actors.planning.result import Result
@@ -15,6 +17,7 @@ from actors.planning.state import State
 from actors.planning.story import AttemptView, BranchStory, attempts, branch_stories, roots
 from actors.plans.plan_flow import plan_flow, plan_mermaid
 from actors.plans.plan_text import plan_checklist, plan_items, plan_lines, plan_markdown, plan_summary, value_lines
+from actors.policy.author import Author
 from actors.policy.belief_choice import Option, Weighing, count_calls
 from actors.policy.decision import Decision
 from actors.policy.table import UNSOLVABLE
@@ -371,23 +374,32 @@ def tree(title: str, state: State, written: Sequence[Record[PlanningEvent]], *, 
 
     def to_json() -> dict[str, Any]:
         nodes, branches = [attempt.to_json() for attempt in attempt_views], [story.to_json() for story in stories]
-        return {"nodes": nodes, "branches": branches}
+        known = _author(state.config)
+        return {"nodes": nodes, "branches": branches, "author": None if known is None else known.model_dump()}
 
-    lines = (*map(_branch_line, stories), *_author_lines(state))
+    lines = (*map(_branch_line, stories), *_author_lines(state.config))
     weighed = [view.node.decision.weighing for view in attempt_views if view.node.decision is not None]
     belief = next((belief_text(weighing) for weighing in reversed(weighed) if weighing is not None), "")
     return Tree(search_tree(title, attempt_views), lines, to_json, belief)
 
 
-def _author_lines(state: State) -> list[Line]:
+def _author(config: RunConfig) -> Author | None:
+    """Return what was known of the model before the run; None if the policy has no use for it."""
+    table = config.policy.belief
+    if table is None or table.author is None or not is_author(config.model):
+        return None
+    return config.author or table.author.model_copy(update={"source": "middle"})
+
+
+def _author_lines(config: RunConfig) -> list[Line]:
     """Return a line about what was known of the model before the run; empty if nothing was."""
-    known = state.config.author
+    known = _author(config)
     if known is None:
         return []
     first = f"first attempts accepted {known.first_accepted:.0%}"
     retries_text = f"retries with the finding in view {known.told_retry_mends:.0%}"
     again = f"retries word for word {known.repeats:.0%}"
-    return [line(f"known of {state.config.model}: {first}, {retries_text}, {again} ({known.source})", "dim")]
+    return [line(f"known of {config.model}: {first}, {retries_text}, {again}; source: {known.source}", "dim")]
 
 
 def flow(result: Result) -> Flow | None:

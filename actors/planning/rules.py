@@ -10,6 +10,7 @@ from typing import Any
 
 from actors.guards import review
 from actors.planning import early_ends, planning_questions
+from actors.planning.attempt_counts import count_attempts
 from actors.planning.early_ends import is_held, park_for_cut, reject_cut, retry_in_resumed_visit
 from actors.planning.events import (
     ONLY_FORWARD,
@@ -408,11 +409,13 @@ def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEv
                 tree = tree_of(state, strategy)
             event = function(state, tree)
         if event is not None:
-            return _finish_run(event, tree) if isinstance(event, ending.RunFinished) else event
+            return _finish_run(state, event, tree) if isinstance(event, ending.RunFinished) else event
     return None
 
 
-def _finish_run(event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
-    """Return the run's end. If the search compares branches, it names the best branch."""
+def _finish_run(state: State, event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
+    """Return the run's end with its counts. If the search compares branches, it names the best branch."""
     end = RunFinished.of(event)
+    if (counted := count_attempts(state, succeeded=end.outcome is PlanningOutcome.SUCCESS)) is not None:
+        end = end.model_copy(update={"counted": counted})
     return end if tree is None else end_with_best(tree, end)

@@ -35,7 +35,8 @@ from functools import cache, cached_property, lru_cache
 from operator import add, mul
 from typing import NamedTuple
 
-from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, Author, AuthorKind, BeliefTable
+from actors.policy.author import Author, odds, shift
+from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, AuthorKind, BeliefTable
 from actors.search.graph import Graph
 from actors.values.findings import Verdict
 
@@ -301,7 +302,10 @@ class BeliefModel:
     ) -> None:
         """`author` is what is known of the run's model; None for that of the table."""
         self.table, self.graph, self._roles = table, graph, roles
-        self.author = author if table.author is not None and author is not None else table.author
+        compared = table.author_in_runs if author is not None and author.in_runs else table.author
+        if author is None or compared is None:
+            author = compared = table.author
+        self.author, self._compared = author, compared
         ordered = (step for layer in graph.layers for step in layer)
         self.steps = tuple(step for step in ordered if not graph.budgets[step].deterministic)
         self._right = tuple(self._chances(roles[step]) for step in self.steps)
@@ -316,14 +320,12 @@ class BeliefModel:
         """Return the chances of an attempt at a step with this role, if the problem is hard at that step."""
         rows = self.table.chances.get(role, self.table.chances[OTHER])
         rows = tuple(row if self.table.feedback else (row[0],) * TOLD for row in rows)
-        known, own = self.table.author, self.author
+        known, own = self._compared, self.author
         if known is None or own is None:
             return tuple(chance for row in rows for chance in row)
-        first = _odds(own.first_accepted) / _odds(known.first_accepted)
-        odds_ratio = _odds(own.told_retry_mends) / _odds(known.told_retry_mends)
-        return tuple(
-            _shift(row[column], first if column == 0 else odds_ratio) for row in rows for column in range(TOLD)
-        )
+        first = odds(own.first_accepted) / odds(known.first_accepted)
+        odds_ratio = odds(own.told_retry_mends) / odds(known.told_retry_mends)
+        return tuple(shift(row[column], first if column == 0 else odds_ratio) for row in rows for column in range(TOLD))
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
         """Return the belief after these rejections, oldest first, and the moves that followed them.
@@ -496,18 +498,6 @@ class BeliefModel:
         same = repeats.get(place, repeats[OTHER])
         fresh = (1 - same) * shown
         return same + fresh * SAME_BY_CHANCE if rejection.again else fresh
-
-
-def _odds(chance: float) -> float:
-    return chance / (1 - chance)
-
-
-def _shift(chance: float, factor: float) -> float:
-    """Return a chance whose odds are multiplied by a factor."""
-    if factor == 1:
-        return chance
-    odds = _odds(chance) * factor
-    return odds / (1 + odds)
 
 
 def _saw_same_again(step: str, came: Came) -> bool | None:

@@ -42,7 +42,7 @@ from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
 
-def _belief_row(verdict: Verdict, policy: Policy) -> str:
+def belief_row(verdict: Verdict, policy: Policy) -> str:
     """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
 
     Rows about repeated failures and about facts are ignored, because the belief counts both itself.
@@ -347,7 +347,7 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         errors = failure.verdict.errors
         finding = next((error for error in errors if mends.matches(error)), next(iter(errors), None))
         return _decision(failure, graph, _proposal(mends, failure, situation, finding, 1), Retry())
-    row = _belief_row(failure.verdict, policy)
+    row = belief_row(failure.verdict, policy)
     if not row and matched.id not in model.table.mends:
         return None
     history = tuple(situation.history)
@@ -410,7 +410,7 @@ def remember_failure(
     targets = decision.targets if decision.level in REPLANS else (decision.step,)
     redone = () if decision.level is BacktrackLevel.GIVE_UP else cleared_steps(graph, targets)
     mended = decision.rule if decision.rule in policy.belief.mends else ""
-    row = _belief_row(verdict, policy)
+    row = belief_row(verdict, policy)
     return Past(decision.step, signature(verdict), up, row, redone, came, mended, verdict.has_fact, repeats)
 
 

@@ -12,12 +12,12 @@ from pydantic import Field, StringConstraints, model_validator
 
 from actors.files.suggestions import closest, nearest
 from actors.files.validation_errors import Config, config_error
+from actors.policy.author import Author, Chance
 from actors.values.findings import Code, Finding, ReasonTag
 from runtime.core.hooks import make_total
 from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
 DIFFICULTIES = 4
 """How many difficulties a step has at which the problem is hard. At the start, all are equally likely."""
@@ -76,21 +76,6 @@ class Agreement(Config):
         return self
 
 
-class Author(Config):
-    """The known behaviour of a model as an author, from its records."""
-
-    first_accepted: Chance
-    """How often a first attempt is accepted."""
-    told_retry_mends: Chance
-    """How often a retry that shows the finding is accepted."""
-    repeats: Chance
-    """How often a retry is the rejected text again, word for word."""
-    afresh_mends: Chance | None = Field(default=None, exclude_if=lambda share: share is None)
-    """How often a fresh attempt at a rejected task is accepted; null if that is not known."""
-    source: str = Field(default="", exclude_if=lambda source: not source)
-    """Where the numbers come from, for people."""
-
-
 class BeliefTable(Config):
     """The belief of the policy before a run begins, and its interpretation of a rejection.
 
@@ -131,6 +116,8 @@ class BeliefTable(Config):
     """
     author: Author | None = None
     """The model for which `chances` hold, the middle of the records; null if they hold for every model."""
+    author_in_runs: Author | None = None
+    """The same model, counted in runs of this program; null if counts of runs say nothing. It needs `author`."""
     facts: Mapping[str, Share] | None = None
     """How often a rejection says what to add or change, by place of the mistake. Only such a rejection then counts as
     one that names the mistake. If null, each rejection does, and facts tell nothing about the place.
@@ -158,6 +145,8 @@ class BeliefTable(Config):
                 raise config_error(f"there is no value for {missing!r}", (key,), hint)
         if self.afresh is not None and self.author is None:
             raise config_error("afresh needs the numbers of an author", ("afresh",), "add `author`")
+        if self.author_in_runs is not None and self.author is None:
+            raise config_error("the same author is missing from the records", ("author_in_runs",), "add `author`")
         if not sum(self.causes.values()) > 0:
             raise config_error("all causes have the weight 0", ("causes",))
         for place, row in self.codes.items():

@@ -26,6 +26,7 @@ from runtime.models.port import Fault
 from runtime.models.providers import CALL_SECONDS
 
 if TYPE_CHECKING:  # Reading a run needs no event loop.
+    from actors.config.model_profiles import ModelProfile
     from actors.run.machine import BegunState, RunMachine
     from runtime.core.clock import Clock
     from runtime.drive.actor import Actor
@@ -157,6 +158,8 @@ class Setup:
     """Returns the price of another model; None if it is unknown. Raises `UsageProblem` if there is no such model."""
     settings_of: Callable[[str], ModelSettings] = lambda _: ModelSettings()
     """Returns the settings that the user has configured for a model."""
+    profile_of: Callable[[str], "ModelProfile | None"] = lambda _: None
+    """Returns the measured profile of a model; None if there is none. Raises `UsageProblem` for a wrong file."""
 
     def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
         """Raise `UsageProblem` if money is limited, by the run (`limited`) or by the day, and a price is unknown.
@@ -250,6 +253,10 @@ class Kind(Generic[S, E]):
     """
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
     """Returns the configuration of a run, as JSON, changed to work in another workspace, given by its absolute path."""
+    learner: Callable[[E], Callable[[Sequence[E]], E] | None] = lambda _: None
+    """Returns what changes the first event of a new run by the last events of the home's newest finished runs of this
+    kind; None if the run takes nothing from them.
+    """
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
     """Returns the configuration of a fork with another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"

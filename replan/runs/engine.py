@@ -1,5 +1,6 @@
 """The engine: starts, resumes and cancels the runs of one journal, of all kinds."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,14 +12,21 @@ from replan.runs.families import check_own
 from replan.runs.loaded import start_state
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import JournalError, UsageProblem
 from runtime.drive.options import DETACHED, Admission, DriveOptions
 from runtime.drive.run_log import admit
+from runtime.journal.port import RunFilter
+
+NEWEST, LISTED = 50, 200
+"""How many finished runs say what is known of a model, and among how many of the newest they are looked for."""
 
 
 @dataclass(frozen=True)
 class Engine(Driver):
     """Starts, resumes and cancels the runs of one journal."""
+
+    learns: bool = True
+    """Whether a new run begins with what earlier runs of the journal say of its model; False for experiments."""
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
         """Record the start of a new run, for a host to drive, and wake the hosts; return its id.
@@ -26,7 +34,7 @@ class Engine(Driver):
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        first = self._first(prepared, name)
+        first = await self._first(prepared, name)
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
         await admit(kind.machine, self.journal, name, admission, first)
         self.wakeup.wake()
@@ -40,7 +48,7 @@ class Engine(Driver):
         The run is admitted in the transaction of its first records. Raises the errors of `admit`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        first = self._first(prepared, name)
+        first = await self._first(prepared, name)
         state = start_state(kind, first)
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
         async with self.open_supervisor(name, kind, state, options, used={}, admission=admission) as supervisor:
@@ -84,14 +92,32 @@ class Engine(Driver):
         result = await self.conclude(run, kind, supervisor.state, ending, options)
         return await self.resume(run, options) if result is None else result
 
-    def _first(self, prepared: PreparedRun, run: str) -> Any:
+    async def _first(self, prepared: PreparedRun, run: str) -> Any:
         """Return the first event of a new run, with its starter, its reminders and what follows at a limit."""
         first = prepared.first(run, self.clock.now())
+        kind = self.kinds.named(prepared.kind)
+        if self.learns and (learn := kind.learner(first)) is not None:
+            first = learn(await self._newest_ends(kind.name))
         if self.asks and first.limits.at_limit is None:
             first = first.model_copy(update={"limits": first.limits.model_copy(update={"at_limit": "ask"})})
         if rules := self.config.reminder_rules:
             first = first.model_copy(update={"reminders": rules})
         return first.model_copy(update={"by": self.by}) if self.by else first
+
+    async def _newest_ends(self, kind: str) -> list[Any]:
+        """Return the last events of the newest finished runs of a kind; a run that cannot be read is left out.
+
+        It reads `LISTED` status rows, and one record of each of at most `NEWEST` runs that have used tokens.
+        """
+        ends = list[Any]()
+        try:
+            rows = await self.journal.runs(RunFilter(status="finished", tops=True, limit=LISTED))
+        except JournalError:
+            return []
+        for row in [row for row in rows if row.kind == kind and row.tokens][:NEWEST]:
+            with suppress(JournalError):
+                ends += [record.event for record in await self.journal.read(row.run, row.last_seq - 1)]
+        return ends
 
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.

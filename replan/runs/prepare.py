@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from actors.config.model_profiles import read_profile
 from actors.config.model_spec import Named, PluginSpec, parse_model_spec, unpin_model
 from actors.handlers.registry import Registry
 from actors.run.kind import PreparedRun, Setup
@@ -112,6 +113,7 @@ def setup_for(
         call_seconds=call_seconds_of(choice, environment),
         call_seconds_of=lambda name: call_seconds_of(ModelChoice(name, parse_model_spec(name)), environment),
         price_of=lambda name: price_for(ModelChoice(name, parse_model_spec(name)), config, environment, now),
+        profile_of=lambda name: read_profile(name, locate_home(environment).model_profiles),
         settings_of=lambda name: config.model_settings.get(unpin_model(name)) or ModelSettings(),
     )
 

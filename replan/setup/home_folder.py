@@ -51,6 +51,11 @@ class Home:
         return self.folder / "servers.json"
 
     @property
+    def model_profiles(self) -> Path:
+        """The path of the file with the measured profiles of models."""
+        return self.folder / "model_profiles.yaml"
+
+    @property
     def hosts(self) -> Path:
         """The folder with the sockets of the home's hosts."""
         return self.folder / "hosts"

@@ -25,6 +25,7 @@ from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome, classi
 from actors.planning.kind import CODEC
 from actors.planning.prepare import PlanningInput, RunOptions
 from actors.planning.replanning import UNSUCCESSFUL
+from actors.policy.author import ModelCounts
 from actors.policy.belief_choice import MistakePlace, Option, Weighing
 from actors.policy.table import (
     CLASSIFIER,
@@ -102,6 +103,7 @@ VALUES = {
     AuthorKind: "belief author",
     Author: "known author",
     Weighing: "weighing",
+    ModelCounts: "counts of a model",
     MistakePlace: "weighed place",
     Option: "weighed move",
     Sections: "prompt sections",

@@ -64,9 +64,10 @@ def profile(
 
     Each of up to 60 short problems is planned once with the workflow `search`. The command prints the form errors and
     the success of each step, at once and after a finding. It prints the calls and the money of a plan. It writes the
-    settings that do best in a simulation with the model's odds, as a workflow file. Results are kept in the folder
-    beside FILE, so that the same command goes on after an interruption. Exit 5: the limit was reached before all tasks
-    were planned; the settings are then written from the tasks that were planned.
+    settings that do best in a simulation with the model's odds, as a workflow file. Later runs of the model begin with
+    its counts, which the home keeps. Results are kept in the folder beside FILE, so that the same command goes on after
+    an interruption. Exit 5: the limit was reached before all tasks were planned; the settings are then written from the
+    tasks that were planned.
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
@@ -93,7 +94,7 @@ def profile(
     )
 
     check_target(target := Path(out))
-    root = data_root()
+    home = _profiles_file()
     folder = target.with_suffix(".profile")
     installation = Installation.here(registry_of(invocation))
     chosen = first_tasks(folder, tasks)
@@ -101,18 +102,44 @@ def profile(
     measured = measurement_definition(chosen, model, max_calls, max_cost, tasks, keys=keys)
     prepared = prepare(write_definition(folder, measured), installation)
     trials = run_trials_of(prepared, store := ResultsFolder(folder / "measured", prepared.header()), jobs)
-    measures = measure_steps(_events(prepared, store), PLAN_STEP)
+    measures = measure_steps(events := _events(prepared, store), PLAN_STEP)
     comparison = comparison_definition(chosen, fit := fit_profile(measures))
     compared = prepare(write_definition(folder, comparison, fit), installation)
     store = ResultsFolder(folder / "compared", compared.header())
     preference = choose_settings(compared, run_trials_of(compared, store, jobs))
     lines = [*_about_plans(trials, tasks), *_about_settings(fit, preference)]
-    write_tuned(target, "profile", [f"For {model}.", *lines], workflow_text(preference, root, keys))
+    write_tuned(target, "profile", [f"For {model}.", *lines], workflow_text(preference, data_root(), keys))
+    value = {"model": model, "file": str(target), **_keep_counts(events, home, lines)}
     if as_json:
-        print_json({"model": model, "file": str(target), **_counts(trials), **_object(measures, fit, preference)})
+        print_json({**value, **_counts(trials), **_object(measures, fit, preference)})
     else:
         _print(_rows(measures), [*lines, f"Written: {target}"])
     return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
+
+
+def _profiles_file() -> Path:
+    """Return the home's file of measured models, once it is checked. Raises `UsageProblem` for a wrong one."""
+    from actors.config.model_profiles import read_profiles
+    from replan.setup.home_folder import prepare_home
+
+    path = prepare_home().model_profiles
+    read_profiles(path)
+    return path
+
+
+def _keep_counts(events: list[list[PlanningEvent]], path: Path, lines: list[str]) -> dict[str, object]:
+    """Write what the runs count of their model into the home, and add a line about it. Return it for `--json`."""
+    from actors.config.model_profiles import write_profile
+    from replan_lab.tuning.model_profile import profile_from
+    from runtime.core.clock import SystemClock
+
+    found = profile_from(events, SystemClock().now())
+    if found is None:
+        return {}
+    model, counts = found
+    write_profile(model, counts, path)
+    lines.append(f"Runs of {model} begin with these counts: {path}")
+    return {"counted": counts.model_dump()}
 
 
 def _check_limit(max_calls: int | None, max_cost: float | None) -> None:

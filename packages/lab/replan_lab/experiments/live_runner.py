@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -42,7 +42,7 @@ async def run_live(
             await slots.acquire()
             if not await open_trials.may_begin(position) or (results and results[-1].outcome == CUT_SHORT):
                 break
-            nursery.start_soon(_run_trial, engine, open_trials, position, slots)
+            nursery.start_soon(_run_trial, replace(engine, learns=False), open_trials, position, slots)
     return results
 
 

@@ -3,9 +3,10 @@
 The policy decides as in a run with a workflow of one step.
 """
 
+from actors.policy.author import Author
 from actors.policy.belief import BeliefModel, Past
 from actors.policy.decision import Escalation, Failure, Situation, decide, remember_failure
-from actors.policy.table import Author, BacktrackLevel, Policy
+from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.progress import BranchProgress, Phase, Search, Slot
 from actors.values.findings import Code, Finding, Verdict

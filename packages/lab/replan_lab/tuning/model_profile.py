@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
@@ -17,7 +18,9 @@ from typing import Any
 import yaml
 
 from actors.config.loader import read_workflow
-from actors.planning.events import ArtifactProduced, PlanningEvent, VerdictReached
+from actors.config.model_profiles import ModelProfile
+from actors.planning.events import ArtifactProduced, PlanningEvent, RunFinished, VerdictReached
+from actors.policy.author import NOTHING
 from actors.run.ids import step_of
 from replan.setup.installation import data_root
 from replan_lab.experiments.equal_calls import Curve, curves_of
@@ -101,6 +104,18 @@ def measure_steps(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Me
         if formed:
             plans.append(AttemptsUntilPlan(len(formed), formed[-1]))
     return Measures(tuple(steps.values()), tuple(plans))
+
+
+def profile_from(runs: Iterable[Sequence[PlanningEvent]], now: float) -> tuple[str, ModelProfile] | None:
+    """Return the model of the runs and what their ends count of it; None if they count nothing. `now` is in seconds."""
+    ends = [event for events in runs for event in events[-1:] if isinstance(event, RunFinished)]
+    counted = [end.counted for end in ends if end.counted is not None]
+    if not counted:
+        return None
+    total = sum(counted, NOTHING)
+    return counted[0].model, ModelProfile(
+        **total.model_dump(), date=datetime.fromtimestamp(now, UTC).date().isoformat()
+    )
 
 
 def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:

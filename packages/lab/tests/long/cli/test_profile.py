@@ -29,11 +29,33 @@ def test_a_profile_prints_each_step_and_writes_the_settings(replan, tmp_path):
         "Feedback",
         "Settings",
         "They",
+        "Runs",
         "Written",
     ]
     assert replan(
         "run", "--dry-run", "-m", "simulated:exact", "-w", str(tmp_path / "profile.yaml"), "-", input="It fails."
     )
+
+
+def test_later_runs_of_the_model_begin_with_its_profile(replan, tmp_path):
+    counts = json.loads(replan("lab", "profile", "-m", "simulated:base", *FEW, "--json").stdout)["counted"]
+    assert counts["runs"] == 10
+    run = json.loads(replan("run", "-m", "simulated:base", "--json", "-", input="It fails.").stdout)["run_id"]
+    known = json.loads(replan("show", run, "--tree", "--json").stdout)["author"]
+    assert known["source"] == f"profile (10 runs, {counts['date']})"
+    assert f"source: {known['source']}" in replan("show", run, "--tree").stdout
+    assert known["in_runs"]
+
+
+def test_a_profile_from_another_version_is_refused_before_any_call(replan, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "model_profiles.yaml").write_text("format: 2\n")
+    for arguments in ("lab", "profile", "-m", "simulated:base", *FEW), ("run", "-m", "simulated:base", "-"):
+        refused = replan(*arguments, env={"REPLAN_HOME": str(home)}, input="It fails.")
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+        assert "model_profiles.yaml" in refused.stderr
+        assert "replan lab profile" in refused.stderr
 
 
 def test_the_same_command_goes_on_and_asks_nothing_twice(replan, tmp_path):

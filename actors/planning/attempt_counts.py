@@ -1,0 +1,83 @@
+"""Counts what the attempts of a run say of its model, and lets a new run begin with what earlier runs say. Pure."""
+
+from collections.abc import Callable, Sequence
+
+from actors.config.model_spec import is_author
+from actors.planning.config import RunConfig, read_config
+from actors.planning.events import PlanningEvent, RunFinished, RunStarted
+from actors.planning.state import Node, State
+from actors.policy.author import NOTHING, ModelCounts, expected_in_runs
+from actors.policy.decision import belief_row
+
+RUNS_MIN = 10
+"""The fewest runs of a model whose counts a new run begins with."""
+
+
+def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
+    """Return the counts of a run at its end; None if its attempts say nothing of one model.
+
+    Attempts count if the run's model wrote them and the belief weighs their verdicts: no slips of form, no failed
+    tools, no questions to the user. A run without a rejection counts if it succeeded. Of the retries of a step, only
+    the one that shows the rejection of its first attempt counts, since later retries are those of harder tasks. A fork
+    is not counted, since it repeats attempts of another run.
+    """
+    config, run = state.config, state.run
+    if config.policy.belief is None or not is_author(config.model) or run.child or run.fork or state.of_former_model:
+        return None
+    nodes = [node for node in state.nodes.values() if _is_judged(node, config)]
+    if not succeeded and all(map(_passed, nodes)):
+        return None
+    firsts = dict[tuple[int, str], Node]()
+    for node in nodes:
+        firsts.setdefault((node.branch, node.step), node)
+    rejected = {first.node: first.visit for first in firsts.values() if not _passed(first)}
+    told = [node for node in nodes if rejected.get(node.previous or "") == node.visit and not node.afresh]
+    return ModelCounts(
+        model=config.model,
+        runs=1,
+        accepted=int(all(map(_passed, firsts.values()))),
+        told=len(told),
+        mended=sum(map(_passed, told)),
+        again=sum(node.repeats is not None for node in told),
+    )
+
+
+def _passed(node: Node) -> bool:
+    return node.verdict is not None and node.verdict.passed
+
+
+def _is_judged(node: Node, config: RunConfig) -> bool:
+    """Tell whether an attempt says something of the run's model."""
+    if node.verdict is None or node.step in config.step_models or config.child_of(node.step) is not None:
+        return False
+    if config.graph.budgets[node.step].deterministic:
+        return False
+    return node.verdict.passed or bool(belief_row(node.verdict, config.policy))
+
+
+Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
+"""Returns the first event of a new run, changed by the last events of earlier runs."""
+
+
+def learner(first: PlanningEvent) -> Learn | None:
+    """Return what lets a new run begin with the counts of earlier runs of its model; None if it takes none.
+
+    It takes none if its policy cannot compare them, or if a profile of its model was measured.
+    """
+    assert isinstance(first, RunStarted)
+    config = read_config(first.pinned)
+    table, family = config.policy.belief, config.author
+    known = None if table is None else table.author_in_runs
+    if table is None or known is None or first.child or not is_author(config.model) or (family and family.in_runs):
+        return None
+    expected = expected_in_runs(known, table.author, family)
+
+    def learn(ends: Sequence[PlanningEvent]) -> PlanningEvent:
+        found = [end.counted for end in ends if isinstance(end, RunFinished) and end.counted is not None]
+        counts = [counted for counted in found if counted.model == config.model]
+        if len(counts) < RUNS_MIN:
+            return first
+        author = sum(counts, NOTHING).author(expected, f"home ({len(counts)} runs)")
+        return first.model_copy(update={"pinned": config.changed(author=author).model_dump_json()})
+
+    return learn

@@ -1,0 +1,115 @@
+"""The known behaviour of a model as an author: shares from records, or counts of attempts in runs. Pure."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from actors.files.validation_errors import Config, config_error
+
+Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=10**9)]
+
+WEIGHT = 10.0
+"""How many counted attempts weigh as much as what was expected before them."""
+LEAST = 0.0001
+"""The smallest share; the largest is 1 less this."""
+
+
+class Author(Config):
+    """The known behaviour of a model as an author."""
+
+    first_accepted: Chance
+    """How often a first attempt is accepted."""
+    told_retry_mends: Chance
+    """How often a retry that shows the finding is accepted."""
+    repeats: Chance
+    """How often a retry is the rejected text again, word for word."""
+    afresh_mends: Chance | None = Field(default=None, exclude_if=lambda share: share is None)
+    """How often a fresh attempt at a rejected task is accepted; null if that is not known."""
+    in_runs: bool = Field(default=False, exclude_if=lambda in_runs: not in_runs)
+    """Whether the numbers were counted in runs of this program. They are then compared with `author_in_runs`."""
+    source: str = Field(default="", exclude_if=lambda source: not source)
+    """Where the numbers come from, for people."""
+
+
+class AttemptCounts(Config):
+    """What was counted in runs of one model."""
+
+    runs: Count
+    """The runs that were counted."""
+    accepted: Count
+    """The runs in which every first attempt was accepted."""
+    told: Count
+    """The first retries of a step that showed the finding."""
+    mended: Count
+    """Those that were accepted."""
+    again: Count
+    """Those with the rejected text again, word for word."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "AttemptCounts":
+        for key, part, whole in (
+            ("accepted", self.accepted, self.runs),
+            ("mended", self.mended, self.told),
+            ("again", self.again, self.told),
+        ):
+            if part > whole:
+                raise config_error(f"{part} of {whole} cannot be counted", (key,), "count again")
+        return self
+
+    def __add__(self, other: "AttemptCounts") -> "AttemptCounts":
+        """Return the sums."""
+        return AttemptCounts(
+            **{name: getattr(self, name) + getattr(other, name) for name in AttemptCounts.model_fields}
+        )
+
+    def author(self, expected: Author, source: str) -> Author:
+        """Return the shares, moved towards what was expected as if that were `WEIGHT` attempts more."""
+
+        def share(hits: int, cases: int, before: float) -> float:
+            return min(max(round((hits + WEIGHT * before) / (cases + WEIGHT), 4), LEAST), 1 - LEAST)
+
+        return Author(
+            first_accepted=share(self.accepted, self.runs, expected.first_accepted),
+            told_retry_mends=share(self.mended, self.told, expected.told_retry_mends),
+            repeats=share(self.again, self.told, expected.repeats),
+            in_runs=True,
+            source=source,
+        )
+
+
+NOTHING = AttemptCounts(runs=0, accepted=0, told=0, mended=0, again=0)
+
+
+class ModelCounts(AttemptCounts):
+    """What was counted in a run of this model."""
+
+    model: str
+    """The model in the form of `--model`."""
+
+
+def odds(chance: float) -> float:
+    """Return the odds of a chance below 1."""
+    return chance / (1 - chance)
+
+
+def shift(chance: float, factor: float) -> float:
+    """Return a chance whose odds are multiplied by a factor."""
+    if factor == 1:
+        return chance
+    shifted = odds(chance) * factor
+    return shifted / (1 + shifted)
+
+
+def expected_in_runs(in_runs: Author, middle: Author | None, family: Author | None) -> Author:
+    """Return what is expected of a model in runs, from the numbers of its family in the records, if it has any.
+
+    `in_runs` and `middle` are the numbers of the middle model, counted in runs and in the records.
+    """
+    if family is None or middle is None:
+        return in_runs
+    return Author(
+        first_accepted=shift(in_runs.first_accepted, odds(family.first_accepted) / odds(middle.first_accepted)),
+        told_retry_mends=shift(in_runs.told_retry_mends, odds(family.told_retry_mends) / odds(middle.told_retry_mends)),
+        repeats=shift(in_runs.repeats, odds(family.repeats) / odds(middle.repeats)),
+    )

@@ -1,0 +1,69 @@
+"""The home's file of measured models: it is used first, and refused in one line if it cannot be used."""
+
+import pytest
+
+from actors.config.model_profiles import ModelProfile, read_profile, write_profile
+from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
+from actors.run.kind import Setup
+from replan.setup.installation import data_root
+from replan.setup.plugins import registry
+from runtime.core.errors import UsageProblem
+
+PROFILE = ModelProfile(runs=60, accepted=30, told=20, mended=10, again=2, date="2026-11-29")
+
+
+def prepared(model, profile=None):
+    setup = Setup(model, None, registry(), data_root(), {}, 0.0, profile_of=lambda _: profile)
+    return prepare_planning(PlanningInput("The login fails.", RunOptions()), setup).pinned
+
+
+def test_a_profile_is_read_as_it_was_written_and_replaces_that_of_the_same_model(tmp_path):
+    path = tmp_path / "model_profiles.yaml"
+    assert read_profile("qwen3:8b", path) is None
+    write_profile("other", PROFILE, path)
+    write_profile("qwen3:8b", PROFILE.model_copy(update={"runs": 40}), path)
+    write_profile("qwen3:8b", PROFILE, path)
+    assert read_profile("qwen3:8b", path) == read_profile("other", path) == PROFILE
+
+
+def test_a_profile_comes_before_the_family_and_is_pinned():
+    assert prepared("gpt-3.5-turbo").author.source.startswith("family *gpt-3.5*")
+    author = prepared("gpt-3.5-turbo", PROFILE).author
+    assert author.source == "profile (60 runs, 2026-11-29)"
+    assert author.in_runs
+    assert 0.4 < author.first_accepted < 0.5
+
+
+def test_a_template_takes_no_profile():
+    assert prepared("template:bug", PROFILE).author is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("format: 2\nmodels: {}\n", "has format 2, and this version reads 1"),
+        ("models: {}\n", "has format None, and this version reads 1"),
+        ("format: 1\nmodels: {m: {runs: 1}}\n", "accepted"),
+        (
+            "format: 1\nmodels: {m: {runs: 1, accepted: 2, told: 0, mended: 0, again: 0, date: '2026-11-29'}}\n",
+            "2 of 1",
+        ),
+        ("format: [\n", "model_profiles.yaml:"),
+    ],
+    ids=["another format", "no format", "a missing count", "more than all", "no YAML"],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_line(tmp_path, text, words):
+    path = tmp_path / "model_profiles.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageProblem) as refused:
+        read_profile("m", path)
+    assert words in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_profile_from_another_version_names_the_next_step(tmp_path):
+    path = tmp_path / "model_profiles.yaml"
+    path.write_text("format: 2\n")
+    with pytest.raises(UsageProblem, match="replan lab profile"):
+        read_profile("m", path)
