@@ -59,16 +59,15 @@ Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
 """Returns the first event of a new run, changed by the last events of earlier runs."""
 
 
-def learner(first: PlanningEvent) -> Learn | None:
+def learner(first: RunStarted) -> Learn | None:
     """Return what lets a new run begin with the counts of earlier runs of its model; None if it takes none.
 
     It takes none if its policy cannot compare them, or if a profile of its model was measured.
     """
-    assert isinstance(first, RunStarted)
     config = read_config(first.pinned)
     table, family = config.policy.belief, config.author
     known = None if table is None else table.author_in_runs
-    if table is None or known is None or first.child or not is_author(config.model) or (family and family.in_runs):
+    if table is None or known is None or first.child or (family and family.in_runs):
         return None
     expected = expected_in_runs(known, table.author, family)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actors.config.model_spec import is_author
 from actors.planning.config import read_config
 from actors.planning.events import EVENTS, FailureClassified, PlanningEvent, RunStarted
 from actors.planning.machine import PlanningMachine
@@ -72,6 +73,9 @@ def _fork_config(state: State, workflow: str | None, policy: str | None, setup: 
 
 
 def _learner(first: PlanningEvent) -> "Callable[[Sequence[PlanningEvent]], PlanningEvent] | None":
+    assert isinstance(first, RunStarted)
+    if not is_author(read_config(first.pinned).model):
+        return None
     from actors.planning.attempt_counts import learner  # noqa: PLC0415 -- as above
 
     return learner(first)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from actors.planning.attempt_counts import RUNS_MIN, learner
+from actors.planning.attempt_counts import RUNS_MIN
 from actors.planning.config import StepModel, read_config
 from actors.planning.events import PlanningOutcome, RunFinished
+from actors.planning.kind import PLANNING
 from actors.policy.author import Author, ModelCounts
 from actors.policy.belief import BeliefModel
 from replan.runs.engine import NEWEST
@@ -98,7 +99,7 @@ def end(model="toy", accepted=1, mended=1):
 
 
 def learnt(first, ends):
-    return read_config(learner(first)(ends).pinned).author
+    return read_config(PLANNING.learner(first)(ends).pinned).author
 
 
 def test_enough_runs_of_the_model_say_how_it_begins():
@@ -113,7 +114,7 @@ def test_few_runs_and_runs_of_other_models_change_nothing():
     first = start()
     plain = RunFinished(outcome=PlanningOutcome.SUCCESS, why="every guard passed")
     ends = [end()] * (RUNS_MIN - 1) + [end("other")] * RUNS_MIN + [plain] * RUNS_MIN
-    assert learner(first)(ends) is first
+    assert PLANNING.learner(first)(ends) is first
 
 
 def test_the_family_of_a_model_is_what_its_runs_are_added_to():
@@ -134,7 +135,7 @@ def test_the_family_of_a_model_is_what_its_runs_are_added_to():
     ids=["a profile", "a template", "a rule table"],
 )
 def test_a_run_with_a_profile_or_without_a_belief_reads_no_earlier_runs(changes):
-    assert learner(start(**changes)) is None
+    assert PLANNING.learner(start(**changes)) is None
 
 
 def test_runs_like_those_of_the_simulated_author_leave_the_chances_as_they_are():
