@@ -10,6 +10,7 @@ import os
 import pytest
 
 import replan
+from packages.server.tests.faces import test_edit
 from packages.server.tests.long.web import chromium
 from packages.server.tests.long.web.browsing import signed_in
 from packages.server.tests.web.world import served
@@ -304,6 +305,68 @@ async def test_an_execution_is_forked_at_an_attempt_and_the_two_are_compared(pro
         await person.click(f"th a[href='/runs/{run}/attempts/make/r1.v1.a1.act']")
         await person.sees("hello")
     assert (tmp_path / "sent").read_text() == "x"
+
+
+CHANGE = "document.querySelector('#plan').value = document.querySelector('#plan').value.replace({}, {})"
+"""Changes the text of a plan in its form."""
+
+
+async def test_a_plan_is_edited_after_its_run_has_ended(person):
+    """A wrong edit is shown again with its finding. The right one is the plan, and the page says who changed what."""
+    run = await finished(person)
+    await person.go(f"/runs/{run}/plan")
+    await person.sees("The plan of run")
+    await person.evaluate(CHANGE.format("'- fixed'", "'- nothing'"))
+    await person.click("#edit button.main")
+    await person.sees("plan.goal_unreachable")
+    await person.evaluate(CHANGE.format("'- nothing'", "'- fixed'"))
+    await person.evaluate(CHANGE.format("'name: Fix it'", "'name: Mend it'"))
+    await person.click("#edit button.main")
+    await person.sees("The run has the edited plan.")
+    await person.sees("Edited by a person on the web page:")
+    await person.sees("+  name: Mend it")
+    assert (await person.web.engine.result(run)).plan_json["steps"][2]["name"] == "Mend it"
+
+
+async def test_a_plan_under_review_is_approved_with_edits(process, tmp_path):
+    (tmp_path / "house.yaml").write_text(test_edit.REVIEWED)
+    house = {"house": str(tmp_path / "house.yaml")}
+    serving = served(tmp_path, scripts={"one": {"g_plan": [PLAN]}}, workflows=house)
+    async with serving as web, process.connected() as browser:
+        person = await person_of(process, browser, web)
+        run = await web.start("one", workflow="house")
+        await web.settled(run, "waiting")
+        await person.go("/")
+        await person.click(f"#edit-{run}-q1")
+        await person.sees("With the edited plan, you approve it.")
+        await person.evaluate(CHANGE.format("'name: Fix it'", "'name: Mend it'"))
+        await person.click("#edit button.main")
+        await person.sees("every guard passed")
+        await person.sees("+  name: Mend it")
+        assert (await web.settled(run, "finished")).outcome == "success"
+
+
+async def test_a_step_is_approved_with_an_edit_of_the_plan(process, tmp_path):
+    """The next step then asks for an approval of its own."""
+    options = execution_options(tmp_path, test_edit.TOOLS, test_edit.ACTIONS)
+    run = (await replan.aexecute(test_edit.PLAN, **{**options, "approve": "risky"})).run_id
+    async with served(tmp_path, allow_execute=True) as web, process.connected() as browser:
+        person = await person_of(process, browser, web)
+        await person.go(f"/runs/{run}")
+        await person.click(f"#edit-{run}-q1")
+        await person.sees("What is left of the plan")
+        await person.evaluate(CHANGE.format("'generator: first'", "'generator: third'"))
+        await person.click("#edit button.main")
+        await person.sees("no tool implements generator 'third'")
+        await person.evaluate(CHANGE.format("'generator: third'", "'generator: first'"))
+        await person.evaluate(CHANGE.format("'name: a'", "'name: Make the first file'"))
+        await person.click("#edit [name='approve']")
+        await person.click("#edit button.main")
+        await person.sees("Make the first file")
+        await test_edit.made(options["workspace"] / "one")
+        result = await web.settled(run, "waiting")
+        assert result.question["step"] == "b"
+        assert "Make the first file" in "".join(result.revisions[-1].changes)
 
 
 async def test_a_list_is_sorted_by_each_of_its_columns(person, monkeypatch):
