@@ -6,7 +6,7 @@ the limits of the run.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -146,18 +146,8 @@ def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChang
 
 def raise_limit(limits: Limits, limit: Limit, added: int, now: float) -> Limits:
     """Return the limits with one of them raised. A new deadline counts from `now`."""
-    key = _KEYS[limit]
-    before = now if limit is Limit.DEADLINE else getattr(limits, key)
-    return limits.model_copy(update={key: before + added})
-
-
-_KEYS: Mapping[Limit, str] = {
-    Limit.CALLS: "calls",
-    Limit.TOKENS: "tokens",
-    Limit.COST: "micro_usd",
-    Limit.ACTIVE_TIME: "active_seconds",
-    Limit.DEADLINE: "deadline",
-}
+    before = now if limit is Limit.DEADLINE else getattr(limits, limit.key)
+    return limits.model_copy(update={limit.key: before + added})
 
 
 def _ask(
@@ -174,7 +164,7 @@ def _ask(
         MODEL_CHOICE: f"The run goes on with the model that you name{same}.",
         STOP: "The run ends here; it can go on later, with a higher limit.",
     }
-    spent = _amount_text(run.ledger.spent + run.ledger.unknown, priced=priced)
+    spent = _amount_text(run.ledger.used, priced=priced)
     cost = f", for at most {_amount_text(move.reserve, priced=priced)}" if move.reserve != ZERO else ""
     then = "the run waits, which costs nothing."
     if expires is not None:

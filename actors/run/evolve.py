@@ -9,6 +9,7 @@ from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.fork_event import Forked
 from actors.run.ids import expiry_id, reminder_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.near_limit import LimitNear, forget_warnings, record_warning
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
     ClarificationAnswered,
@@ -50,6 +51,7 @@ RunEvent = (
     | WaitEnded
     | RunResumed
     | RunParked
+    | LimitNear
     | Forked
 )
 """The events that are the same in every kind of agent. A kind adds them to its union: `MyStarted | ... | RunEvent |
@@ -121,6 +123,8 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             return parking.resume_run(run, event)
         case RunParked():
             return parking.park_run(run, event)
+        case LimitNear():
+            return record_warning(run, event)
         case Forked():
             return fork_rules.start_fork(run, event)
         case RunFinished():
@@ -172,6 +176,7 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
         run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:
         return run
+    run = forget_warnings(run, event.limits, event.at)
     ledger = changed(run.ledger, limits=event.limits)
     kept = waits.remove_wait(run.waits, DEADLINE) if ledger.ends_at != run.ledger.ends_at else run.waits
     raised = run.reopening or _reopens_run(run, "limits")

@@ -41,6 +41,8 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
         renewing=False,
         reopening=False,
         limit_question="",
+        warned={},
+        deadline_set=event.at,
         fork=Fork(event.origin, event.seq, used, event.made, event.workspace),
     )
 

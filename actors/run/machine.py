@@ -32,6 +32,7 @@ from actors.run.evolve import TIMED, CommonEvent, evolve_run, record_time
 from actors.run.fork_rules import OF_ORIGIN
 from actors.run.ids import visit_of
 from actors.run.inbox import InboxEvent
+from actors.run.near_limit import warn_near_limit
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
 from actors.run.parking import RunParked, RunResumed
@@ -393,6 +394,9 @@ class RunMachine(ABC, Generic[S, E]):
 
     def _go_on(self, state: S) -> Any:
         """Return the next decision of a run that has not ended. If a rule ends it at a limit, a person may be asked."""
+        warning = warn_near_limit(state.run)
+        if warning is not None:
+            return warning
         following = at_limit.follow_answer(state.run)
         if following is not None:
             return following

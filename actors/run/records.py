@@ -9,6 +9,7 @@ from actors.run.ending import RunFinished
 from actors.run.fork_event import Forked
 from actors.run.ids import node_of, step_of
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.near_limit import LimitNear
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
     WAYS,
@@ -73,6 +74,8 @@ def record_text(event: Any, state: Any) -> str:
             return f"you require: {event.text}"
         case SettingsChanged():
             return f"you changed {_changes_text(event)}"
+        case LimitNear():
+            return event.text
         case MailRefused():
             return f"a message was refused: {event.reason}"
         case RunFinished():

@@ -13,6 +13,7 @@ from actors.run.calls import C
 from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.fork_event import Fork
 from actors.run.inbox import Messages
+from actors.run.near_limit import nearest_limit
 from actors.run.open_question import (
     OpenQuestion,
     Shown,
@@ -273,7 +274,7 @@ def result_fields(
     """Return the fields of a `RunResult` of any kind. The question has none of the fields that the kind adds."""
     # Calls in flight are not used yet. Once the run is not driven any more, they may have been charged.
     ledger = run.ledger
-    charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
+    charged = ledger.used if view.status == "running" else ledger.committed
     finished = run.finished if run.over else None
     reason = run.parked_reason if view.status in ("parked", "running") else ""
     here = view.status != "moved"  # Elsewhere a question may have been answered since.
@@ -381,9 +382,16 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in (*calls, *run.tools)), ZERO)
     asks = encode_questions(open_questions(run, shown)) if run.questions else b""
-    row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing, asks=asks)
+    row = partial(
+        Summary,
+        committed=ledger.committed,
+        reserved=reserved,
+        parked=run.parked or run.renewing,
+        asks=asks,
+        near=nearest_limit(run),
+    )
     if run.over and run.finished is not None:
-        return row("finished", str(run.finished.outcome))
+        return row("finished", str(run.finished.outcome), near="")
     if run.finished is not None:  # Its driver, or the next one, sees to its tools first.
         return row("parked" if run.child else "running", ending=True)
     if run.child:  # The run above goes on with it, and nobody else.

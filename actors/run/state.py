@@ -17,7 +17,7 @@ from actors.run.settings import NEVER_STRICT
 from actors.run.tools import Tools
 from actors.run.waits import HOME_BUDGET, PROVIDER, Started, WaitRequested, Waits
 from actors.values.artifacts import Clarified
-from runtime.core.ledger import Ledger, Limits
+from runtime.core.ledger import Ledger, Limit, Limits
 from runtime.core.messages import Halt
 
 
@@ -61,6 +61,12 @@ class RunState(Generic[C]):
     """The id of the latest question how to go on at a limit; empty before one, and after the limits changed."""
     reminders: tuple[ReminderRule, ...] = ()
     """The rules for reminders about unanswered questions, as they were when the run began."""
+    warn_at: tuple[int, ...] = ()
+    """The levels of its limits at which the run warns, in percent; empty if it never warns."""
+    warned: Mapping[Limit, int] = field(default_factory=dict)
+    """The highest level that it has warned about, by limit; without limits that were changed since."""
+    deadline_set: float = 0.0
+    """When its deadline was set, in UTC seconds: the begin of the time that the deadline limits."""
     messages: Messages = ()
     """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
@@ -80,7 +86,15 @@ class RunState(Generic[C]):
     def begin(cls, event: Started) -> "RunState[C]":
         """Return the common part of a run after its first event."""
         times = (event.at, event.at, event.mono)
-        return cls(event.run, event.child, *times, ledger=Ledger(event.limits), reminders=event.reminders)
+        return cls(
+            event.run,
+            event.child,
+            *times,
+            ledger=Ledger(event.limits),
+            reminders=event.reminders,
+            warn_at=event.warn_at,
+            deadline_set=event.at,
+        )
 
     def undoes_end(self, *, at_once: bool) -> bool:
         """Return whether a takeover undoes the run's end. `at_once` says that a person resumed it."""

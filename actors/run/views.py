@@ -164,7 +164,7 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
     price_known = state.config.price is not None if price_known is None else price_known
     working = bool(state.run.calls.open or state.run.tools) if working is None else working
     ledger, limits = state.run.ledger, state.run.ledger.limits
-    used = ledger.spent + ledger.unknown
+    used = ledger.used
     # Calls in flight count too, since the user waits for them.
     parts = [f"{ledger.committed.calls} of {format_count(limits.calls, 'call')}"]
     if used.tokens or limits.tokens:

@@ -41,7 +41,7 @@ class Started(TimedEvent):
     Each kind has a subclass with everything that later decisions depend on.
     """
 
-    added_fields: ClassVar[tuple[str, ...]] = ("by", "shared", "reminders")
+    added_fields: ClassVar[tuple[str, ...]] = ("by", "shared", "reminders", "warn_at")
     run: str
     """The run's id."""
     limits: StoredLimits
@@ -54,6 +54,8 @@ class Started(TimedEvent):
     """How many of its first records, including this one, are copies of another run's; 0 if none."""
     reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
     """The rules for reminders about unanswered questions. The first rule that applies to a question counts."""
+    warn_at: tuple[int, ...] = Field(default=(), exclude_if=lambda levels: not levels)
+    """The levels at which the run warns that much of a limit is used, in percent; empty if it never warns."""
 
 
 CLOCK = "clock"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actors.run.kind import PreparedRun
+from actors.run.near_limit import WARN_AT
 from actors.run.result import RunResult
 from replan.runs import inbox
 from replan.runs.driving import Driver
@@ -93,8 +94,8 @@ class Engine(Driver):
         return await self.resume(run, options) if result is None else result
 
     async def _first(self, prepared: PreparedRun, run: str) -> Any:
-        """Return the first event of a new run, with its starter, its reminders and what follows at a limit."""
-        first = prepared.first(run, self.clock.now())
+        """Return the first event of a new run, with its starter, its reminders and what it does near and at a limit."""
+        first = prepared.first(run, self.clock.now()).model_copy(update={"warn_at": WARN_AT})
         kind = self.kinds.named(prepared.kind)
         if self.learns and (learn := kind.learner(first)) is not None:
             first = learn(await self._newest_ends(kind.name))

@@ -229,6 +229,7 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
         ("detail", row.summary.detail, summary.detail),
         ("beginning of the wait", row.summary.waiting_since, summary.waiting_since),
         ("time to wake it", row.summary.next_wake, summary.next_wake),
+        ("nearest limit", row.summary.near, summary.near),
         ("time of the last change", row.updated, last.at),
     ):
         if in_row != expected:

@@ -30,14 +30,15 @@ def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
 
 
 def _state_word(row: RunRow, status: str) -> str:
-    """Return a word for the state of a run: its outcome, its status, or a word for a run that no host can drive."""
+    """Return the outcome or status of a run, or a word for one that no host can drive, and how much of a limit it used."""
     match status:
         case "finished":
             return row.detail
-        case "running" if row.status == "running" and row.detail:
-            return "held up"
-        case _:
+        case "moved":
             return status
+        case _:
+            word = "held up" if status == row.status == "running" and row.detail else status
+            return f"{word} ({row.near.partition(' ')[2]} %)" if row.near else word
 
 
 def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
@@ -54,6 +55,9 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
         fields["outcome"] = row.detail
     if status == row.status and status in ("parked", "running") and row.detail:
         fields["why"] = row.detail
+    if row.near and status not in ("finished", "moved"):
+        limit, _, percent = row.near.partition(" ")
+        fields["limit_near"] = {"limit": limit, "percent": int(percent)}
     if row.waiting_since is not None and status != "moved":
         fields |= {"waiting_since": stamp(row.waiting_since), "question": f"{row.run}/{row.detail}"}
     if row.next_wake is not None and status not in ("finished", "moved"):

@@ -200,6 +200,16 @@ class Limit(StrEnum):
     ACTIVE_TIME = "active_time"
     DEADLINE = "deadline"
 
+    @property
+    def key(self) -> str:
+        """The name of its field in `Limits`."""
+        return {"cost": "micro_usd", "active_time": "active_seconds"}.get(self, self.value)
+
+    def of(self, limits: "Limits") -> float | None:
+        """Return its value; None if it is not set."""
+        value: float | None = getattr(limits, self.key)
+        return value
+
 
 @dataclass(frozen=True, slots=True)
 class Amount:
@@ -277,9 +287,14 @@ class Ledger:
     """The seconds in which any work was open, up to the time of the last message."""
 
     @property
+    def used(self) -> Amount:
+        """All amounts that are charged, without those that are only reserved."""
+        return self.spent + self.unknown
+
+    @property
     def committed(self) -> Amount:
         """All amounts that count against the limits."""
-        return sum(self.reserved.values(), self.spent + self.unknown)
+        return sum(self.reserved.values(), self.used)
 
     @property
     def calls_left(self) -> int:

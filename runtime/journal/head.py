@@ -19,13 +19,13 @@ FIXED = "run, title, kind, format, tenant, priority, created"
 
 CHANGING = (
     "owner, updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed,"
-    " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before"
+    " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before, near"
 )
 """The columns that operations change. Every store has an index on the first one, which rarely changes."""
 
 LISTED = (
     f"{FIXED}, updated, status, detail, waiting_since, next_wake, last_seq, last_posted, last_consumed, epoch, calls,"
-    " tokens, micro_usd"
+    " tokens, micro_usd, near"
 )
 """The columns of a `RunRow`. The last two are missing, because they depend on the time and on the query."""
 
@@ -99,6 +99,7 @@ class RunHead(NamedTuple):
             day,
             before.calls,
             before.micro_usd,
+            summary.near,
         )
 
     def row_at(self, now: float, *, asks: bool = True) -> RunRow:
@@ -109,7 +110,7 @@ class RunHead(NamedTuple):
                 *self.fixed,
                 *(self.updated, summary.status, summary.detail, summary.waiting_since, summary.next_wake),
                 *(self.tip.seq, self.last_posted, self.last_consumed, self.epoch),
-                *(total.calls, total.tokens, total.micro_usd),
+                *(total.calls, total.tokens, total.micro_usd, summary.near),
                 self.owner if self.end > now else None,
                 summary.asks if asks else b"",
             )
@@ -138,7 +139,7 @@ def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
     """
     number, run, title, kind, format, tenant, priority, created, owner = values[:9]
     updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = values[9:18]
-    end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before = values[18:]
+    end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before, near = values[18:]
     total = Amount(calls, tokens, micro_usd)
     return RunHead(
         run,
@@ -148,7 +149,7 @@ def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
         Placement(tenant, priority),
         created,
         updated,
-        Summary(status, detail, waiting_since, next_wake, total, asks or b""),
+        Summary(status, detail, waiting_since, next_wake, total, asks or b"", near),
         Tip(last_seq, last_hash),
         Account(total, day, Amount(calls_before, 0, micro_usd_before)),
         last_posted,

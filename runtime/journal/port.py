@@ -126,6 +126,8 @@ class RunRow(NamedTuple):
     """The calls that the run has committed, as in `Amount`. So are `tokens` and `micro_usd`."""
     tokens: int
     micro_usd: int
+    near: str
+    """From the `Summary`."""
     owner: str | None = None
     """The process that drives the run; None if nobody holds a valid lease."""
     asks: bytes = b""
@@ -145,7 +147,7 @@ class RunRow(NamedTuple):
     def summary(self) -> Summary:
         """The summary of the run's state, as its machine returns it."""
         committed = Amount(self.calls, self.tokens, self.micro_usd)
-        return Summary(self.status, self.detail, self.waiting_since, self.next_wake, committed, self.asks)
+        return Summary(self.status, self.detail, self.waiting_since, self.next_wake, committed, self.asks, self.near)
 
 
 @dataclass(frozen=True, slots=True)

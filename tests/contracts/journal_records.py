@@ -79,7 +79,7 @@ class RecordsContract:
     async def test_the_status_row_changes_with_the_append(self, journal, clock):
         epoch = await driven(journal, "a")
         clock.time += 3.0
-        summary = Summary("waiting", "q1", waiting_since=1_003.0, next_wake=2_000.25)
+        summary = Summary("waiting", "q1", waiting_since=1_003.0, next_wake=2_000.25, near="calls 80")
         await journal.append("a", after=0, epoch=epoch, facts=counted(1, 2), summary=summary)
         row = await journal.row("a")
         assert (row.last_seq, row.created, row.updated, row.summary) == (2, 1_000.0, 1_003.0, summary)

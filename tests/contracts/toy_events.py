@@ -96,5 +96,5 @@ def row_of(run: str, title: str, at: float, summary: Summary, *, last_seq: int =
     stands = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
     return RunRow(
         *(run, title, *known, at, at, *stands, last_seq, 0, 0, epoch),
-        *(committed.calls, committed.tokens, committed.micro_usd),
+        *(committed.calls, committed.tokens, committed.micro_usd, summary.near),
     )

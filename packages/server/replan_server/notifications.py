@@ -21,7 +21,7 @@ SECRET_BYTES = range(24, 65)
 SECRETS_MAX = 4
 """The largest number of secrets that sign a message. One is usual; two are in use while one is replaced."""
 
-WebhookEvent = Literal["waiting", "parked", "finished"]
+WebhookEvent = Literal["waiting", "parked", "finished", "limit_near"]
 
 _HINT = f"{PREFIX} and the base64 of 24 to 64 random bytes"
 
@@ -30,7 +30,9 @@ class ReceiverEntry(Config):
     """A receiver of messages about runs, and the events of these messages."""
 
     events: Annotated[tuple[WebhookEvent, ...], Field(min_length=1)] = ("waiting", "parked", "finished")
-    """The events that messages are about: a run waits for a person, was parked, has finished."""
+    """The events that messages are about: a run waits for a person, was parked, has finished, or has used 50 or 80 % of
+    a limit.
+    """
     page: Annotated[str, Field(max_length=2000)] | None = None
     """The address of `replan serve` for people; with it, messages have a link to the page."""
 

@@ -13,6 +13,7 @@ from rich.segment import Segment
 
 from actors.run.calls import Replied
 from actors.run.kind import Kind
+from actors.run.near_limit import LimitNear
 from actors.run.words import in_words
 from actors.values.format import clock
 from actors.values.lines import line, reword_tree
@@ -178,6 +179,8 @@ class LiveTree:
         self._records.append(record)
         for text in record.event.notices if isinstance(record.event, Replied) else ():
             self.note(text)
+        if isinstance(record.event, LimitNear):
+            self.note(record.event.text)
         if not self._live.is_started:
             self._live = self._new()
             self._live.start()

@@ -70,7 +70,8 @@ FIRST = (
   micro_usd INTEGER NOT NULL DEFAULT 0,
   day INTEGER NOT NULL DEFAULT 0,
   calls_before INTEGER NOT NULL DEFAULT 0,
-  micro_usd_before INTEGER NOT NULL DEFAULT 0
+  micro_usd_before INTEGER NOT NULL DEFAULT 0,
+  near TEXT NOT NULL DEFAULT ''
 ) STRICT""",
     "CREATE INDEX owners ON runs (owner) WHERE owner IS NOT NULL",
     """CREATE TABLE inbox (

@@ -53,6 +53,7 @@ class Run:
     now: float = START
     claimed: float = START
     epoch: int = 1
+    warn_at: tuple = ()
     power_cuts: float = 0.05
     count: int = 0
 
@@ -72,9 +73,8 @@ class Run:
         return self.state
 
     def begin(self):
-        self.send(
-            planning_start(self.now, self.config, run=f"run-{self.seed}", problem="problem \ud800", limits=self.limits)
-        )
+        more = {"problem": "problem \ud800", "limits": self.limits, "warn_at": self.warn_at}
+        self.send(planning_start(self.now, self.config, run=f"run-{self.seed}", **more))
 
     def play(self, *, patient, disturbance):
         """Go on to the end; a patient user answers, `disturbance` is the chance that something else comes first."""

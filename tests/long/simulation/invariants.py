@@ -32,7 +32,7 @@ class Invariants:
         self.closed, self.heard, self.silent, self.messages = {}, set(), set(), []
         self.reviewed, self.reviewing, self.changed, self.shown = config.reviewed, set(), False, []
         self.moves, self.texts = set(), {}
-        self.at_limit, self.stopped = set(), False
+        self.at_limit, self.stopped, self.warned = set(), False, {}
         self.cut, self.extra, self.held, self.no_input = set(), 0, False, config.no_input
 
     def replay(self, events):
@@ -105,7 +105,12 @@ class Invariants:
                 self.messages.append(event.text)
                 self.shown.append(False)
                 self.changed = self.changed or event.kind == "requirement_told"
+            case "limit_near":
+                assert event.percent * event.most <= 100 * event.used, "a warning before its level is reached"
+                assert event.percent > self.warned.get(event.limit, 0), "a second warning about a level"
+                self.warned[event.limit] = event.percent
             case "settings_changed":
+                self.warned = {} if event.limits else self.warned
                 self.limits, self.stopped = event.limits or self.limits, False
             case "run_finished" if event.final:
                 self.moves |= {("asked", event.kind) for _ in self.asking}

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from actors.run.near_limit import WARN_AT
 from tests.long.simulation.driver import Run
 from tests.long.simulation.seeds import repeatable, seeds_of
 
@@ -19,4 +20,4 @@ def test_every_simulated_run_keeps_every_promise(batch):
     """S6, S8, S22, S23, S24, S25, S27, S28, S39, S93, S94, S95, S105: `tests.long.simulation.invariants`."""
     for seed in seeds_of(batch, SEEDS, BATCHES):
         with repeatable(seed, __file__):
-            Run(seed).simulate()
+            Run(seed, warn_at=WARN_AT).simulate()

@@ -12,6 +12,7 @@ from actors.planning.state import State as PlanningState
 from actors.run.calls import Replied
 from actors.run.fork_event import Forked
 from actors.run.kind import Kind
+from actors.run.near_limit import LimitNear
 from actors.run.parking import RunResumed
 from actors.search.progress import Phase
 from replan_lab.whatif.differences import (
@@ -92,6 +93,9 @@ class Fold:
                 more = self._decision()
                 if more is not None and not self._is_held_back(more, position):
                     return self._difference(None, more)
+            if isinstance(placed.event, LimitNear):
+                begins = placed.ends
+                continue
             leading = leading or begins
             if not (begins and may_come_from_outside(placed)):
                 now = self._decision()
@@ -114,7 +118,10 @@ class Fold:
         return places[-1] if places else 0
 
     def _decision(self) -> Any:
-        return self._machine.advance(self._state)
+        """Return the next decision. Warnings about limits are passed over: nothing depends on them."""
+        while isinstance(now := self._machine.advance(self._state), LimitNear):
+            self._state = self._machine.evolve(self._state, now)
+        return now
 
     def _take(self, placed: PlacedEvent) -> RunComparison | None:
         """Pass a fact from outside to the machine.

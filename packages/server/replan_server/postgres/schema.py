@@ -49,7 +49,8 @@ FIRST = (
   micro_usd bigint NOT NULL,
   day bigint NOT NULL,
   calls_before bigint NOT NULL,
-  micro_usd_before bigint NOT NULL
+  micro_usd_before bigint NOT NULL,
+  near text COLLATE "C" NOT NULL DEFAULT ''
 ) WITH (fillfactor = 70)""",
     "CREATE INDEX runs_due ON replan.runs (due) WHERE due IS NOT NULL",
     "CREATE INDEX runs_unread ON replan.runs (id) WHERE unread",

@@ -62,7 +62,7 @@ _CONSUMABLE = (
     " ON posted.id = number AND posted.run = (SELECT id FROM replan.runs WHERE runs.run = name)"
 )
 _TYPES: Mapping[str, str] = {
-    **dict.fromkeys(("status", "detail", "owner"), "text"),
+    **dict.fromkeys(("status", "detail", "owner", "near"), "text"),
     **dict.fromkeys(("updated", "waiting_since", "next_wake", "lease_end", "due"), "float8"),
     "last_hash": "bytea",
     "unread": "boolean",

@@ -14,6 +14,7 @@ from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, S
 from actors.run.ending import Outcome, RunFinished
 from actors.run.ids import child_run, is_child, is_of_question, node_of, step_of
 from actors.run.kind import Kind
+from actors.run.near_limit import LimitNear
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
     ClarificationAnswered,
@@ -235,6 +236,9 @@ class Trace:
             case RunParked():
                 cause = str(event.cause) or ("handover" if event.handover else "person")
                 self._mark("park", "", {names.REASON: cause})
+            case LimitNear():
+                near: dict[str, Scalar] = {"replan.limit": str(event.limit), "replan.percent": event.percent}
+                self._mark("limit_near", "", near | {"replan.used": event.used, "replan.most": event.most})
             case SettingsChanged():
                 self._model = event.model or self._model
                 self._mark("change_settings", "", {})

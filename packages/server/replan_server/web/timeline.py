@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.ending import RunFinished
 from actors.run.ids import is_of_question, node_of, step_of
+from actors.run.near_limit import LimitNear
 from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
@@ -32,12 +33,12 @@ LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class TimelineBar:
-    """One call of a model or tool, wait or question."""
+    """One call of a model or tool, wait, question or warning about a limit."""
 
     lane: str
     """The step or the tool that the bar is about."""
     kind: str
-    """`call`, `tool`, `wait` or `question`."""
+    """`call`, `tool`, `wait`, `question` or `warning`."""
     name: str
     """The id of a call; for other kinds, the subject in a few words."""
     begin: float
@@ -188,6 +189,9 @@ def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple
             case WaitRequested() as wait if wait.request_id != DEADLINE and not is_of_question(wait.request_id):
                 lane = step_of(wait.node or node_of(wait.request_id.partition(":")[2])) or "the run"
                 bars[f"wait {wait.request_id}"] = _Begin(lane, "wait", clean(wait.why, one_line=True), at)
+            case LimitNear() as near:
+                bars[f"warning {record.seq}"] = _Begin("the run", "warning", near.text, at)
+                end(f"warning {record.seq}", at, "")
             case WaitEnded() as ended:
                 end(f"wait {ended.request_id}", at, "")
             case RunFinished():

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import orjson
 
 from actors.run.ending import RunFinished
+from actors.run.near_limit import LimitNear
 from actors.run.parking import RunParked
 from actors.run.questions import (
     ClarificationAnswered,
@@ -97,6 +98,9 @@ def _notification_of(event: Any, run: str, at: float) -> Notification | None:
             return _with_reminders(Notification("waiting", question, asking, event.for_people), event.asked, follows)
         case RunParked(handover=False):
             return Notification("parked", {"cause": str(event.cause)})
+        case LimitNear():
+            amounts = {"percent": event.percent, "used": event.used, "most": event.most}
+            return Notification("limit_near", {"limit": str(event.limit), **amounts})
         case RunFinished():
             return Notification("finished", {"outcome": str(event.outcome)})
         case _:
