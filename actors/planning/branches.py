@@ -30,6 +30,7 @@ from actors.run.calls import CallFailed, Settled
 from actors.run.evolve import drop_open_work
 from actors.run.fork_event import Forked
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.near_limit import LimitNear
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
     ClarificationAnswered,
@@ -92,7 +93,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             return None if event.node is None else branch_of(event.node)
         case RunStarted() | RunResumed() | RunParked() | NoteTold() | RequirementTold() | MailRefused():
             return None
-        case SettingsChanged() | Forked():
+        case SettingsChanged() | LimitNear() | Forked():
             return None
         case _:
             assert_never(event)

@@ -36,6 +36,11 @@ class LimitNear(Event):
     """The limit, in the same unit."""
 
     @property
+    def amounts(self) -> dict[str, str | int | float]:
+        """Its fields as plain data."""
+        return {"limit": str(self.limit), "percent": self.percent, "used": self.used, "most": self.most}
+
+    @property
     def text(self) -> str:
         """The warning in one line, such as "80 % of 40 calls are used"."""
         percent, most = int(100 * self.used / self.most), self.most

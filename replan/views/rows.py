@@ -30,7 +30,10 @@ def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
 
 
 def _state_word(row: RunRow, status: str) -> str:
-    """Return the outcome or status of a run, or a word for one that no host can drive, and how much of a limit it used."""
+    """Return a word for the state of a run: its outcome, its status, or a word for a run that no host can drive.
+
+    It is followed by the level of the limit of which an unfinished run has used most, if it has reached one.
+    """
     match status:
         case "finished":
             return row.detail

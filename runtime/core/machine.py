@@ -65,7 +65,7 @@ class Summary:
     asks: bytes = b""
     """The open questions as a JSON array of objects, in the order in which they are listed; empty for none."""
     near: str = ""
-    """The limit of which the run has used most, with the level in percent, such as `calls 80`; empty below all levels."""
+    """The limit of which most is used, and the level that is reached, in percent, such as `calls 80`; may be empty."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still give back. It is used for the daily budget, and not stored.
     """

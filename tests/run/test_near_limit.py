@@ -16,22 +16,23 @@ from actors.run.parking import RunParked
 from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from runtime.core.copies import changed
-from runtime.core.ledger import Amount, Ledger, Limit, Limits, Price, Usage
+from runtime.core.ledger import ZERO, Amount, Limit, Limits, Usage
 from runtime.core.machine import settle
 from runtime.models.port import Reply
 from tests.run.haggler import Haggler
 
 LIMITS = Limits(calls=10, tokens=1_000, micro_usd=5_000, active_seconds=60.0, deadline=1_100.0)
-COUNTS = (Limit.CALLS, Limit.TOKENS, Limit.COST)
 
 
 def begun(limits=LIMITS, warn_at=WARN_AT):
     """Return the state of a run that has begun at second 1,000."""
     settings = AgentSettings()
-    return RunState.begin(AgentStarted(at=1_000.0, run="r", task="t", limits=limits, settings=settings, warn_at=warn_at))
+    return RunState.begin(
+        AgentStarted(at=1_000.0, run="r", task="t", limits=limits, settings=settings, warn_at=warn_at)
+    )
 
 
-def use(run, used=Amount(), *, seconds=0.0):
+def use(run, used=ZERO, *, seconds=0.0):
     """Return the state after a settled call that took some seconds."""
     ledger = run.ledger.settle("call", used).add_work(seconds)
     return changed(run, ledger=ledger, now=run.now + seconds)
@@ -49,10 +50,8 @@ def warnings(run):
 def limits_from(draw):
     """Return random limits; each but that of calls may be missing."""
     some_number = some.none() | some.integers(1, 40)
-    return Limits(
-        calls=draw(some.integers(1, 40)), tokens=draw(some_number), micro_usd=draw(some_number),
-        active_seconds=draw(some_number), deadline=draw(some.none() | some.integers(1_001, 1_060)),
-    )  # fmt: skip
+    numbers = {name: draw(some_number) for name in ("tokens", "micro_usd", "active_seconds")}
+    return Limits(calls=draw(some.integers(1, 40)), deadline=draw(some.none() | some.integers(1_001, 1_060)), **numbers)
 
 
 @given(some.data())
@@ -79,8 +78,9 @@ def test_each_level_of_a_limit_is_warned_about_at_most_once_and_a_count_is_never
         assert len({warning.limit for warning in made}) == len(made), "one jump makes one warning about a limit"
         told.update((warning.limit, warning.percent) for warning in made)
         assert all(count <= 1 for count in told.values())
-        used = dict(zip(COUNTS, (run.ledger.used.calls, run.ledger.used.tokens, run.ledger.used.micro_usd), strict=True))
-        for limit in COUNTS:
+        total = run.ledger.used
+        used = {Limit.CALLS: total.calls, Limit.TOKENS: total.tokens, Limit.COST: total.micro_usd}
+        for limit in used:
             most = limit.of(run.ledger.limits)
             reached = 0 if most is None else max([n for n in WARN_AT if 100 * used[limit] >= n * most], default=0)
             assert run.warned.get(limit, 0) >= reached

@@ -67,6 +67,7 @@ class Invariants:
         if prompted.kind == "generation_requested" and not self.graph.budgets[prompted.step].deterministic:
             self.shown = [True] * len(self.shown)
         self.cuts(event)
+        self.warns(event)
         match event.kind:
             case "request_reissued":
                 again = event.again
@@ -105,17 +106,21 @@ class Invariants:
                 self.messages.append(event.text)
                 self.shown.append(False)
                 self.changed = self.changed or event.kind == "requirement_told"
-            case "limit_near":
-                assert event.percent * event.most <= 100 * event.used, "a warning before its level is reached"
-                assert event.percent > self.warned.get(event.limit, 0), "a second warning about a level"
-                self.warned[event.limit] = event.percent
             case "settings_changed":
-                self.warned = {} if event.limits else self.warned
                 self.limits, self.stopped = event.limits or self.limits, False
             case "run_finished" if event.final:
                 self.moves |= {("asked", event.kind) for _ in self.asking}
                 self.asking = {}
         self.seen.append(event)
+
+    def warns(self, event):
+        """A warning follows its level, and is made once for each level of each value of a limit."""
+        if event.kind != "limit_near":
+            return
+        assert event.percent * event.most <= 100 * event.used, "a warning before its level is reached"
+        value = event.limit, event.limit.of(self.limits)
+        assert event.percent > self.warned.get(value, 0), "a second warning about a level"
+        self.warned[value] = event.percent
 
     def cuts(self, event):
         """To resume a run that was parked for cut replies allows each step one more attempt, and a retry."""

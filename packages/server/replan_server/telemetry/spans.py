@@ -221,9 +221,8 @@ class Trace:
                 self._start(f"question:{event.question_id}", "ask_person", attributes, event.node)
             case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
                 closed: dict[str, Scalar] = {names.OUTCOME: event.kind.removeprefix("clarification_")}
-                if isinstance(event, ClarificationAnswered | ClarificationDeclined):
-                    closed |= {"replan.via": event.via} if event.via else {}
-                    closed |= {"replan.person": event.person} if event.person else {}
+                by = {name: getattr(event, name, "") for name in ("via", "person")}
+                closed |= {f"{names.OWN}{name}": value for name, value in by.items() if value}
                 self._close(f"question:{event.question_id}", more=closed)
             case ClarificationReminded() | ClarificationEscalated():
                 reminded: dict[str, Scalar] = {"replan.question": event.question_id, "replan.asked": event.asked}
@@ -237,8 +236,7 @@ class Trace:
                 cause = str(event.cause) or ("handover" if event.handover else "person")
                 self._mark("park", "", {names.REASON: cause})
             case LimitNear():
-                near: dict[str, Scalar] = {"replan.limit": str(event.limit), "replan.percent": event.percent}
-                self._mark("limit_near", "", near | {"replan.used": event.used, "replan.most": event.most})
+                self._mark("limit_near", "", {f"{names.OWN}{name}": value for name, value in event.amounts.items()})
             case SettingsChanged():
                 self._model = event.model or self._model
                 self._mark("change_settings", "", {})

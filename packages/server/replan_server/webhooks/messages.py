@@ -99,8 +99,7 @@ def _notification_of(event: Any, run: str, at: float) -> Notification | None:
         case RunParked(handover=False):
             return Notification("parked", {"cause": str(event.cause)})
         case LimitNear():
-            amounts = {"percent": event.percent, "used": event.used, "most": event.most}
-            return Notification("limit_near", {"limit": str(event.limit), **amounts})
+            return Notification("limit_near", event.amounts)
         case RunFinished():
             return Notification("finished", {"outcome": str(event.outcome)})
         case _:

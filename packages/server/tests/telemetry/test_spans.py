@@ -20,7 +20,7 @@ COMMANDS = (
     ["run", "problem.md", "-m", "failing.json", "-w", "option_a"],
     ["run", "problem.md", "-m", "asking.json", "-w", "option_a"],
     ["run", "problem.md", "-m", "asking.json", "-w", "option_a", "--max-calls", "1"],
-    ["execute", "--example", "repair"],
+    ["execute", "--example", "repair", "--max-calls", "5"],
     ["execute", "--example", "detour"],
 )
 """Runs of two kinds that succeed, fail, wait, are short of calls, and have a plan made anew."""
@@ -141,3 +141,18 @@ def test_what_is_counted_of_a_run_is_what_its_ledger_has_spent(runs):
 )
 def test_a_span_names_the_provider_and_the_model_as_the_provider_knows_it(model, label, provider):
     assert (model_label(model), provider_label(model)) == (label, provider)
+
+
+def test_a_warning_about_a_limit_is_a_span_without_length(runs):
+    found = [
+        (loaded, span)
+        for loaded in runs.values()
+        for span in spans_of(loaded.kind, loaded.records)
+        if span.name == "limit_near"
+    ]
+    assert {loaded.kind.name for loaded, _ in found} == {"planning", "execution"}
+    for loaded, span in found:
+        event = loaded.records[span.attributes["replan.seq"] - 1].event
+        assert span.start == span.end
+        told = {name: span.attributes[f"replan.{name}"] for name in ("limit", "percent", "used", "most")}
+        assert told == {"limit": event.limit, "percent": event.percent, "used": event.used, "most": event.most}

@@ -429,3 +429,13 @@ async def test_without_a_host_nobody_goes_on_with_a_parked_run(tmp_path):
         await web.engine.resume(run, DriveOptions(stop))
         assert (await web.engine.result(run)).status == "parked"
         assert (await Program(web, name="first").post(f"/api/runs/{run}/resume")).status_code == 409
+
+
+async def test_a_run_near_a_limit_is_marked_in_the_list_of_runs_and_on_the_page(tmp_path):
+    async with served(tmp_path) as web:
+        run = await web.start("plans", limits={"max_calls": 3, "at_limit": "ask"})
+        await web.settled(run, "waiting")
+        (row,) = (await Program(web).get("/api/runs")).json()["runs"]
+        assert row["limit_near"] == {"limit": "calls", "percent": 80}
+        assert "80 % of calls" in (await web.browser.get("/runs")).text
+        assert "100 % of 3 calls are used" in (await web.browser.get(f"/runs/{run}")).text

@@ -1,9 +1,11 @@
 """The timeline of a run, from its records."""
 
+from actors.run.near_limit import LimitNear
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
 from actors.run.waits import WaitEnded, WaitRequested
 from replan_server.web.timeline import LANES_MAX, WIDTH, at_time, timeline
 from runtime.core.events import Record
+from runtime.core.ledger import Limit
 
 
 def records(*events):
@@ -71,3 +73,10 @@ def test_what_is_drawn_is_inside_and_short_for_any_number_of_bars():
     many = timeline(records(*((n, tool(f"t{n}", f"{n}")) for n in range(LANES_MAX + 3))), (), price_known=False)
     assert (len(many.lanes), many.left_out) == (LANES_MAX, 3)
     assert timeline([], (), price_known=True) is None
+
+
+def test_a_warning_about_a_limit_is_a_moment_in_the_lane_of_the_run():
+    near = LimitNear(limit=Limit.CALLS, percent=80, used=4, most=5)
+    shown = timeline(records((100, tool("pytest", "a")), (105, near), (110, finished("a"))), (), price_known=True)
+    told = [(row.bar.lane, row.bar.kind, row.bar.words, row.after, row.bar.how) for row in shown.rows]
+    assert told[1] == ("the run", "warning", "80 % of 5 calls are used", "5.0 s", "")

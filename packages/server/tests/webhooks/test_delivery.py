@@ -55,6 +55,18 @@ async def test_a_question_and_an_end_are_told_with_ids_a_title_and_a_link(tmp_pa
     assert abs(int(asked.headers["webhook-timestamp"]) - time.time()) < 300
 
 
+async def test_a_limit_that_is_near_is_told_to_a_webhook_that_names_it_and_shown_in_lists(tmp_path, quick, receiver):
+    async with served(tmp_path, webhooks=hook(receiver, events=["limit_near", "finished"])) as web:
+        run = await web.start("plans", limits={"max_calls": 5, "at_limit": "ask"})
+        await until(lambda: len(receiver.taken) == 3)
+        told, nearer, _ = receiver.taken
+    assert [message.type for message in receiver.taken] == ["run.limit_near", "run.limit_near", "run.finished"]
+    assert {**told.data, "run_id": run} == told.data
+    amounts = {"limit": "calls", "percent": 50, "used": 3, "most": 5}
+    assert amounts.items() <= told.data.items()
+    assert (amounts | {"percent": 80, "used": 4}).items() <= nearer.data.items()
+
+
 async def test_a_run_that_a_person_has_parked_is_told(tmp_path, quick, receiver):
     async with served(tmp_path, webhooks=hook(receiver)) as web:
         await web.start("plans")
