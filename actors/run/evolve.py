@@ -104,11 +104,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
         ):
             return _with_tools(run, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            left = waits.remove_wait(
-                waits.remove_wait(run.waits, expiry_id(event.question_id)), reminder_id(event.question_id)
-            )
-            place = inbox.next_place(run.messages, run.questions)
-            return changed(run, questions=questions.close_question(run.questions, event, place), waits=left)
+            return _without_question(run, event)
         case ClarificationReminded() | ClarificationEscalated():
             return changed(run, questions=questions.record_reminder(run.questions, event))
         case NoteTold() | RequirementTold():
@@ -154,6 +150,13 @@ def _with_question(run: RunState[C], event: ClarificationRequested) -> RunState[
     return changed(
         run, questions=all_questions, tools=tools.record_question(run.tools, event), limit_question=about_limit
     )
+
+
+def _without_question(run: RunState[C], event: questions.ClosingEvent) -> RunState[C]:
+    left = waits.remove_wait(run.waits, expiry_id(event.question_id))
+    left = waits.remove_wait(left, reminder_id(event.question_id))
+    place = inbox.next_place(run.messages, run.questions)
+    return changed(run, questions=questions.close_question(run.questions, event, place), waits=left)
 
 
 def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
