@@ -5,7 +5,7 @@
     problem NAME                    another shipped problem
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S stop_below=P]
     given initial=TOKENS [goal=TOKENS achieved=TOKENS failure="text" asks_nobody=true answer="question: answer"]
-    begin                           start the run
+    begin [warn_at=50,80]           start the run; it warns if much of a limit is used
     reply NODE ["text"] [tokens=N] [took=CALLS] [finish=length]    accept NODE    the guard passes it
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
     classify REQUEST CODE|"text"    the classifier's reply
@@ -158,9 +158,14 @@ class Interpreter:
         self.reminding += (ReminderRule(questions=questions, ask=tokens(ask), steps=tuple(steps)),)
         return []
 
-    def begin(self):
-        world = self.world
-        more = {"problem": self.specification, "given_facts": self.facts, "reminders": self.reminding}
+    def begin(self, *, warn_at=()):
+        world, levels = self.world, tuple(int(level) for level in warn_at)
+        more = {
+            "problem": self.specification,
+            "given_facts": self.facts,
+            "reminders": self.reminding,
+            "warn_at": levels,
+        }
         return self.send(planning_start(world.now, world.config, world.limits, **more))
 
     def given(self, *, initial, goal=None, achieved=(), failure="", asks_nobody=False, answer=""):

@@ -158,6 +158,9 @@ class Transcript:
         changes += ["strict"] if event.strict else []
         return f"changed   {', '.join(changes)}"
 
+    def _limit_near(self, event):
+        return f"near      {event.limit} {event.percent}: {event.text}"
+
     def _mail_refused(self, event):
         return f"mail refused: {event.reason}"
 
