@@ -87,7 +87,14 @@ def shown_row(row: RunRow, status: str) -> dict[str, Any]:
     elif status == row.status == "running" and row.detail:  # The detail of a driven run is why it cannot go on now.
         label = "held up"
     usd = row.micro_usd / MICRO if row.micro_usd else None
-    return {**row_to_json(row, status), "word": label, "calls": row.calls, "usd": usd, "at": row.updated}
+    return {
+        "limit_near": None,
+        **row_to_json(row, status),
+        "word": label,
+        "calls": row.calls,
+        "usd": usd,
+        "at": row.updated,
+    }
 
 
 def _known_word(word: str, words: Iterable[str]) -> str:
