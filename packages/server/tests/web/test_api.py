@@ -438,4 +438,4 @@ async def test_a_run_near_a_limit_is_marked_in_the_list_of_runs_and_on_the_page(
         (row,) = (await Program(web).get("/api/runs")).json()["runs"]
         assert row["limit_near"] == {"limit": "calls", "percent": 80}
         assert "80 % of calls" in (await web.browser.get("/runs")).text
-        assert "100 % of 3 calls are used" in (await web.browser.get(f"/runs/{run}")).text
+        assert "100 % of 3 calls are used" in (await web.browser.get(f"/runs/{run}?tab=timeline")).text
