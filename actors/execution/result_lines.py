@@ -129,8 +129,9 @@ def _step_facts(step: ShownStep) -> Iterator[str]:
         yield step.outcome
     if step.phase:
         yield step.phase
-    tries = step.attempts and step.retry_budget > 1 and step.status is not StepStatus.SUCCEEDED
-    if step.attempts > 1 or tries:
+    begun = (StepStatus.FAILED, StepStatus.RUNNING, StepStatus.WAITING)
+    is_only = step.retry_budget == 1 and step.status in begun  # Its status says that it was begun.
+    if step.attempts > 1 or (step.attempts and step.status is not StepStatus.SUCCEEDED and not is_only):
         yield f"{format_count(step.attempts, 'attempt')} of {step.retry_budget}"
     if step.visits > 1:
         yield format_count(step.visits, "visit")
