@@ -215,7 +215,7 @@ def _path(result: Result) -> list[Line]:
     if not result.path:
         return [*([BLANK] if result.messages else []), line("No step was accepted.")]
     steps = ", ".join(step_in_words(step.step) for step in result.path)
-    return [BLANK, line("Accepted so far: ", "bold") + line(steps)]
+    return [BLANK, line(f"Accepted so far: {steps}")]
 
 
 def _conclusion(result: Result) -> Line:
@@ -259,7 +259,8 @@ def _label(attempt: AttemptView, *, brief: bool) -> Line:
         cost = format_usage(attempt.unknown, known=attempt.cost_known)
         spans.append(StyledSpan(f" (charged as unknown: {cost})", "yellow"))
     if node.repeats is not None:
-        spans += [StyledSpan(" "), *line(f"repeats {node.repeats}", "yellow").spans]
+        same = "as before" if brief else f"as {node.repeats}"
+        spans += [StyledSpan(", "), *line(f"the same answer {same}", "yellow").spans]
     return Line(tuple(spans))
 
 
