@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from actors.run.words import in_words
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, PLAN, RECON, delayed_reply
 from tests.cli.test_bad_input import assert_refused
@@ -232,7 +231,7 @@ def test_an_artifact_under_review_is_shown_neither_as_accepted_nor_as_rejected(
         assert "rejected" not in shown
     assert "g_plan/v1.a1  left to a person's review" in replan("show", name, "--tree").stdout
     replan("answer", f"{name}/q1", "approve")
-    assert in_words(after) in replan("resume", name).stderr
+    assert "plan accepted" in replan("resume", name).stderr
     log = replan("log", name).stdout
     assert log.index(before) < log.index(after)
 
