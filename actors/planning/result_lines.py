@@ -133,10 +133,7 @@ def _draft(result: Result, program: str) -> list[Line]:
         return []
     rows = [BLANK, line("Draft, not proved", "bold"), indent_line(f"{draft.node}: {draft.summary}.", "yellow")]
     for finding in draft.findings[:FINDINGS_MAX]:
-        rows.append(indent_line(finding_line(finding), "red"))
-        remedy = remedy_of(finding)
-        place = f" at {finding.where}" if finding.where not in remedy else ""
-        rows.append(indent_line(f"{finding.code}{place} takes {remedy}."))
+        rows += [indent_line(finding_line(finding), "red"), indent_line(f"It takes {remedy_of(finding)}.")]
     rows += [indent_line(demand_line(row), "yellow") for row in draft.uncovered[:FINDINGS_MAX]]
     written, checked = draft.commands(result.run_id, program)
     return [*rows, indent_line(f"To mend it: {written}, then {checked}", "dim")]

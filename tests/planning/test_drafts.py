@@ -168,7 +168,7 @@ def test_the_report_names_the_draft_s_findings_that_are_not_those_of_the_last_re
     assert rows[place + 1 : place + 4] == [
         "plan/v1.a1: not proved, 1 finding left.",
         "plan.cycle at fix: plan.cycle is wrong",
-        "plan.cycle takes one dependency less in the cycle at fix.",
+        "It takes one dependency less in the cycle at fix.",
     ]
 
 

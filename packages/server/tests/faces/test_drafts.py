@@ -36,7 +36,8 @@ async def test_a_program_and_a_person_get_the_draft(tmp_path):
         assert (next(iter(exported)), exported["plan"]) == ("not_proved", draft["plan"])
         page = (await web.browser.get(f"/runs/{run}")).text
         assert "Draft, not proved" in page
-        assert f"{finding['code']} at fix takes a step" in page
+        assert f"{finding['code']} at fix: step fix needs" in page
+        assert "It takes a step that makes" in page
         assert f'href="{address}"' in page
         saved = await web.browser.get(address)
         assert saved.json() == exported
