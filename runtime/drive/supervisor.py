@@ -125,7 +125,7 @@ class Supervisor(Generic[S, E, M]):
         try:
             mark_point("claim.after")
             ending = None if self._is_new else await self._load()
-            ending = ending or await self._work(first)
+            ending = ending or await self._start_and_drive(first)
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
         finally:
@@ -138,14 +138,14 @@ class Supervisor(Generic[S, E, M]):
         self._inbox_seen = await self._log.load()
         if await self._end_by_inbox():
             return Ending.FINISHED
-        return Ending.WAITING if await self._overtaken() else None
+        return Ending.WAITING if await self._was_driven_elsewhere() else None
 
-    async def _work(self, first: Any) -> Ending:
+    async def _start_and_drive(self, first: Any) -> Ending:
         async with trio.open_nursery() as nursery:
             try:
                 nursery.start_soon(self._lease.renew_forever)
                 self._mailboxes = {
-                    address: Mailbox(actor, nursery, self._deliver, self._now)
+                    address: Mailbox(actor, nursery, self._receive_answer, self._now)
                     for address, actor in self._actors.items()
                 }
                 await self._begin(first)
@@ -154,7 +154,7 @@ class Supervisor(Generic[S, E, M]):
                     nursery.start_soon(self._watch_stop)
                 if self._turn is not None:
                     nursery.start_soon(self._watch_turn, self._turn)
-                ending = await self._loop()
+                ending = await self._process_deliveries()
             finally:
                 # Also when this was cancelled or failed: an answer would wait, shielded, for a receiver that has left.
                 self._deliveries.close()
@@ -172,7 +172,7 @@ class Supervisor(Generic[S, E, M]):
             await self._log.append(end.state, end.events, [end.inbox])
         return self._is_finished()
 
-    async def _overtaken(self) -> bool:
+    async def _was_driven_elsewhere(self) -> bool:
         """Return whether a hosted run is no longer due, because another driver had it in the meantime.
 
         The status row decides, as it does for hosts.
@@ -192,8 +192,8 @@ class Supervisor(Generic[S, E, M]):
             if starts:
                 await self._log.write_start(first)
         elif starts:
-            await self._step(first)
-            await self._take_mail(self._early_mail)
+            await self._process_message(first)
+            await self._process_mail(self._early_mail)
         else:
             await self._take_over()
 
@@ -204,27 +204,27 @@ class Supervisor(Generic[S, E, M]):
             self._machine, self.state, resumed, self._early_mail, finished=self._is_finished()
         )
         if facts and not taken:
-            await self._step(resumed)
+            await self._process_message(resumed)
         elif facts:
-            await self._write_taken(facts)
+            await self._write_takeover(facts)
         self._inbox_seen = max([self._inbox_seen, *(message.inbox for message in taken)])
         self._reconcile()
-        await self._take_mail(left)
+        await self._process_mail(left)
 
-    async def _write_taken(self, facts: Sequence[tuple[Any, int | None]]) -> None:
+    async def _write_takeover(self, facts: Sequence[tuple[Any, int | None]]) -> None:
         """Append the facts of a takeover, and the decisions that follow if the run goes on."""
         state = fold(self._machine, [event for event, _ in facts], self.state)
         if self._machine.summary(state).status != "finished":
-            await self._log.write(facts, self._goes_on)
-            await self._after_write()
+            await self._log.write(facts, self._will_continue)
+            await self._stop_if_parked()
         else:
             await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
 
-    async def _take_mail(self, messages: Sequence[Mailed]) -> None:
+    async def _process_mail(self, messages: Sequence[Mailed]) -> None:
         for message in messages:
-            await self._take(message)
+            await self._process_delivery(message)
 
-    async def _loop(self) -> Ending:
+    async def _process_deliveries(self) -> Ending:
         while not self._is_finished():
             if self._turn is not None:
                 self._turn.note(self._log.summary.committed.calls, at_work=self._is_at_work())
@@ -233,18 +233,18 @@ class Supervisor(Generic[S, E, M]):
                 await self._drain()
                 return Ending.FINISHED if self._is_finished() else Ending.PARKED
             if self._only_waits():
-                if await self._take_inbox():
+                if await self._process_inbox():
                     continue
-                if not self._running or self._asks() or self._rest_after is not None or self._is_left():
+                if not self._running or self._waits_for_person() or self._rest_after is not None or self._is_left():
                     return Ending.WAITING
-            await self._take(await self._deliveries.receive())
+            await self._process_delivery(await self._deliveries.receive())
         self._grace.cancel()
         await self._drain()
         return Ending.FINISHED
 
     def _only_waits(self) -> bool:
         """Return whether no work in this process can advance the run."""
-        return not self._log.held_back and all(self._rests(envelope.work) for envelope in self._running.values())
+        return not self._log.held_back and all(self._may_release(envelope.work) for envelope in self._running.values())
 
     def _is_at_work(self) -> bool:
         """Return whether the run waits for its turn, or a model or a guard works for it."""
@@ -255,41 +255,41 @@ class Supervisor(Generic[S, E, M]):
         """Return whether a driver in the foreground leaves the run, because only work with `Work.leaves` is open."""
         return any(envelope.work.leaves for envelope in self._running.values())
 
-    def _rests(self, work: Work) -> bool:
+    def _may_release(self, work: Work) -> bool:
         """Return whether the run waits for a time that is far enough away to release it."""
         if work.until is None or (self._rest_after is None and not work.keeps_no_process):
             return False
         return work.until - self._now() > (self._rest_after or ROUNDING)
 
-    def _goes_on(self, state: S) -> bool:
+    def _will_continue(self, state: S) -> bool:
         """Return whether work in this process will advance a run in this state, so that another message will come."""
         outstanding = self._machine.outstanding(state).values()
-        return any(work.address in self._mailboxes and not self._rests(work) for work in outstanding)
+        return any(work.address in self._mailboxes and not self._may_release(work) for work in outstanding)
 
-    def _asks(self) -> bool:
+    def _waits_for_person(self) -> bool:
         """Return whether a person has to do some of the outstanding work."""
         return any(work.address not in self._mailboxes for work in self._machine.outstanding(self.state).values())
 
-    async def _take(self, delivery: Delivery[M] | Report[Message] | Mailed) -> None:
+    async def _process_delivery(self, delivery: Delivery[M] | Report[Message] | Mailed) -> None:
         if self._stop.requested.is_set():
             await self._park()  # First, so that no decision about the message asks for new work.
         if isinstance(delivery, Mailed):
             if delivery.inbox > self._inbox_seen:
                 self._inbox_seen = delivery.inbox
-                await self._step(delivery, inbox=delivery.inbox)
+                await self._process_message(delivery, inbox=delivery.inbox)
             return
         if isinstance(delivery, Report):
             before = self._log.seq
-            await self._step(delivery.message)
+            await self._process_message(delivery.message)
             delivery.appended = self._log.seq > before
             delivery.taken.set()
             return
         self._running.pop(delivery.request_id, None)
         if delivery.message is not None:
-            await self._step(delivery.message)
+            await self._process_message(delivery.message)
         elif self._log.held_back and not self._parked:
-            await self._log.write([], self._goes_on)
-            await self._after_write()
+            await self._log.write([], self._will_continue)
+            await self._stop_if_parked()
             self._reconcile()
         else:
             self._reconcile()
@@ -299,7 +299,7 @@ class Supervisor(Generic[S, E, M]):
         if self._parked or self._is_finished():
             return
         self._parked = True
-        await self._step(Parking(self._now(), self._stop.handover))
+        await self._process_message(Parking(self._now(), self._stop.handover))
         self._stop_work()
 
     def _stop_work(self) -> None:
@@ -310,18 +310,18 @@ class Supervisor(Generic[S, E, M]):
         for mailbox in self._mailboxes.values():
             mailbox.flush()
 
-    async def _step(self, message: M | Message, inbox: int | None = None) -> None:
+    async def _process_message(self, message: M | Message, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing acts on an event before it is appended."""
         to_machine = cast("M", message)  # Every machine takes the messages of the runtime and of its actors.
         accepted = self._machine.accept(self.state, stamp(to_machine, self._lease.seconds()))
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            await self._log.write([(accepted, inbox)], self._goes_on)
-            await self._after_write()
+            await self._log.write([(accepted, inbox)], self._will_continue)
+            await self._stop_if_parked()
         self._reconcile()
 
-    async def _after_write(self) -> None:
+    async def _stop_if_parked(self) -> None:
         """Stop the work if the latest records have parked the run.
 
         Raises `trio.Cancelled` if the supervisor was cancelled in the meantime.
@@ -358,13 +358,13 @@ class Supervisor(Generic[S, E, M]):
             while self._running:
                 delivery = await self._deliveries.receive()
                 with trio.CancelScope(shield=True):  # Once received, a reply is appended, also beyond the deadline.
-                    await self._take(delivery)
+                    await self._process_delivery(delivery)
         for envelope in self._running.values():
             envelope.withdraw()
         while self._running:
-            await self._take(await self._deliveries.receive())
+            await self._process_delivery(await self._deliveries.receive())
 
-    async def _deliver(self, delivery: Delivery[M]) -> None:
+    async def _receive_answer(self, delivery: Delivery[M]) -> None:
         """Receive an actor's answer, even while the run is being stopped, because it has been paid for."""
         try:
             self._send.send_nowait(delivery)
@@ -415,11 +415,11 @@ class Supervisor(Generic[S, E, M]):
             for message in messages:
                 await self._pass_on(message)
 
-    async def _take_inbox(self) -> bool:
+    async def _process_inbox(self) -> bool:
         """Process the messages in the inbox now. Return whether there were any."""
         messages = await self._read_inbox()
         for message in messages:
-            await self._take(message)
+            await self._process_delivery(message)
         return bool(messages)
 
     async def _read_inbox(self) -> list[Mailed]:

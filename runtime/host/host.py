@@ -180,7 +180,7 @@ class Host:
                 nursery.start_soon(self._poll)
                 nursery.start_soon(self._wake_at_stop)
                 while not self._stop.requested.is_set():
-                    next_time = await self._look(nursery)
+                    next_time = await self._drive_due_runs(nursery)
                     with trio.move_on_after(self._seconds_until(next_time)):
                         await self._signal()
                 while self._active:
@@ -239,7 +239,7 @@ class Host:
         await self._stop.requested.wait()
         self.wake()
 
-    async def _look(self, nursery: trio.Nursery) -> float | None:
+    async def _drive_due_runs(self, nursery: trio.Nursery) -> float | None:
         """Drive runs without a driver, as far as there is room, and wake runs with unread messages.
 
         Return when the next run is due, by the journal's clock, if that is known.
@@ -259,18 +259,18 @@ class Host:
         self._trouble.pop("look", None)
         for run in due.unread & self._active.keys():
             self._active[run].wake()
-        await self._take_placed(nursery, room)
+        await self._drive_placed_runs(nursery, room)
         if self._takes_due():
             room = self._runs_max - len(self._active)
             for run in [run for run in due.runs if run not in self._active and run not in self._not_before][:room]:
-                self._take(nursery, run)
+                self._start_hosting(nursery, run)
         return due.next
 
     def _takes_due(self) -> bool:
         """Return whether this host itself looks for due runs: no engine places runs here, or the engine fails."""
         return self._placing is None or "placing" in self._trouble
 
-    async def _take_placed(self, nursery: trio.Nursery, room: int) -> None:
+    async def _drive_placed_runs(self, nursery: trio.Nursery, room: int) -> None:
         """Drive the runs that the engine places here, as far as there is room."""
         placing = self._placing
         if placing is None:
@@ -285,14 +285,14 @@ class Host:
                 if job.run in self._active or job.run in self._not_before:
                     placing.end(job.run)
                 else:
-                    self._take(nursery, job.run)
+                    self._start_hosting(nursery, job.run)
                     room -= 1
         except JournalError as error:
             self._report_trouble("placing", error)
         else:
             self._trouble.pop("placing", None)
 
-    def _take(self, nursery: trio.Nursery, run: str) -> None:
+    def _start_hosting(self, nursery: trio.Nursery, run: str) -> None:
         if not self._stop.requested.is_set():
             self._active[run] = WakeSignal()
             nursery.start_soon(self._host, run)
@@ -321,11 +321,11 @@ class Host:
             if is_driving:  # Else another host was faster, and reports it.
                 self._report(Left(run))
         except KindUnknown as error:  # It is for other hosts, which an engine does not know.
-            self._try_later(run, error)
+            self._schedule_retry(run, error)
         except Bug as error:
             await self._fail(run, error)
         except ReplanError as error:
-            self._try_later(run, error)
+            self._schedule_retry(run, error)
             self._report(NotDrivable(run, str(error)))
         except Exception as error:  # noqa: BLE001 - a bug ends its own run, and no other
             await self._fail(run, error)
@@ -349,7 +349,7 @@ class Host:
         else:
             self._report(_idle_notice(run, ending, summary))
 
-    def _try_later(self, run: str, error: ReplanError) -> None:
+    def _schedule_retry(self, run: str, error: ReplanError) -> None:
         """Set the time of the next try of a run. The first try comes soon, since the journal may have been busy."""
         passing = isinstance(error, JournalError) and error.passing
         last = self._pauses.pop(run, RETRY_SECONDS_FIRST / 2)
@@ -364,7 +364,7 @@ class Host:
         try:
             await self._record_crash(run, error)
         except ReplanError as reason:  # A dead driver's lease, or the journal: it will pass.
-            self._try_later(run, reason)
+            self._schedule_retry(run, reason)
             self._report(NotDrivable(run, f"its end cannot be recorded: {reason}"))
         except Exception as second:  # noqa: BLE001 - not even its end can be recorded; no other run shall suffer
             self._not_before[run] = float("inf")

@@ -101,7 +101,7 @@ class AnswerReader(ABC):
             return
         self._pieces += 1
         if self._pieces > 2 * self._events_max:
-            self._end_at(f"more than {2 * self._events_max:,} pieces")
+            self._stop_at_limit(f"more than {2 * self._events_max:,} pieces")
         elif not self.done:
             self._rest.append(data)
         if self._rest and b"\n" in data:  # A long line is joined once, when its end has come.
@@ -113,7 +113,7 @@ class AnswerReader(ABC):
                     break
             self._lines += len(lines)
             if self._lines > LINES_MAX and not self.done:
-                self._end_at(f"more than {LINES_MAX:,} lines")
+                self._stop_at_limit(f"more than {LINES_MAX:,} lines")
 
     def written(self) -> str:
         """Return the last `HEARD_MAX` characters of the reply's text so far, without its reasoning and the key."""
@@ -204,7 +204,7 @@ class AnswerReader(ABC):
             notices=(f"the reply was in {place}",) if text and place else (),
         )
 
-    def _think(self, thought: Any) -> None:
+    def _add_reasoning(self, thought: Any) -> None:
         """Add a piece of the model's reasoning, if it is text."""
         if isinstance(thought, str) and thought:
             self.characters += len(thought)
@@ -212,7 +212,7 @@ class AnswerReader(ABC):
             if self._thought_size <= self._bytes_max:
                 self._thoughts.append(thought)
 
-    def _grow(self, pieces: list[str], piece: str) -> None:
+    def _append_text(self, pieces: list[str], piece: str) -> None:
         """Add a piece to a text of the reply. Characters beyond the limit are counted, but not kept."""
         self.characters += len(piece)
         self._size += len(piece)
@@ -239,10 +239,10 @@ class AnswerReader(ABC):
             return True
         self._events += 1
         if self._events > self._events_max:
-            self._end_at(f"more than {self._events_max:,} events")
+            self._stop_at_limit(f"more than {self._events_max:,} events")
             return True
         if has_more_values(data, VALUES_MAX):
-            self._end_at(f"an event of more than {VALUES_MAX:,} values")
+            self._stop_at_limit(f"an event of more than {VALUES_MAX:,} values")
             return True
         try:
             event = json.loads(data)
@@ -254,7 +254,7 @@ class AnswerReader(ABC):
             self._take(event)
         return True
 
-    def _end_at(self, limit: str) -> None:
+    def _stop_at_limit(self, limit: str) -> None:
         """Stop reading, because the stream has passed a limit."""
         self._over, self.done, self._rest, self._data = limit, True, [], []
 

@@ -122,7 +122,7 @@ class CompletionReader(AnswerReader):
         completion = _completion(body)
         choice = completion.choices[0]
         message = choice.message
-        self._think(_thought(message.model_dump()))
+        self._add_reasoning(_thought(message.model_dump()))
         return self._build_reply(
             (message.content, _only_arguments(message.tool_calls), message.refusal),
             reason=choice.finish_reason or "",
@@ -147,11 +147,11 @@ class CompletionReader(AnswerReader):
             for name, pieces in (("content", self._content), ("refusal", self._refusal)):
                 piece = _plain(delta.get(name))
                 if isinstance(piece, str):
-                    self._grow(pieces, piece)
+                    self._append_text(pieces, piece)
                 elif piece is not None:
                     self._broken = f"the stream's {name} is not text"
             self._tool_calls(delta.get("tool_calls"))
-            self._think(_thought(delta))
+            self._add_reasoning(_thought(delta))
         if isinstance(choice.get("finish_reason"), str):
             self._reason = choice["finish_reason"]
 
@@ -164,4 +164,4 @@ class CompletionReader(AnswerReader):
             self._calls = max(self._calls, index + 1)
             piece = _only_arguments([call])
             if piece and index == 0:
-                self._grow(self._arguments, piece)
+                self._append_text(self._arguments, piece)

@@ -122,13 +122,13 @@ class MessageReader(AnswerReader):
     def _end_block(self, index: int) -> None:
         """Handle the end of a block. If no input was streamed, the input that came with the start is used."""
         if index in self._calls and len(self._calls) == 1 and not self._arguments:
-            self._grow(self._arguments, _as_json(self._calls[index] or {}))
+            self._append_text(self._arguments, _as_json(self._calls[index] or {}))
 
     def _grow_if_text(self, pieces: list[str], piece: Any, part: str) -> None:
         if not isinstance(piece, str):
             self._broken = f"the stream's {part} is not text"
         elif piece:
-            self._grow(pieces, piece)
+            self._append_text(pieces, piece)
 
 
 def _index(event: Mapping[str, Any]) -> int:

@@ -86,7 +86,7 @@ class ResponseReader(AnswerReader):
             case "response.refusal.delta":
                 self._grow_if_text(self._refusal, event.get("delta"))
             case "response.reasoning_text.delta" | "response.reasoning_summary_text.delta":
-                self._think(event.get("delta"))
+                self._add_reasoning(event.get("delta"))
             case "response.output_item.done":
                 self._items.append(event.get("item"))
             case "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled":
@@ -107,7 +107,7 @@ class ResponseReader(AnswerReader):
         if isinstance(output, list) and len(output) > len(self._items):
             self._items = output
         for thought in () if self._thoughts else _thoughts_of(self._items):
-            self._think(thought)
+            self._add_reasoning(thought)
         texts = _texts_of(self._items)
         if any(texts):
             written, self.characters, self._size = self.characters, 0, 0
@@ -136,7 +136,7 @@ class ResponseReader(AnswerReader):
         if not isinstance(piece, str):
             self._broken = "a text of the response is not text"
         elif piece:
-            self._grow(pieces, piece)
+            self._append_text(pieces, piece)
 
 
 def _thoughts_of(items: Sequence[Any]) -> list[Any]:

@@ -132,7 +132,7 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
 
     def _begin_when_free(self, connection: apsw.Connection) -> Exception | None:
         until = time.monotonic() + self._busy_seconds
-        connection.set_busy_handler(lambda _tries: _pause_before(until))
+        connection.set_busy_handler(lambda _tries: _pause_or_give_up(until))
         failure = _failure_of(connection.execute, BEGIN)
         connection.set_busy_handler(None)
         return failure
@@ -142,7 +142,9 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
         failure = failure or _failure_of(self._begun, self._connection)
         for job in group:
             failure = failure or _failure_of(self._run, job)
-        self._thread.post(ThreadJob(partial(_end, failure, self._check), lambda job: self._finish(group, job.result)))
+        self._thread.post(
+            ThreadJob(partial(_commit_or_roll_back, failure, self._check), lambda job: self._finish(group, job.result))
+        )
 
     def _run(self, job: ThreadJob[apsw.Connection, Any]) -> None:
         connection = self._connection
@@ -167,13 +169,15 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
             self._start_next_group()
 
 
-def _pause_before(until: float) -> bool:
+def _pause_or_give_up(until: float) -> bool:
     """Wait a little. Return whether to try again."""
     time.sleep(BUSY_SECONDS)
     return time.monotonic() < until
 
 
-def _end(failure: Exception | None, check: Callable[[], None], connection: apsw.Connection) -> Exception | None:
+def _commit_or_roll_back(
+    failure: Exception | None, check: Callable[[], None], connection: apsw.Connection
+) -> Exception | None:
     """Commit and return None, or roll back and return the error."""
     failure = failure or _failure_of(connection.execute, "COMMIT") or _failure_of(lambda _: check(), None)
     if failure is not None and connection.in_transaction:

@@ -60,9 +60,9 @@ class IgnoresParking(Supervisor):
 
 
 class ParksInMemoryOnly(Supervisor):
-    async def _step(self, message, inbox=None):
+    async def _process_message(self, message, inbox=None):
         if not isinstance(message, Parking):
-            await super()._step(message, inbox)
+            await super()._process_message(message, inbox)
 
 
 class DropsRepliesAtAStop(Supervisor):
@@ -76,11 +76,11 @@ class DropsRepliesAtAStop(Supervisor):
 
 
 class ResumesWithoutARecord(Supervisor):
-    async def _step(self, message, inbox=None):
+    async def _process_message(self, message, inbox=None):
         if isinstance(message, Resumed):
             self._reconcile()
         else:
-            await super()._step(message, inbox)
+            await super()._process_message(message, inbox)
 
 
 class WritesAnOldRow(WithAnotherRunLog):
@@ -103,12 +103,12 @@ class NeverReleasesItsLease(Supervisor):
 
 class WaitsBesideOpenWork(Supervisor):
     def _only_waits(self):
-        return super()._only_waits() or self._asks()
+        return super()._only_waits() or self._waits_for_person()
 
 
 class KeepsDrivingAWaitingRun(Supervisor):
-    async def _loop(self):
-        ending = await super()._loop()
+    async def _process_deliveries(self):
+        ending = await super()._process_deliveries()
         if ending is Ending.WAITING:
             await trio.sleep_forever()
         return ending
@@ -120,7 +120,7 @@ class ReadsInboxOnlyOnce(Supervisor):
 
 
 class ActsOnFirstEventOnly(Supervisor):
-    async def _step(self, message, inbox=None):
+    async def _process_message(self, message, inbox=None):
         accepted = self._machine.accept(self.state, message)
         if accepted is not None and not isinstance(accepted, Refused):
             _, events = settle(self._machine, self.state, accepted)
@@ -195,7 +195,7 @@ class IgnoresAForcedStop(Supervisor):
 class NeverTimesOutAtAStop(Supervisor):
     async def _drain(self):
         while self._running:
-            await self._take(await self._deliveries.receive())
+            await self._process_delivery(await self._deliveries.receive())
             self._grace.deadline = trio.current_time() + 1000.0
 
 
@@ -203,7 +203,7 @@ class SendsRequestsWhileItParks(Supervisor):
     async def _park(self):
         before, self._parked = self._parked, True
         if not before:
-            await self._step(Parking(self._now()))
+            await self._process_message(Parking(self._now()))
         self._parked = False
         self._reconcile()
         self._parked = True
@@ -224,10 +224,10 @@ class StartsEverythingTwice(Supervisor):
 
 
 class ResumesUnderTheOldEpoch(Supervisor):
-    async def _step(self, message, inbox=None):
+    async def _process_message(self, message, inbox=None):
         if isinstance(message, Resumed):
             message = Resumed(message.epoch - 1, message.at)
-        await super()._step(message, inbox)
+        await super()._process_message(message, inbox)
 
 
 class WritesBeforeItHasTheRun(WithAnotherRunLog):
@@ -239,14 +239,14 @@ class WritesBeforeItHasTheRun(WithAnotherRunLog):
 
 
 class CallsAFinishedRunParked(Supervisor):
-    async def _loop(self):
-        ending = await super()._loop()
+    async def _process_deliveries(self):
+        ending = await super()._process_deliveries()
         return Ending.PARKED if ending is Ending.FINISHED else ending
 
 
 class SwallowsCrashes(Supervisor):
-    async def _step(self, message, inbox=None):
+    async def _process_message(self, message, inbox=None):
         if isinstance(message, Crashed):
             self._reconcile()
         else:
-            await super()._step(message, inbox)
+            await super()._process_message(message, inbox)

@@ -32,14 +32,14 @@ class IsNotWoken(Host):
 
 
 class IgnoresTheNextTime(Host):
-    async def _look(self, nursery):
-        await super()._look(nursery)
+    async def _drive_due_runs(self, nursery):
+        await super()._drive_due_runs(nursery)
 
 
 class NeverLooksAfterAnError(Host):
     blind = False
 
-    async def _look(self, nursery):
+    async def _drive_due_runs(self, nursery):
         if self.blind:
             return None
 
@@ -49,15 +49,15 @@ class NeverLooksAfterAnError(Host):
 
         self._report, before = report, self._report
         try:
-            return await super()._look(nursery)
+            return await super()._drive_due_runs(nursery)
         finally:
             self._report = before
 
 
 class EndsAtAJournalError(Host):
-    async def _look(self, nursery):
+    async def _drive_due_runs(self, nursery):
         await self._journal.due(0)
-        return await super()._look(nursery)
+        return await super()._drive_due_runs(nursery)
 
 
 class NeverTriesAgain(Host):
@@ -76,9 +76,9 @@ class NeverDropsEndedRuns(Host):
 
 
 class DrivesTooManyRuns(Host):
-    async def _look(self, nursery):
+    async def _drive_due_runs(self, nursery):
         self._runs_max = len(self._active) + 1
-        return await super()._look(nursery)
+        return await super()._drive_due_runs(nursery)
 
 
 class StopsWithoutParking(Host):
@@ -99,7 +99,7 @@ class TakesRunsUpWhileItStops(Host):
         async with trio.open_nursery() as nursery:
             await super().serve()
             before, self._stop.requested = self._stop.requested, trio.Event()
-            await self._look(nursery)
+            await self._drive_due_runs(nursery)
             self._stop.requested = before
 
 

@@ -106,7 +106,7 @@ class Fold:
                 paused = is_pause(placed.event) and now is not None and call_in(now) is not None
                 if not (paused or (leading and may_follow_a_fact(placed))):
                     return self._difference(placed.event, now)
-            difference = self._take(placed)
+            difference = self._pass_fact(placed)
             if difference is not None:
                 return difference
             begins = placed.ends
@@ -123,7 +123,7 @@ class Fold:
             self._state = self._machine.evolve(self._state, now)
         return now
 
-    def _take(self, placed: PlacedEvent) -> RunComparison | None:
+    def _pass_fact(self, placed: PlacedEvent) -> RunComparison | None:
         """Pass a fact from outside to the machine.
 
         Return the difference if the machine reacts differently than before.
@@ -187,7 +187,7 @@ class Fold:
 
     def _difference(self, recorded: Any, decided: Any) -> RunComparison:
         """Return the difference at the current record. `recorded` or `decided` is None if there was no decision."""
-        state, following = self._follow(decided)
+        state, following = self._settle_decision(decided)
         calls = [call for event in following if (call := call_in(event)) is not None]
         open_call = next((call for call in calls if not self._has_reply(call)), None)
         call = call_in(decided)
@@ -206,7 +206,7 @@ class Fold:
             request="" if open_call is None else open_call.request_id,
         )
 
-    def _follow(self, now: Any) -> tuple[Any, Sequence[Any]]:
+    def _settle_decision(self, now: Any) -> tuple[Any, Sequence[Any]]:
         """Return the state after a decision and all that follow from it, and these decisions."""
         if now is None:
             return self._state, ()

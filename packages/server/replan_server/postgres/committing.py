@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 import psycopg
 import trio
 
-from replan_server.postgres.connecting import Connection, DatabaseLink, end, explain, is_passing, leaves_unknown
+from replan_server.postgres.connecting import Connection, DatabaseLink, explain, is_passing, leaves_unknown, roll_back
 from replan_server.postgres.group import Alone, Group, GroupResults, Request, decide, size_of, writes_early
 from replan_server.postgres.transaction import (
     MARK,
@@ -136,7 +136,7 @@ class Committer:
                 self._end(link, connection)
             return decided
         finally:
-            end(connection)
+            roll_back(connection)
 
     def _attempt_alone(self, link: DatabaseLink, connection: Connection, work: Alone[T]) -> T:
         self._number += 1

@@ -146,7 +146,7 @@ class DatabaseLink:
         return time.time() if self._ahead is None else _steady() + self._ahead
 
 
-def end(connection: Connection) -> None:
+def roll_back(connection: Connection) -> None:
     """Roll back the open transaction, if any. Close the connection if that fails."""
     try:
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:

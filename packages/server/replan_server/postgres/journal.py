@@ -154,7 +154,7 @@ async def open_postgres(
 
 def _check_link(address: DatabaseAddress, link: DatabaseLink) -> DatabaseLink:
     connection = link.connection()
-    schema.check(connection, address.place)
+    schema.ensure_tables(connection, address.place)
     with connection.cursor() as cursor:
         link.take_time(reading.server_now(cursor))
     return link

@@ -187,7 +187,7 @@ def open_raw(address: DatabaseAddress) -> Iterator[PostgresRaw]:
     """
     try:
         with closing(DatabaseLink(address)) as link:
-            schema.check(link.connection(), address.place)
+            schema.ensure_tables(link.connection(), address.place)
             with closing(PostgresRaw(link)) as store:
                 yield store
     except psycopg.Error as error:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from psycopg import errors, sql
 
-from replan_server.postgres.connecting import BEGIN, Connection, end
+from replan_server.postgres.connecting import BEGIN, Connection, roll_back
 from runtime.core.errors import JournalDamaged, JournalUnreadable
 from runtime.journal.port import VERSION, before_first, check_version
 
@@ -187,7 +187,7 @@ def version_of(connection: Connection, place: str) -> int:
     return int(version)
 
 
-def check(connection: Connection, place: str) -> None:
+def ensure_tables(connection: Connection, place: str) -> None:
     """Make the tables if they are missing, and check their version.
 
     Raises the errors of `version_of`, and `JournalUnreadable` for an earlier version, or if the role may not make
@@ -212,13 +212,13 @@ def upgrade(connection: Connection, place: str) -> int:
         try:
             return _upgrade(connection, place)
         except (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation):
-            end(connection)  # Another process is making them.
+            roll_back(connection)  # Another process is making them.
         except errors.InsufficientPrivilege:
-            end(connection)
+            roll_back(connection)
             hint = "let the owner of the database run: replan home upgrade URL"
             raise JournalUnreadable(place, "this role may not make the journal's tables", hint) from None
         except BaseException:
-            end(connection)
+            roll_back(connection)
             raise
     raise JournalDamaged(place, "a schema named replan is there, without a journal")
 
@@ -254,7 +254,7 @@ def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | Non
                 connection.execute(sql.SQL(statement).format(role=sql.Identifier(role)))
         connection.execute("COMMIT")
     finally:
-        end(connection)
+        roll_back(connection)
 
 
-__all__ = ["ROLES", "SCHEMA", "VERSION", "check", "check_upgraded", "grant", "upgrade", "version_of"]
+__all__ = ["ROLES", "SCHEMA", "VERSION", "check_upgraded", "ensure_tables", "grant", "upgrade", "version_of"]

@@ -26,7 +26,7 @@ from replan_server.postgres.connecting import (
     StatementBatch,
     StatementResult,
     connect,
-    end,
+    roll_back,
 )
 from replan_server.postgres.group import Group, TenantDay
 from replan_server.postgres.reading import message
@@ -208,7 +208,7 @@ def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
         with connection.cursor(binary=True) as cursor:
             yield cursor, now
     finally:
-        end(connection)
+        roll_back(connection)
 
 
 def last_transaction(connection: Connection, writer: bytes) -> int:

@@ -149,8 +149,8 @@ class Trace:
             return self._done
         if isinstance(event, RunResumed):
             self._on_resume(event)
-        self._common(event)
-        self._own(event)
+        self._process_common_event(event)
+        self._process_own_event(event)
         for attempt in self._tracing.ended(event, [*self._open_attempts()]):
             self._end(f"attempt:{attempt}")
         self._withdraw(event)
@@ -189,9 +189,9 @@ class Trace:
             name = f"{names.INVOKE_AGENT} {self._kind.name} again"
             attributes = {names.OPERATION: names.INVOKE_AGENT, names.AGENT_NAME: self._kind.name}
             self._under = self._start(self._root_key, name, attributes)
-        self._mark("resume", "", {names.EPOCH: event.epoch}, part="resume")
+        self._add_event_span("resume", "", {names.EPOCH: event.epoch}, part="resume")
 
-    def _common(self, event: Any) -> None:
+    def _process_common_event(self, event: Any) -> None:
         """Process an event that every kind of agent has."""
         match event:
             case CallRequested():
@@ -206,7 +206,7 @@ class Trace:
             case Settled():
                 tokens = event.used.tokens
                 late: dict[str, Scalar] = {names.REQUEST_ID: event.request_id, names.TOKENS: tokens}
-                self._mark("late_reply", node_of(event.request_id), late)
+                self._add_event_span("late_reply", node_of(event.request_id), late)
             case ToolRequested():
                 self._tool(event)
             case ToolReissued():
@@ -226,7 +226,7 @@ class Trace:
                 self._close(f"question:{event.question_id}", more=closed)
             case ClarificationReminded() | ClarificationEscalated():
                 reminded: dict[str, Scalar] = {"replan.question": event.question_id, "replan.asked": event.asked}
-                self._mark(event.kind.removeprefix("clarification_"), "", reminded)
+                self._add_event_span(event.kind.removeprefix("clarification_"), "", reminded)
             case WaitRequested() if event.request_id != DEADLINE and not is_of_question(event.request_id):
                 what = event.request_id.partition(":")[0]
                 self._start(f"wait:{event.request_id}", f"wait {what}", {"replan.until": event.until}, event.node or "")
@@ -234,16 +234,18 @@ class Trace:
                 self._end(f"wait:{event.request_id}")
             case RunParked():
                 cause = str(event.cause) or ("handover" if event.handover else "person")
-                self._mark("park", "", {names.REASON: cause})
+                self._add_event_span("park", "", {names.REASON: cause})
             case LimitNear():
-                self._mark("limit_near", "", {f"{names.OWN}{name}": value for name, value in event.amounts.items()})
+                self._add_event_span(
+                    "limit_near", "", {f"{names.OWN}{name}": value for name, value in event.amounts.items()}
+                )
             case SettingsChanged():
                 self._model = event.model or self._model
-                self._mark("change_settings", "", {})
+                self._add_event_span("change_settings", "", {})
             case _:
                 pass
 
-    def _own(self, event: Any) -> None:
+    def _process_own_event(self, event: Any) -> None:
         """Process an event of the run's own kind."""
         for position, fact in enumerate(self._tracing.facts(event)):
             match fact:
@@ -263,7 +265,7 @@ class Trace:
                     fields = {f"{names.OWN}{name}": value for name, value in fact.fields.items()}
                     if fact.rule:
                         fields |= {names.RULE: fact.rule, names.LEVEL: fact.level}
-                    self._mark(fact.name, fact.node, fields, part=f"mark{position}")
+                    self._add_event_span(fact.name, fact.node, fields, part=f"mark{position}")
 
     def _call(self, request: CallRequested) -> None:
         attributes: dict[str, Scalar] = {names.REQUEST_ID: request.request_id, names.TRY: request.try_number}
@@ -347,7 +349,7 @@ class Trace:
     def _about(self) -> dict[str, Scalar]:
         return {names.CONVERSATION_ID: self._run, names.RUN: self._run, names.SEQ: self.seq}
 
-    def _mark(self, name: str, node: str, attributes: Mapping[str, Scalar], *, part: str = "mark") -> None:
+    def _add_event_span(self, name: str, node: str, attributes: Mapping[str, Scalar], *, part: str = "mark") -> None:
         """Add a span without length, for an event at one moment."""
         key = f"mark:{self.seq}:{part}"
         self._start(key, name, attributes, node, part=part)

@@ -16,7 +16,7 @@ from psycopg.rows import dict_row
 
 from replan_server.postgres import reading
 from replan_server.postgres.address import DatabaseAddress
-from replan_server.postgres.connecting import NOW, Connection, DatabaseLink, end, explain
+from replan_server.postgres.connecting import NOW, Connection, DatabaseLink, explain, roll_back
 from replan_server.postgres.transaction import begin_batch
 from replan_server.workers import tables
 from runtime.core.errors import JournalError
@@ -64,7 +64,7 @@ def in_transaction(work: Callable[[Connection], T], link: DatabaseLink) -> T:
         connection.execute("COMMIT")
         return result
     finally:
-        end(connection)
+        roll_back(connection)
 
 
 STALLED_SECONDS = 30.0

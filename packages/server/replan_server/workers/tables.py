@@ -12,7 +12,7 @@ from importlib.metadata import version
 from procrastinate.schema import SchemaManager
 from psycopg import errors
 
-from replan_server.postgres.connecting import BEGIN, Connection, end
+from replan_server.postgres.connecting import BEGIN, Connection, roll_back
 from replan_server.postgres.schema import Rights
 from runtime.core.errors import JournalUnreadable
 
@@ -98,15 +98,15 @@ def make(connection: Connection, place: str) -> Rights:
             if stamp_of(connection) < stamp():
                 _make(connection)
         except errors.InsufficientPrivilege:
-            end(connection)
+            roll_back(connection)
             hint = "let the owner of the database run: replan home upgrade URL --app ROLE"
             raise JournalUnreadable(place, "this role may not make the tables that workers need", hint) from None
         except (errors.LockNotAvailable, errors.DeadlockDetected, errors.UniqueViolation):
-            end(connection)  # Another worker is making them, or runs are being written.
+            roll_back(connection)  # Another worker is making them, or runs are being written.
             if attempt == TRIES - 1:
                 raise
         except BaseException:
-            end(connection)
+            roll_back(connection)
             raise
         else:
             break

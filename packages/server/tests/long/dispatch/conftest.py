@@ -13,7 +13,7 @@ DATABASE = "workers"
 @pytest.fixture(scope="session")
 def server(database_server):
     with database_server.new(DATABASE) as connection:
-        schema.check(connection, "tests")
+        schema.ensure_tables(connection, "tests")
         tables.make(connection, "tests")
     return database_server
 

@@ -46,7 +46,7 @@ def make_database(server):
     if not server.execute("postgres", f"SELECT 1 FROM pg_roles WHERE rolname = '{APP}'"):
         server.execute("postgres", f"CREATE ROLE {APP}")
     connection = connecting.connect(parse_address(server.url(DATABASE)))
-    schema.check(connection, "tests")
+    schema.ensure_tables(connection, "tests")
     schema.grant(connection, {"app": APP}, tables.make(connection, "tests"))
     connection.close()
     server.execute(DATABASE, audit.INSTALL)

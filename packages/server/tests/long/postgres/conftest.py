@@ -29,7 +29,7 @@ TABLES = (
 @pytest.fixture(scope="session")
 def server(database_server):
     with database_server.new(DATABASE) as connection:
-        schema.check(connection, "tests")
+        schema.ensure_tables(connection, "tests")
     return database_server
 
 

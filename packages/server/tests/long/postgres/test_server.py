@@ -200,7 +200,7 @@ async def test_roles_may_do_what_they_are_for_and_nothing_else(new_database, ser
         async with open_postgres(app, CODEC):
             raise AssertionError("it opened")
     owner = connecting.connect(new_database)
-    schema.check(owner, "tests")
+    schema.ensure_tables(owner, "tests")
     schema.grant(owner, {"app": "journal_app", "archive": "journal_archive", "reader": "journal_reader"})
     owner.close()
     async with open_postgres(app, CODEC) as journal:
