@@ -211,7 +211,7 @@ def result_of(view: RunView) -> Result:
         reads_text=reads_text(config.model) or config.workflow.plans_from_tools,
         needed=None if state.end is None else state.end.question,
         output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
-        edits=tuple(_edits(state)),
+        edits=tuple(_edits(state)) if state.edits else (),
         draft=_draft(state, user) if fields["outcome"] else None,
     )
 

@@ -45,7 +45,7 @@ def test_a_cancelled_execution_says_what_is_done_what_is_left_and_what_comes_nex
     rows = [row.plain.strip() for row in result_lines(found, "replan")]
     assert rows[rows.index("Plan p") + 1 : rows.index("goal pending: reach the goal")] == [
         "✓ a  (4.0 s)",
-        "· b  (not done)",
+        "· b  (not done, 1 attempt of 1)",
         "· c  (not done)",
         "- mend  (not needed)",
         "",

@@ -167,8 +167,8 @@ def test_a_reply_that_would_make_the_file_too_large_is_refused(tmp_path, monkeyp
     ("text", "told"),
     [
         (None, "no such file"),
-        ("g_plan: [x]\n", "no recording"),
-        ("", "no recording"),
+        ("g_plan: [x]\n", "not a recording"),
+        ("", "not a recording"),
         ("recording: 2\n", "recording"),
         ("recording: 1\n...\n---\nreplies: [{request: a}]\n...\n", "document 2 replies.0.fingerprint"),
         ("recording: 1\nreplies: [{request: a}]\n", "replies.0.fingerprint"),

@@ -17,7 +17,7 @@ STATE = SimpleNamespace(
 )
 OF_THE_RUN = {
     "run_started", "run_resumed", "run_parked", "note_told", "requirement_told", "mail_refused", "settings_changed",
-    "forked",
+    "limit_near", "forked",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def test_a_proposal_is_mended_approved_written_and_used(replan, tmp_path, docs):
     path = tmp_path / "fleet.yaml"
     asked = replan("acquire", GOAL, "--docs", docs, "-m", model, "-o", path, "--no-input")
     assert asked.exit_code == 6
-    assert "profile.unvouched_number at fields.cost.insurance.default" in asked.stderr
+    assert "profile rejected: a default is a value that nobody vouches for" in asked.stderr
     assert f"export {run_id(replan)} -o {path}` writes it" in asked.stderr
     assert not path.exists()
     replan("answer", "--last", "approve")
