@@ -5,7 +5,7 @@ for, without reservations. No timer waits for a time: a warning about active tim
 record after the level is reached. A limit that a person changes counts as new: its warnings are made again.
 
 A run warns only if its first event says at which levels. A run that is a step of another run does not warn, because the
-run above pays for it.
+parent run pays for it.
 """
 
 from collections.abc import Iterator
