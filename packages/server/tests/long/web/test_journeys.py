@@ -248,6 +248,7 @@ async def test_a_run_is_forked_with_another_text(person):
     await person.click("#new button.main")
     await person.sees("every guard passed")
     assert await person.said("h1") == "Logout fails"
+    await person.click("#problem summary")
     assert "The logout fails." in await person.said("#problem pre")
     assert "9 spent of 30 calls" in await person.text(), "the model is the one whose script goes back"
     forked = (await person.evaluate("location.pathname")).rpartition("/")[2]
@@ -413,6 +414,7 @@ async def test_the_output_of_the_tools_of_an_execution_is_folded(person, tmp_pat
     await person.sees("3 of 4 steps done, 1 failed")
     assert await person.count(".checklist .is-failed") == 1
     await person.go(f"/runs/{run}?tab=timeline")
+    await person.click("#outputs > summary")
     outputs = await person.count("details[id^=output-]")
     assert outputs >= 4
     assert await person.count("details[id^=output-][open]") == 0
