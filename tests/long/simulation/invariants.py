@@ -227,7 +227,7 @@ class Invariants:
         self.revision = event.revision
         below = {step for target in event.targets for step in (target, *self.graph.below[target])}
         assert set(event.cleared) == below
-        cause = next(seen.kind for seen in reversed(self.seen) if seen.kind != "run_resumed")
+        cause = next(seen.kind for seen in reversed(self.seen) if seen.kind not in ("run_resumed", "limit_near"))
         if cause == "decided":
             for step in below:
                 if self.decision.step not in self.graph.above[step]:
