@@ -272,6 +272,35 @@ def test_bad_edits_of_a_planning_run_are_one_line_and_change_nothing(replan, pla
     assert "edits" not in shown(replan, run)
 
 
+def test_a_demand_that_an_edited_plan_drops_is_named_and_needs_a_yes(replan, home, scripted, tmp_path):
+    demand = "The page of orders must have a button for a CSV export"
+    problem = tmp_path / "export.md"
+    problem.write_text(f"# Export\n\n{demand}. It must take less than 1 s.\n")
+    wanted = {**WANTED, "text": demand, "quote": demand, "tokens": ["fixed"]}
+    fix = {**PROVED["steps"][2], "satisfies": [*PROVED["steps"][2]["satisfies"], "r2"]}
+    value = {**PROVED, "requirements": [*PROVED["requirements"], wanted], "steps": [*PROVED["steps"][:2], fix]}
+    replan("run", problem, "-m", scripted({"g_plan": [value]}), "-w", "single", "--no-input")
+    run = shown(replan, "--last")["run_id"]
+    edited = {**rest(replan, run), "requirements": PROVED["requirements"], "steps": PROVED["steps"]}
+    refused = given(replan, tmp_path, run, edited)
+    assert refused.exit_code == 2
+    assert f"edit.drops_demand: no step meets this demand any more: {demand}" in refused.stderr
+    assert given(replan, tmp_path, run, edited, "--drop-demands").exit_code == 0
+    assert len(shown(replan, run)["edits"]) == 1
+
+
+def test_an_edited_plan_is_the_one_that_is_executed(replan, planned, tmp_path):
+    run = planned(PROVED)
+    value = rest(replan, run)
+    value["steps"][2]["name"] = "Mend it"
+    assert given(replan, tmp_path, run, value).exit_code == 0
+    tools = {"tools": {"fine": {"command": ["true"], "risk": "none"}}, "generators": {"g": "fine"}}
+    (tmp_path / "tools.yaml").write_text(yaml.safe_dump({**tools, "guards": {"human": "fine", "syntax": "fine"}}))
+    (tmp_path / "work").mkdir()
+    words = ("--tools", tmp_path / "tools.yaml", "--workspace", tmp_path / "work")
+    assert "fix  Mend it" in replan("execute", run, *words, "--dry-run").stdout
+
+
 def test_the_second_of_two_editors_of_a_planning_run_sees_what_the_first_has_changed(replan, planned, editor, tmp_path):
     run = planned(PROVED)
     turns, _ = editor
@@ -295,3 +324,32 @@ def test_a_run_that_has_written_no_plan_has_none_to_edit(replan, home, problem):
     replan("run", problem, "-m", "template:bug", "--max-calls", "1", "--no-input")
     result = replan("edit", "--last")
     assert (result.exit_code, "has written no plan" in result.stderr) == (2, True), result.stderr
+
+
+REVIEWED = """
+name: house
+action_pairs:
+  g_plan:
+    generator: LLMPlanGenerator
+    guard: {all_of: [plan_medium, human_review]}
+"""
+
+
+def test_an_approval_on_the_terminal_may_carry_an_edit(home, problem, scripted, in_terminal, tmp_path):
+    """An editor that exits 1 changes nothing, and the question is asked again."""
+    (tmp_path / "house.yaml").write_text(REVIEWED)
+    editor = tmp_path / "editor"
+    editor.write_text(f"""#!/bin/sh
+test -e {tmp_path}/tried || {{ touch {tmp_path}/tried; exit 1; }}
+sed -i.bak 's/name: Fix it/name: Mend it/' "$1"
+""")
+    editor.chmod(0o755)
+    words = ("run", problem, "-m", scripted({"g_plan": [PROVED]}), "-w", tmp_path / "house.yaml")
+    terminal = in_terminal(*words, TERM="dumb", EDITOR=str(editor), VISUAL="")
+    terminal.read_until("edit opens the plan in your editor[^$]*> $")
+    terminal.type("edit\n")
+    terminal.read_until("Editing failed[^$]*> $")
+    terminal.type("edit\n")
+    assert terminal.end() == 0
+    assert "+  name: Mend it" in terminal.text
+    assert "Proved at level medium" in terminal.text
