@@ -136,7 +136,7 @@ def _draft(result: Result, program: str) -> list[Line]:
         rows += [indent_line(finding_line(finding), "red"), indent_line(f"It takes {remedy_of(finding)}.")]
     rows += [indent_line(demand_line(row), "yellow") for row in draft.uncovered[:FINDINGS_MAX]]
     written, checked = draft.commands(result.run_id, program)
-    return [*rows, indent_line(f"To mend it: {written}, then {checked}", "dim")]
+    return [*rows, indent_line(f"To mend it: {program} edit {result.run_id}; or {written}, then {checked}", "dim")]
 
 
 def accepted_lines(result: Result, *, full: bool) -> list[Line]:

@@ -1,16 +1,18 @@
 """A person edits the plan of a planning run: which plan, what an edit makes of the run, and what is refused."""
 
 import json
+import random
 
 import pytest
 
 from actors.planning.edits import editable_plan, revision_of
+from actors.planning.result import best_path
 from actors.run.inbox import MailRefused
 from actors.run.questions import Status
 from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed
 from tests.cli.samples import PLAN
-from tests.planning.test_drafts import result, world_of
+from tests.planning.test_drafts import STEPS, result, world_of
 from tests.support.worlds import passed, rejected
 
 LOSING = {f"plan/v1.a{number}": 0.5 for number in (1, 2, 3)}
@@ -150,3 +152,35 @@ def test_a_draft_of_an_earlier_step_is_not_edited():
     steps = {"plan": {"rmax": 1, "role": "plan"}, "final": {"requires": ["plan"], "rmax": 1, "role": "plan"}}
     world = ended({"plan/v1.a1": 0.5}, steps=steps)
     assert editable_plan(world.state) == "its best draft is one of the step plan, and the step final makes the plan"
+
+
+def play(seed):
+    """Play a random run with edits at random moments, and return how many of them counted."""
+    rng = random.Random(seed)
+    scores = {f"plan/v{visit}.a{attempt}": rng.random() for visit in (1, 2) for attempt in (1, 2, 3)}
+    wrong = {node: score for node, score in scores.items() if rng.random() < 0.7}
+    reviewed = rng.random() < 0.5
+    steps = {**REVIEWED, "plan": {**REVIEWED["plan"], "rmax": 3}} if reviewed else STEPS
+    world = world_of(wrong, steps=steps, search=rng.choice(["depth_first", "beam:2", "best_of:2"]))
+    world.begin()
+    counted = 0
+    for _ in range(100):
+        if rng.random() < 0.2:
+            before, open_to_edits = world.state, not isinstance(editable_plan(world.state), str)
+            edit(world, {**EDITED, "plan_id": f"edit{counted}"})
+            assert (len(world.state.edits) == len(before.edits) + 1) is open_to_edits
+            counted += open_to_edits
+            assert open_to_edits or world.state.nodes == before.nodes
+            if open_to_edits and before.end is not None:
+                assert (world.state.end.outcome, world.state.end.final) == ("success", True)
+        doable = world.doable()
+        if doable:
+            world.answer(rng.choice(doable))
+    assert fold(world.machine, world.events) == world.state
+    if world.state.edited:
+        assert best_path(world.state)[-1].artifact.value.value["plan_id"] == f"edit{counted - 1}"
+    return counted
+
+
+def test_edits_at_random_moments_count_where_a_plan_is_open_to_them_and_nowhere_else():
+    assert sum(play(seed) for seed in range(40)) > 40
