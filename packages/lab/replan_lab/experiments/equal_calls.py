@@ -21,8 +21,8 @@ CAPTIONS: Mapping[str, str] = {
     "equal_mean": "Success at the mean calls of the baseline, interpolated between caps. Beside a table `worlds` the "
     "intervals hold together (Bonferroni).",
     "bounds": "What a planner with more knowledge finds: success against mean calls, by the price of a call.",
-    "worlds": "The difference to the baseline at its mean calls, with the models as the sample; the intervals hold "
-    "together (Bonferroni).",
+    "worlds": "The difference to the baseline at its mean calls, with the models as the sample, and with the problems "
+    "as the sample; the intervals of each kind hold together (Bonferroni).",
     "conclusions": "In how many worlds a conclusion holds: one arm finds more than another within a cap of calls.",
 }
 """The captions of the tables."""
@@ -95,16 +95,20 @@ def _corrected_z(intervals: int) -> float:
 
 
 def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -> Row:
-    """Return an arm's mean difference over all worlds, with its interval.
+    """Return an arm's mean difference over all worlds, with two intervals.
 
-    The worlds are the sample, because the question is what the arm gains in a world that nobody has measured. The
-    interval is Student's, with one value for each world, corrected for the number of arms (Bonferroni).
+    In the first one the worlds are the sample, because the question is what the arm gains in a world that nobody has
+    measured. It is Student's, with one value for each world. In the second one the problems are the sample. All worlds
+    have the same problems, so with few problems the first interval is too narrow. Both are corrected for the number of
+    arms (Bonferroni).
     """
     deltas = [fmean(world.values()) for world in worlds]
     low, high = -math.inf, math.inf
     if len(deltas) > 1:
         half = _student_quantile(1 - (1 - LEVEL) / 2 / arms, len(deltas) - 1) * stdev(deltas) / math.sqrt(len(deltas))
         low, high = fmean(deltas) - half, fmean(deltas) + half
+    by_problem = [fmean(world[pair] for world in worlds if pair in world) for pair in worlds[0]]
+    problems = mean_interval(by_problem, _corrected_z(arms))
     return {
         "arm": arm,
         "worlds": len(worlds),
@@ -112,6 +116,8 @@ def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -
         "delta_success": round_value(fmean(deltas)),
         "delta_low": round_value(low),
         "delta_high": round_value(high),
+        "problems_low": round_value(problems[0]),
+        "problems_high": round_value(problems[1]),
         "delta_least": round_value(min(deltas)),
         "delta_most": round_value(max(deltas)),
     }

@@ -103,6 +103,8 @@ def test_the_mean_over_worlds_has_an_interval_over_worlds_and_the_least_and_the_
     assert (row["delta_low"], row["delta_high"]) == pytest.approx(
         (0.25 - 12.706 * 0.25, 0.25 + 12.706 * 0.25), abs=1e-3
     )
+    by_problem = mean_interval([0.5, 0.0, 0.5, 0.0])
+    assert (row["problems_low"], row["problems_high"]) == pytest.approx(by_problem, abs=1e-3)
 
 
 def test_intervals_over_worlds_hold_together_for_all_arms(prepared):

@@ -122,6 +122,7 @@ CHANGED = {
     "compares_text": {"agreement": {"compare": "text"}},
     "one_kind": {"agreement": {"kinds": ONE_KIND}},
     "leans_to_plan": {"causes": {"analysis": 0.1, "recon": 0.15, "strategy": 0.25, "plan": 0.4}},
+    "mild": {"causes": {"analysis": 0.18, "recon": 0.2, "strategy": 0.22, "plan": 0.3}},
 }
 """The keys of the belief that a policy of the experiments changes."""
 
