@@ -82,7 +82,7 @@ class PluginSpec:
 
     @property
     def is_ours(self) -> bool:
-        """Whether another distribution of Replan has it. Such a model runs in this process, and names no file."""
+        """Whether a distribution of Replan has the model. It then runs in this process, and names no file."""
         return self.prefix in OURS
 
 

@@ -98,7 +98,7 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
     for where, name in claimed:
         sought = comparable_name(name)
         if sought not in found:
-            found[sought] = _stands_in(sought, text)
+            found[sought] = _occurs_in(sought, text)
         if not found[sought]:
             message = (
                 f"{quote_text(name)} is taken for given, and recon does not have it; rely on what recon has, or leave "
@@ -108,7 +108,7 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
             yield Finding(code=Code.EVIDENCE_MISSING, message=message, where=where, tags=tags, tokens=(name,))
 
 
-def _stands_in(name: str, text: str) -> bool:
+def _occurs_in(name: str, text: str) -> bool:
     """Return whether a name stands in a text as a whole, not as a part of a longer word.
 
     A name that is part of `OCCURRENCES_MAX` longer words counts as found, so that the search ends.

@@ -84,7 +84,7 @@ class Fields:
 
     def text(self, key: str, *, required: bool = True) -> str | None:
         """Check a field that must be a text and not blank. Return the text, or None if it is invalid."""
-        if not required and self._absent(key):
+        if not required and self._is_missing(key):
             return None
         value = self._present(key)
         if value is None:
@@ -133,7 +133,7 @@ class Fields:
 
         `empty`: whether the list may be empty; `required`: whether the field may be missing.
         """
-        if not required and self._absent(key):
+        if not required and self._is_missing(key):
             return []
         value = self._items(key, empty=empty)
         if value is None:
@@ -162,7 +162,7 @@ class Fields:
 
     def optional(self, key: str) -> Any:
         """Return the value of a field that may be missing, unchecked; None if it is missing."""
-        return None if self._absent(key) or self.values is None else self.values[key]
+        return None if self._is_missing(key) or self.values is None else self.values[key]
 
     def verdict(self) -> Verdict:
         """Return the verdict of all checks. Open questions are errors, and keys that no check has read are warnings.
@@ -193,7 +193,7 @@ class Fields:
         passed = self._passed == self._checks
         return Verdict(guard=self._guard, passed=passed, score=score, findings=tuple(limit_findings(self._findings)))
 
-    def _absent(self, key: str) -> bool:
+    def _is_missing(self, key: str) -> bool:
         self._known.add(key)
         return self.values is None or key not in self.values
 

@@ -31,14 +31,14 @@ def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
     for node in nodes:
         firsts.setdefault((node.branch, node.step), node)
     rejected = {first.node: first.visit for first in firsts.values() if not _passed(first)}
-    told = [node for node in nodes if rejected.get(node.previous or "") == node.visit and not node.afresh]
+    retries = [node for node in nodes if rejected.get(node.previous or "") == node.visit and not node.afresh]
     return ModelCounts(
         model=config.model,
         runs=1,
         accepted=int(all(map(_passed, firsts.values()))),
-        told=len(told),
-        mended=sum(map(_passed, told)),
-        again=sum(node.repeats is not None for node in told),
+        told=len(retries),
+        mended=sum(map(_passed, retries)),
+        again=sum(node.repeats is not None for node in retries),
     )
 
 

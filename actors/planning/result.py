@@ -92,7 +92,7 @@ class PlanningJson(TypedDict):
     edits: NotRequired[list[EditedPlanJson]]
     """The edits of plans by people, the oldest first; missing without any."""
     draft: NotRequired[DraftJson]
-    """The best plan that it has written, not proved; missing with a plan, and until it has ended."""
+    """The best plan that the run wrote, not proved; missing if there is a plan, and until the run has ended."""
     needs_answer: NotRequired[dict[str, Any]]
     """The question that the run needs answered but may not ask."""
 

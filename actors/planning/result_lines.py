@@ -327,15 +327,15 @@ def belief_text(weighing: Weighing) -> str:
     where = f"The mistake is most likely in the {step_in_words(place.step)}"
     if place.step == UNSOLVABLE:
         where = "Most likely the problem has no solution"
-    told = f"{where} ({odds(place.after)})."
+    text = f"{where} ({odds(place.after)})."
     if not options:
-        return f"{told} No move is left."
+        return f"{text} No move is left."
     best = _move_in_words(options[0])
     verb = "cost" if len(options[0].targets) > 1 else "costs"
     cost = f"{count_calls(options[0].calls)}, with a chance of {odds(options[0].chance)}"
-    told = f"{told} {best[0].upper()}{best[1:]} {verb} {cost}."
+    text = f"{text} {best[0].upper()}{best[1:]} {verb} {cost}."
     others = [f"{_move_in_words(one)} ({count_calls(one.calls)}, {odds(one.chance)})" for one in options[1:]]
-    return f"{told} Next best: {others[0]}." if others else told
+    return f"{text} Next best: {others[0]}." if others else text
 
 
 def _move_in_words(option: Option) -> str:

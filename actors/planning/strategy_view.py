@@ -31,7 +31,7 @@ def free_calls(tree: SearchTree, share: int) -> int:
 
 
 def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPruned | None:
-    """Open or prune a branch if the strategy wants that."""
+    """Return the event that opens or prunes a branch as the strategy demands; None if it demands no change."""
     if tree is None:
         return None
     change = state.config.strategy.change(tree)

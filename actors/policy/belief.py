@@ -370,18 +370,12 @@ class BeliefModel:
         unsolvable = self._row_likelihood(UNSOLVABLE, rejection)
         if not rejection.fact and self.table.facts is not None:
             return _scale_belief(belief, belief.masses, factors, unsolvable)
-        told = tuple(
-            [
-                tuple(
-                    [
-                        _update_block(block) if wrong == at % len(self.steps) else block
-                        for wrong, block in enumerate(blocks)
-                    ]
-                )
-                for at, blocks in enumerate(belief.masses)
-            ]
-        )
-        return _scale_belief(belief, told, factors, unsolvable)
+        masses = []
+        for index, blocks in enumerate(belief.masses):
+            at_fault = index % len(self.steps)
+            updated = [_update_block(block) if step == at_fault else block for step, block in enumerate(blocks)]
+            masses.append(tuple(updated))
+        return _scale_belief(belief, tuple(masses), factors, unsolvable)
 
     def add_classification(self, belief: Belief, places: Collection[str]) -> Belief:
         """Return the belief after a classifier has named these steps as the place of the mistake."""

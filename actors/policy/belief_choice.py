@@ -79,7 +79,7 @@ class Bounds:
     told: float = 1.0
     """The factor for the chance of a move whose prompts show the rejections, from the repeats of this run."""
     afresh: float | None = None
-    """The factor for the chance of a move whose prompts leave them out; None if no such move is weighed."""
+    """The factor for the chance of a move whose prompts leave out the rejections; None if no such move is weighed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class MadeCall(Value):
     tool: str
     """The name of the tool."""
     step: str
-    """The step for which it was made."""
+    """The step for which the call was made."""
     arguments: str
     """The hash of its arguments."""
 

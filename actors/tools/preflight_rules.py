@@ -151,7 +151,7 @@ def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterato
             continue
         others = by_id if program.repeats else _steps_before(program, step.step_id)
         earlier = [name for name in others if name != step.step_id]
-        makers = [name for name, files in made_paths.items() if files and any(_lies_in(file, path) for file in files)]
+        makers = [name for name, files in made_paths.items() if files and any(_is_inside(file, path) for file in files)]
         makers = [name for name in makers if name != step.step_id]
         if any(name in makers for name in earlier):
             continue
@@ -235,7 +235,7 @@ def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
             assert_never(use)
 
 
-def _lies_in(made: str, path: str) -> bool:
+def _is_inside(made: str, path: str) -> bool:
     """Return whether making a path may also make another: they are equal, or one is a folder above the other."""
     made, path = made.removeprefix("./").rstrip("/"), path.removeprefix("./").rstrip("/")
     return made == path or made.startswith(f"{path}/") or path.startswith(f"{made}/")

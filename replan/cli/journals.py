@@ -17,7 +17,7 @@ from replan.setup.kinds import Kinds
 from runtime.core.errors import UsageProblem
 from runtime.journal.copying import Copied, copy_runs, copyable, remove_copied
 from runtime.journal.operations import RawOperations
-from runtime.journal.sqlite.reading import at_once
+from runtime.journal.sqlite.reading import run_without_loop
 from runtime.open_offline import open_inspection, open_raw, shown_url
 from runtime.process.identity import is_dead
 
@@ -91,7 +91,7 @@ def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, a
         runs, chosen = copyable(store), Chosen()
         if choice != RunChoice():
             reader = LightRunReader(RawOperations(store, kinds.codecs), kinds)
-            chosen = at_once(choose(reader, choice, place))
+            chosen = run_without_loop(choose(reader, choice, place))
             wanted = {run for family in chosen.families for run in family}
             runs = [run for run in runs if run in wanted]
         stay = dict(chosen.left)

@@ -57,7 +57,7 @@ def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
     from replan.runs.reader import LightRunReader
     from replan.setup.kinds import Kinds
     from runtime.journal.folder import prepare_file
-    from runtime.journal.sqlite.reading import at_once, open_to_read
+    from runtime.journal.sqlite.reading import open_to_read, run_without_loop
 
     prepare_home()
     prepare_file(home.journal)
@@ -67,7 +67,7 @@ def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
             return None
         if warn:
             _warn_of_settings(home)
-        return (at_once(work(LightRunReader(journal, kinds))),)
+        return (run_without_loop(work(LightRunReader(journal, kinds))),)
 
 
 def _warn_of_settings(home: Home) -> None:

@@ -86,7 +86,11 @@ class Driver(Opener):
             admission = Admission(child.title, kind.name, kind.format, placement)
             loaded = Loaded(kind, kind.machine.initial(), [])
         common = loaded.kind.run_state(loaded.state)
-        if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):
+        if (
+            common is not None
+            and common.finished is not None
+            and not _is_driven_again(common, child, at_once=options.at_once)
+        ):
             return loaded.state
         if child.change and loaded.started:
             body = json.dumps(dict(child.change))
@@ -149,7 +153,7 @@ class Driver(Opener):
             log.get_logger("run").warning("children.kept", run_id=run, reason=str(error))
 
 
-def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
+def _is_driven_again(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
     """Return whether a finished child run is driven again: it has failed, or it has a new deadline.
 
     Child and parent end by the same deadline, in either order.

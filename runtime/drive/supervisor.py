@@ -54,23 +54,22 @@ class Supervisor(Generic[S, E, M]):
         admission: Admission | None = None,
         turn: Turn | None = None,
     ) -> None:
-        """Take what the run is driven with; nothing is read or claimed yet.
+        """Store the arguments. Nothing is read or claimed yet.
 
         Args:
             run: the run's id.
-            machine: the run's machine. Times in its messages are those of the journal's clock, and the supervisor adds
-                the seconds since the claim to each.
-            journal: where the run is.
-            actors: who does the run's work; work for other addresses is left to people.
+            machine: the run's machine. Its messages have times of the journal's clock, and the seconds since the claim.
+            journal: the journal that contains the run.
+            actors: the actors that do the run's work. Work for other addresses is left to people.
             lease: the terms on which the run is claimed.
-            stop: the request to stop; None where nobody will ask for it.
+            stop: the request to stop; None if nobody can request it.
             on_record: called with each appended record and the state after its transaction.
             trace: returns the fields that log lines about an event carry.
-            notice: called with one line when the disk or the budget holds the run up.
-            changed: tells when the inbox may have changed; without it the driver polls.
+            notice: called with one line when a full disk or a budget delays the run.
+            changed: signals that the inbox may have changed; without it the driver polls.
             rest_after: set by a host, which wakes runs at their time: a run that only waits for a time at least this
                 many seconds away is released (`Ending.WAITING`), and so is one that is not due when it is claimed.
-            at_once: whether a person has resumed the run, who does not want to wait for what it waits for.
+            at_once: whether a person has resumed the run, so that it does not wait for a time.
             snapshot: the run as the caller has read it; without it all records are read.
             admission: for a new run, which is admitted in the transaction of its first records.
             turn: the run's place among others that take turns; None if it asks for calls as it likes.
@@ -235,7 +234,7 @@ class Supervisor(Generic[S, E, M]):
             if self._only_waits():
                 if await self._process_inbox():
                     continue
-                if not self._running or self._waits_for_person() or self._rest_after is not None or self._is_left():
+                if not self._running or self._waits_for_person() or self._rest_after is not None or self._may_be_left():
                     return Ending.WAITING
             await self._process_delivery(await self._deliveries.receive())
         self._grace.cancel()
@@ -251,7 +250,7 @@ class Supervisor(Generic[S, E, M]):
         is_judged = any(envelope.work.repeatable and envelope.work.until is None for envelope in self._running.values())
         return self._log.held_back or is_judged or self._log.summary.reserved.calls > 0
 
-    def _is_left(self) -> bool:
+    def _may_be_left(self) -> bool:
         """Return whether a driver in the foreground leaves the run, because only work with `Work.leaves` is open."""
         return any(envelope.work.leaves for envelope in self._running.values())
 

@@ -249,7 +249,7 @@ class Host:
         room = self._runs_max - len(self._active)
         try:
             # Runs that were taken up a moment ago are not claimed yet, and still count as due.
-            most = room + len(self._active) + len(self._not_before) if self._takes_due() else 0
+            most = room + len(self._active) + len(self._not_before) if self._drives_due_runs() else 0
             due = await self._journal.due(most, dead=self._dead, kinds=self._kinds)
         except (JournalDamaged, JournalNewer):
             raise
@@ -260,13 +260,13 @@ class Host:
         for run in due.unread & self._active.keys():
             self._active[run].wake()
         await self._drive_placed_runs(nursery, room)
-        if self._takes_due():
+        if self._drives_due_runs():
             room = self._runs_max - len(self._active)
             for run in [run for run in due.runs if run not in self._active and run not in self._not_before][:room]:
                 self._start_hosting(nursery, run)
         return due.next
 
-    def _takes_due(self) -> bool:
+    def _drives_due_runs(self) -> bool:
         """Return whether this host itself looks for due runs: no engine places runs here, or the engine fails."""
         return self._placing is None or "placing" in self._trouble
 

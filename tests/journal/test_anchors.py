@@ -12,7 +12,7 @@ from runtime.journal.port import RunFilter, codecs_by_kind
 from runtime.journal.sqlite.anchors import NUMBERS_MAX, SLOT_BYTES, SUFFIX, Anchors, open_anchors
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.journal.sqlite.raw import open_inspection
-from runtime.journal.sqlite.reading import at_once, open_to_read
+from runtime.journal.sqlite.reading import open_to_read, run_without_loop
 from tests.contracts.toy_events import CODEC, RUNNING, ManualClock, counted, events
 
 HASH = bytes(range(32))
@@ -185,9 +185,9 @@ async def test_a_process_that_dies_before_the_commit_of_a_deletion_leaves_the_ru
 
 async def test_a_reader_without_threads_notices_a_tail_that_is_missing(behind):
     with open_to_read(behind, codecs_by_kind(CODEC), lambda: 0.0) as reader:
-        assert len(at_once(reader.read("whole"))) == 1
+        assert len(run_without_loop(reader.read("whole"))) == 1
         with pytest.raises(JournalDamaged, match=LOST):
-            at_once(reader.read("cut"))
+            run_without_loop(reader.read("cut"))
 
 
 @pytest.mark.parametrize("content", [b"another file", b"x" * 1_000])

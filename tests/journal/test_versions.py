@@ -7,7 +7,7 @@ from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.port import VERSION, RunFilter
 from runtime.journal.sqlite import schema
 from runtime.journal.sqlite.raw import upgrade
-from runtime.journal.sqlite.reading import at_once, open_to_read
+from runtime.journal.sqlite.reading import open_to_read, run_without_loop
 from tests.contracts.toy_events import CODEC, RUNNING, counted
 from tests.journal.behind import change, query
 from tests.support.release_two import everything, release_two
@@ -30,7 +30,7 @@ async def test_a_later_release_upgrades_the_file_and_goes_on_with_its_runs(writt
         assert upgrade(path, USE_ANOTHER) == 2
         with open_to_read(path, {"planning": CODEC}, lambda: 0.0) as reader:
             assert reader is not None
-            assert len(at_once(reader.read("a"))) == 4
+            assert len(run_without_loop(reader.read("a"))) == 4
     assert query(path, "PRAGMA user_version") == [(2,)]
     assert query(path, "SELECT team FROM runs") == [("ours",)]
 

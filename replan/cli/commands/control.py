@@ -90,7 +90,7 @@ async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) 
         row, kind = await engine.journal.row(run), await engine.kind_of(run)
         check_here(run, row.owner)
         if row.status == "finished":
-            await _say_if_over(engine, run)
+            await _print_if_finished(engine, run)
         return await drive_further(engine, run, invocation, kind=kind, title=row.title)
 
 
@@ -105,7 +105,7 @@ async def _say_if_older(engine: Engine, run: str) -> None:
         notice(f"run {newest} has finished; the newest that goes on is {run}: {row.title}")
 
 
-async def _say_if_over(engine: Engine, run: str) -> None:
+async def _print_if_finished(engine: Engine, run: str) -> None:
     """Print that a finished run cannot be resumed now, and what the user can do."""
     from actors.run.advice import reopening_advice
     from replan.cli.terminal.console import notice

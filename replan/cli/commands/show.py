@@ -266,14 +266,14 @@ async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> in
         run = await resolve_or_newest(engine, name)
         printer = RecordPrinter(await engine.kind_of(run), as_json=as_json)
         printer.print(await engine.journal.read(run))
-        while await _goes_on(engine, run):
+        while await _is_running(engine, run):
             await trio.sleep(FOLLOW_SECONDS)
             printer.print(await engine.journal.read(run, printer.last_seq))
         printer.print(await engine.journal.read(run, printer.last_seq))
     return Exit.OK
 
 
-async def _goes_on(reader: RunReader, run: str) -> bool:
+async def _is_running(reader: RunReader, run: str) -> bool:
     from replan.runs.status import status_of
 
     row = await reader.journal.row(run)

@@ -1,6 +1,7 @@
 """Reads the SQLite file without threads and without an event loop, for short commands.
 
-The methods are async because the port's methods are. None of them waits, so `at_once` runs them without an event loop.
+The methods are async because the port's methods are. None of them waits, so
+`run_without_loop` can run them.
 """
 
 from collections.abc import Callable, Coroutine, Iterator
@@ -83,7 +84,7 @@ def _is_current(connection: apsw.Connection, path: Path) -> bool:
         return False
 
 
-def at_once(work: Coroutine[Any, Any, T]) -> T:
+def run_without_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never waits, without an event loop, and return its result."""
     try:
         work.send(None)

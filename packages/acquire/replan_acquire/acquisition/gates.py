@@ -236,7 +236,7 @@ def enter_iteration(state: State) -> Hop:
 
 
 def finish(state: State) -> Hop:
-    """Leave the graph."""
+    """Return the hop to the end of the graph."""
     return Hop("end", state.path[-1].reason if state.path else "nothing is left")
 
 

@@ -158,7 +158,7 @@ def _merges_values(cells: list[Any], texts: list[str]) -> bool:
 
 def _text_boxes(body: Any) -> Iterator[dict[str, Any]]:
     """Yield the text boxes as blocks."""
-    found = [item for item in body.iter(_BOX) if not _is_gone(item)]
+    found = [item for item in body.iter(_BOX) if not _is_removed(item)]
     for number, box in enumerate(found, 1):
         if text := _text(box, box):
             yield {"kind": "text", "place": f"text box {number}", "text": text}
@@ -175,7 +175,7 @@ def _headers_and_footers(document: Any) -> Iterator[dict[str, Any]]:
 def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
     """Yield footnotes and endnotes as blocks. They are numbered in the order in which the text refers to them."""
     for kind, name in _NOTES.items():
-        references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_gone(item)]
+        references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_removed(item)]
         numbers = {reference.get(qn("w:id")): number for number, reference in enumerate(references, 1)}
         for note in _elements_in(content, name, f"w:{kind}"):
             number = numbers.get(note.get(qn("w:id")))
@@ -200,13 +200,13 @@ def _elements_in(content: bytes, name: str, tag: str) -> list[Any]:
 def _unread_notices(body: Any) -> list[str]:
     """Return notices about text of the document that is not read."""
     has_removed = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
-    has_removed = has_removed or any(_is_gone(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
+    has_removed = has_removed or any(_is_removed(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
     hidden = any(_is_hidden(item) and item.text for item in body.iter(_TEXT))
     notices = ["text that was deleted or moved under change tracking is not read"] if has_removed else []
     return [*notices, "hidden text is not read"] if hidden else notices
 
 
-def _is_gone(element: Any, gone: frozenset[str] = _GONE) -> bool:
+def _is_removed(element: Any, gone: frozenset[str] = _GONE) -> bool:
     return any(outer.tag in gone for outer in element.iterancestors())
 
 
@@ -239,7 +239,7 @@ def _is_within(text: Any, element: Any, box: Any) -> bool:
     """Return whether a text is not read as part of `element`: it is not read at all, or is in an inner element."""
     for outer in text.iterancestors():
         if outer is element:
-            return box is None and _is_gone(text)
+            return box is None and _is_removed(text)
         if outer.tag in _GONE or outer.tag == _BOX or (outer.tag == _TABLE and box is None):
             return True
     return True

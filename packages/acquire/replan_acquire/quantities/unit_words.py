@@ -121,7 +121,7 @@ def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
         return None
     power = _POWER.match(text, found.end)
     if power is None:
-        return None if _goes_on(text, found.end) else found
+        return None if _continues(text, found.end) else found
     exponent = {"²": "2", "³": "3"}.get(power[0]) or power["number"] or power["plain"]
     try:
         raised = UnitTerm(power.end(), found.factor ** int(exponent), f"{found.unit}**{exponent}")
@@ -130,7 +130,7 @@ def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     return None if table.problem(raised.unit) or "**" in found.unit else raised
 
 
-def _goes_on(text: str, end: int) -> bool:
+def _continues(text: str, end: int) -> bool:
     """Return whether a word continues after an offset, such as `kmh` after `km`."""
     after = text[end : end + 1]
     return after.isalnum() or after == "_"

@@ -59,7 +59,7 @@ async def tell(service: Service, who: Principal, run: str, text: str, kind: str,
     of `Engine.tell`.
     """
     posted = _unless_conflict(await service.engine.tell(run, text, kind, key=key[:KEY_LETTERS]))
-    await _go_on_where_reopened(service, who, run)
+    await _resume_if_reopened(service, who, run)
     return posted
 
 
@@ -101,7 +101,7 @@ async def change_limits(service: Service, who: Principal, run: str, changes: Cha
         raise UsageProblem("no limit is given", place="limits", hint="name those that change")
     service.offer.check_changes(changes)
     posted = _unless_conflict(await post_changes(service.engine, run, changes, key=key[:KEY_LETTERS]))
-    await _go_on_where_reopened(service, who, run)
+    await _resume_if_reopened(service, who, run)
     return posted
 
 
@@ -117,7 +117,7 @@ async def undo(service: Service, who: Principal, run: str) -> Posted:
     Raises `RequestRefused` if the run cannot go on yet, and the errors of `Engine.undo`.
     """
     posted = await service.engine.undo(run)
-    await _go_on_where_reopened(service, who, run)
+    await _resume_if_reopened(service, who, run)
     return posted
 
 
@@ -132,7 +132,7 @@ async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
     return await changes.cancel_run(service.engine, run, shown_by=shown_by)
 
 
-async def _go_on_where_reopened(service: Service, who: Principal, run: str) -> None:
+async def _resume_if_reopened(service: Service, who: Principal, run: str) -> None:
     """Resume a run that has ended and may go on now, because hosts do not do that by themselves."""
     finished = (await service.engine.journal.row(run)).status == "finished"
     if not finished or not goes_on(await service.reader.common_with_inbox(run)):

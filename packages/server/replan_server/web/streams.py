@@ -70,7 +70,7 @@ class EventStream(Response):
         with self._place:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
+                nursery.start_soon(_cancel_on_disconnect, receive, nursery.cancel_scope)
                 for source in self._sources:
                     nursery.start_soon(self._pass_on, source, send, nursery.cancel_scope)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -83,7 +83,7 @@ class EventStream(Response):
         scope.cancel()
 
 
-async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
+async def _cancel_on_disconnect(receive: Receive, scope: trio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
