@@ -3,11 +3,15 @@
 import pytest
 
 from actors.config.model_profiles import ModelProfile, read_profile, write_profile
-from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
+from actors.planning.config import read_config
+from actors.planning.evolve import start_state
+from actors.planning.prepare import PlanningInput, RunOptions, fork_config, prepare_planning
 from actors.run.kind import Setup
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Limits
+from tests.support.planning_start import planning_start
 
 PROFILE = ModelProfile(runs=60, accepted=30, told=20, mended=10, again=2, date="2026-11-29")
 
@@ -32,6 +36,16 @@ def test_a_profile_comes_before_the_family_and_is_pinned():
     assert author.source == "profile (60 runs, 2026-11-29)"
     assert author.in_runs
     assert 0.4 < author.first_accepted < 0.5
+
+
+@pytest.mark.parametrize("other", [("search", None), (None, "belief")], ids=["another workflow", "another policy"])
+def test_a_fork_keeps_the_numbers_of_its_run(other):
+    """A profile that was measured after the start changes no fork; a run that began with the middle keeps that."""
+    for author in prepared("gpt-3.5-turbo").author, None:
+        config = prepared("gpt-3.5-turbo").changed(author=author)
+        state = start_state(planning_start(0.0, config, Limits()))
+        setup = Setup("gpt-3.5-turbo", None, registry(), data_root(), {}, 0.0, profile_of=lambda _: PROFILE)
+        assert read_config(fork_config(state, *other, setup).pinned).author == author
 
 
 def test_a_template_takes_no_profile():
