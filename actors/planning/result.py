@@ -124,7 +124,7 @@ class Result(RunResult):
     edits: tuple[EditedPlan, ...] = ()
     """The edits of plans by people, oldest first."""
     draft: Draft | None = None
-    """The best plan that it has written, not proved; None with a plan, without any, and until the run has ended."""
+    """The best plan that the run wrote, not proved; None if it proved or wrote none, and until it has ended."""
 
     @property
     def has_draft(self) -> bool:

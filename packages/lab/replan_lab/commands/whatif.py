@@ -1,4 +1,4 @@
-"""`lab whatif`: folds recorded runs under an edited workflow, guard, policy or program."""
+"""`lab whatif`: replays the decisions of recorded runs under an edited workflow, guard, policy or program."""
 
 from __future__ import annotations
 
