@@ -119,7 +119,8 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     if result.findings and result.question is None and not in_draft:
         rows += [BLANK, line("The last rejection", "bold")]
         rows += [indent_line(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
-    rows += [*_draft(result, program), BLANK, usage_line(result)]
+    draft = _draft(result, program)  # Its last line is a hint, as those that follow are.
+    rows += [*draft, *([] if draft else [BLANK]), usage_line(result)]
     if result.outcome:
         rows.append(line(f"What {result.outcome} means: {program} explain {result.outcome}", "dim"))
     if result.status == "finished" or result.cause:
@@ -209,10 +210,9 @@ def _artifacts(result: Result) -> list[Line]:
 
 
 def _path(result: Result) -> list[Line]:
-    if not result.path:
-        return [*([BLANK] if result.messages else []), line("No step was accepted.")]
     steps = ", ".join(step_in_words(step.step) for step in result.path)
-    return [BLANK, line(f"Accepted so far: {steps}")]
+    accepted = f"Accepted so far: {steps}" if steps else "No step was accepted."
+    return [*([BLANK] if result.messages else []), line(accepted)]
 
 
 def _conclusion(result: Result) -> Line:
