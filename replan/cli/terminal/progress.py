@@ -133,9 +133,10 @@ class LineProgress(Silence):
     def __init__(self, kind: Kind[Any, Any], in_flight: CallsInFlight, worded: Callable[[str], str] = in_words) -> None:
         self._kind, self._in_flight, self._worded = kind, in_flight, worded
         self._took: dict[str, float] = {}
+        self._warnings: list[str] = []
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Print the line of the event."""
+        """Print the line of the event. A warning about a limit is at the beginning of the next line."""
         self._in_flight.set_open(_open_calls(self._kind, state))
         event = record.event
         if isinstance(event, Replied) and event.elapsed >= TOLD_SECONDS:
@@ -143,10 +144,20 @@ class LineProgress(Silence):
         for text in event.notices if isinstance(event, Replied) else ():
             err().print(rich_text(line(f"{clock(record.at)} {text}")))
         text = self._kind.views.news_text(event, state)
-        if text:
+        if isinstance(event, LimitNear):
+            self._warnings.append(text)
+        elif text:
             took = self._took.pop(getattr(event, "node", None) or "", None)
             after = "" if took is None else f", after {took:.0f} s"
-            err().print(rich_text(line(f"{clock(record.at)} {self._worded(text)}{after}")))
+            shown = "; ".join((*self._warnings, f"{self._worded(text)}{after}"))
+            self._warnings.clear()
+            err().print(rich_text(line(f"{clock(record.at)} {shown}")))
+
+    def close(self) -> None:
+        """Print the warnings that no line has shown."""
+        for text in self._warnings:
+            err().print(rich_text(line(f"{clock(time.time())} {text}")))
+        self._warnings.clear()
 
     def tick(self) -> None:
         """Print a line for each call that has been under way for long."""
