@@ -44,7 +44,7 @@ class Names:
     key: str
     """The key under which the offer lists the names, such as `profiles`."""
     thing: str
-    """The key in the config file that defines such names."""
+    """The noun for such a name in messages, such as `profile`."""
     setting: str
     """The key of the config file that defines such names."""
     find: Callable[[Offer], Mapping[str, str]]

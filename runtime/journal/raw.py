@@ -168,7 +168,7 @@ class StoreReader(ABC):
                 yield run, error
 
     def named(self, rows: Sequence[Stored]) -> dict[bytes, bytes]:
-        """The error with which a journal refuses to add a run."""
+        """Return the existing texts of records, by hash."""
         found, text_of = dict[bytes, bytes](), self.texts_of(rows)
         for digest in named_texts(row.body for row in rows):
             text = text_of(digest.hex())
@@ -193,7 +193,7 @@ Refused = RunExists | RunMoved
 """The error with which a journal refuses a run."""
 
 Spent = Mapping[int, Amount]
-"""A function that returns the amounts that a run has added to each day."""
+"""The amounts that a run has added to each day."""
 
 
 class RawStore(ABC):

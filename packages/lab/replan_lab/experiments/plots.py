@@ -16,9 +16,9 @@ COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#3d5a6c", "#a
 DASHES = ("solid", "dashed", "dotted")
 """The dash patterns of lines, for grey prints. The combination of colour and dash repeats after thirty lines."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""The largest number of points on a line for which each point has a marker."""
+"""The markers of series of points, for grey prints."""
 MARKED = 12
-"""The largest number of points on a line with a marker each."""
+"""The largest number of points on a line for which each point has a marker."""
 
 WIDTH, LEAST_HEIGHT, ROW, LETTER = 7.2, 3.8, 0.24, 0.08
 """The width of a plot with short names, its minimum height, the height of a row or name, and the width of a letter, in

@@ -91,7 +91,10 @@ def run_simulated(
 
 
 class ExperimentProgress:
-    """Called before the first trial and after every trial, with the number of finished trials and of all trials."""
+    """The trials of an experiment so far, written in their order, and the part of the budget that they have used.
+
+    Trials are counted in their order, not as they end, so an experiment always ends at the same trial.
+    """
 
     def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:
         self.prepared, self._store, self._on_trial = prepared, store, on_trial

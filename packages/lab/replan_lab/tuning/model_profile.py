@@ -230,13 +230,13 @@ class Preference:
 
     settings: ComparedSettings
     cap: int
-    """The mean success, over worlds and tasks."""
+    """The limit of calls with which the settings do best."""
     success: float
-    """The mean calls."""
+    """The mean success, over worlds and tasks."""
     calls: float
-    """The advantage over the shipped settings with their best cap: plans minus the price of the calls."""
+    """The mean calls."""
     ahead: float
-    """Their advantage over the shipped settings with their best cap: plans, less the price of the calls."""
+    """The advantage over the shipped settings with their best cap: plans minus the price of the calls."""
     worlds: int
     """The worlds in which no other settings do better."""
 
