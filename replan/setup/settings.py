@@ -41,9 +41,9 @@ from runtime.models.prices import find_price
 from runtime.models.providers import PROVIDERS
 
 DEFAULT = "default"
-"""The limits that the server sets for clients: maximum values, and the minimum `stop_below`."""
+"""The name of the home's own model, for clients."""
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
-"""The limits that the server bounds for clients: ceilings, and the floor `stop_below`."""
+"""The limits that the server sets for clients: maximum values, and the minimum `stop_below`."""
 
 
 class PriceEntry(Config):
