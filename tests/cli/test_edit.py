@@ -348,7 +348,7 @@ sed -i.bak 's/name: Fix it/name: Mend it/' "$1"
     terminal = in_terminal(*words, TERM="dumb", EDITOR=str(editor), VISUAL="")
     terminal.read_until("edit opens the plan in your editor[^$]*> $")
     terminal.type("edit\n")
-    terminal.read_until("Editing failed[^$]*> $")
+    terminal.read_until(r"Editing\s+failed[^$]*> $")  # A narrow terminal breaks the line anywhere.
     terminal.type("edit\n")
     assert terminal.end() == 0
     assert "+  name: Mend it" in terminal.text
