@@ -180,10 +180,10 @@ def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
 
 
 def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
-    """Return the policy; a relative path counts from `folder`, the workflow's own.
+    """Return the policy. A relative path is resolved against `folder`, the workflow's folder.
 
     Raises:
-        UsageProblem: there is no such policy, or it is invalid; with file, line and the nearest valid name.
+        UsageProblem: there is no such policy, or it is invalid. It names the file, the line and the nearest valid name.
     """
     document = policy_document(name_or_path, root, folder)
     try:

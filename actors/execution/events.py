@@ -175,7 +175,7 @@ class StepSettled(Event):
 
 
 class TroubleDecided(Event):
-    """The policy or a person decided what follows a trouble, in which the plan does not go on by itself."""
+    """The policy or a person decided how to continue after a trouble, which the plan does not handle itself."""
 
     kind: Literal["trouble_decided"] = "trouble_decided"
     cause: TroubleCause

@@ -105,15 +105,11 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
 
 
 def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
-    """Yield a finding for each cause of a dead end, with its shortest trace; then one for a run without end, if any.
-
-    The cause is the last failure or outcome of the trace; if it has neither, the last success.
-    """
+    """Yield a finding for each cause of a dead end, with its shortest trace; then one for a run without end, if any."""
     by_cause: dict[str, DeadEnd] = {}
     for end in exploration.dead_ends:
-        turns = [item for item in end.trace if not item.endswith(f":{OK}")]
-        cause = (turns or list(end.trace) or [""])[-1]
-        if by_cause.setdefault(cause, end) is end and len(by_cause) >= DEAD_ENDS_MAX:
+        by_cause.setdefault(_cause_of(end.trace), end)
+        if len(by_cause) >= DEAD_ENDS_MAX:
             break
     for cause, end in by_cause.items():
         text = (
@@ -129,6 +125,14 @@ def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
         )
         where = exploration.trap[-1].rpartition(":")[0] if exploration.trap else ""
         yield Finding(code=Code.DEAD_END, where=where, message=text, trace=exploration.trap)
+
+
+def _cause_of(trace: Sequence[str]) -> str:
+    """Return the last failure or outcome of a trace; if it has neither, its last success; empty for an empty trace."""
+    not_successes = [item for item in trace if not item.endswith(f":{OK}")]
+    if not_successes:
+        return not_successes[-1]
+    return trace[-1] if trace else ""
 
 
 def _advice(plan: Plan, cause: str) -> str:

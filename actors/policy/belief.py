@@ -36,7 +36,7 @@ from operator import add, mul
 from typing import NamedTuple
 
 from actors.policy.author import Author, odds, shift
-from actors.policy.table import DIFFICULTIES, OTHER, SELF, TOLD, UNSOLVABLE, AuthorKind, BeliefTable
+from actors.policy.table import DIFFICULTIES, FEEDBACK_CASES, OTHER, SELF, UNSOLVABLE, AuthorKind, BeliefTable
 from actors.search.graph import Graph
 from actors.values.findings import Verdict
 
@@ -242,8 +242,8 @@ _Term = tuple[bool, int, int, float]
 """A term in the chance of a move: whether the cause's step is redone, the cause, the topmost wrong step, and the
 weight.
 """
-_EMPTY: Block = (0.0,) * (DIFFICULTIES * TOLD)
-_ONES: Block = (1.0,) * (DIFFICULTIES * TOLD)
+_EMPTY: Block = (0.0,) * (DIFFICULTIES * FEEDBACK_CASES)
+_ONES: Block = (1.0,) * (DIFFICULTIES * FEEDBACK_CASES)
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ class BeliefModel:
         ordered = (step for layer in graph.layers for step in layer)
         self.steps = tuple(step for step in ordered if not graph.budgets[step].deterministic)
         self._right = tuple(self._chances(roles[step]) for step in self.steps)
-        self._easy: Block = (table.easy,) * (DIFFICULTIES * TOLD)
+        self._easy: Block = (table.easy,) * (DIFFICULTIES * FEEDBACK_CASES)
         self._kinds = () if table.agreement is None else table.agreement.kinds
         self._comparisons = tuple(Comparison(kind, self._right, self._easy) for kind in self._kinds)
         self.after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._after)
@@ -319,13 +319,15 @@ class BeliefModel:
     def _chances(self, role: str) -> Block:
         """Return the chances of an attempt at a step with this role, if the problem is hard at that step."""
         rows = self.table.chances.get(role, self.table.chances[OTHER])
-        rows = tuple(row if self.table.feedback else (row[0],) * TOLD for row in rows)
+        rows = tuple(row if self.table.feedback else (row[0],) * FEEDBACK_CASES for row in rows)
         known, own = self._compared, self.author
         if known is None or own is None:
             return tuple(chance for row in rows for chance in row)
         first = odds(own.first_accepted) / odds(known.first_accepted)
         odds_ratio = odds(own.told_retry_mends) / odds(known.told_retry_mends)
-        return tuple(shift(row[column], first if column == 0 else odds_ratio) for row in rows for column in range(TOLD))
+        return tuple(
+            shift(row[column], first if column == 0 else odds_ratio) for row in rows for column in range(FEEDBACK_CASES)
+        )
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
         """Return the belief after these rejections, oldest first, and the moves that followed them.
@@ -359,7 +361,10 @@ class BeliefModel:
         fresh_start = []
         for weight in weights:
             share = weight / total / DIFFICULTIES
-            block = (share, *(0.0,) * (TOLD - 1)) * DIFFICULTIES  # At first, no rejection has named the mistake.
+            block = (
+                share,
+                *(0.0,) * (FEEDBACK_CASES - 1),
+            ) * DIFFICULTIES
             fresh_start.append((*(_EMPTY for _ in self.steps), block))
         return self.add_move(Belief(tuple(fresh_start), (causes[UNSOLVABLE] / total,)), self.steps)
 
@@ -529,8 +534,8 @@ def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[B
 def _update_block(block: Block) -> Block:
     """Return a block after one more rejection named the mistake."""
     shifted: list[float] = []
-    for start in range(0, len(block), TOLD):
-        none, once, more = block[start : start + TOLD]
+    for start in range(0, len(block), FEEDBACK_CASES):
+        none, once, more = block[start : start + FEEDBACK_CASES]
         shifted += (0.0, none, once + more)
     return tuple(shifted)
 

@@ -21,11 +21,11 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 DIFFICULTIES = 4
 """How many difficulties a step has at which the problem is hard. At the start, all are equally likely."""
-TOLD = 3
-"""How many cases there are for the number of rejections that named the mistake: none, one, and two or more."""
+FEEDBACK_CASES = 3
+"""The number of cases of feedback: no, one, or at least two rejections have named the mistake."""
 
 Chances = Annotated[
-    tuple[Annotated[tuple[Chance, ...], Field(min_length=TOLD, max_length=TOLD)], ...],
+    tuple[Annotated[tuple[Chance, ...], Field(min_length=FEEDBACK_CASES, max_length=FEEDBACK_CASES)], ...],
     Field(min_length=DIFFICULTIES, max_length=DIFFICULTIES),
 ]
 

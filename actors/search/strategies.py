@@ -254,7 +254,10 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
 
 
 def _doubling_caps(first: int, worst: int) -> list[int]:
-    """Return the limits of calls of all iterations except the last. Each is twice the one before and below `worst`."""
+    """Return the limits of calls of all iterations except the last. Each is twice the previous one.
+
+    All are below `worst`.
+    """
     caps = [max(1, first)]
     while caps[-1] < worst:
         caps.append(2 * caps[-1])

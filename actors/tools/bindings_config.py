@@ -59,7 +59,7 @@ class StepTokens(Config):
     """The facts about a generator's step that planning without a model needs."""
 
     preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that must hold before the step. Tokens whose values the call uses are added."""
+    """The tokens that must hold before the step. Tokens whose values the call uses are added automatically."""
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that its success adds."""
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)

@@ -96,7 +96,7 @@ def _worst_calls(pinned: RunConfig) -> int:
 def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) -> float:
     """Return the most that one call of the run or of a child run can cost, in dollars.
 
-    The problem that a step gives its child run may have the greatest length of any problem.
+    The problem of a child run is not known yet. It is counted with the largest length, `SPECIFICATION_BYTES_MAX`.
     """
     own = (_call_usd(pinned, purpose, problem_bytes, attached) for purpose in _purposes(pinned))
     below = (_largest_call_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())

@@ -246,7 +246,7 @@ class HttpModel(ABC):
 
         def heard(answer: httpx2.Response) -> None:
             now = self._clock.now()
-            self._rate_limiter.heard(answer.headers, answer.status_code, sent_at=sent_at, tokens=tokens, now=now)
+            self._rate_limiter.learn(answer.headers, answer.status_code, sent_at=sent_at, tokens=tokens, now=now)
 
         try:
             opened = await self._sdk.client.post(

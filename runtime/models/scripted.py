@@ -104,7 +104,7 @@ class ScriptedModel:
             script, lines = _parse(data.decode("utf-8"))
         except OSError as error:
             cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
-            raise UsageProblem(cause, place=place, hint="name a script that is there: scripted:FILE") from None
+            raise UsageProblem(cause, place=place, hint="name an existing script: scripted:FILE") from None
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             where = f"{place}:{mark.line + 1}" if mark is not None else place

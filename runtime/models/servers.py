@@ -210,10 +210,10 @@ class RateLimiter:
             self._open.remove(now)
             self._wake()
 
-    def heard(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
+    def learn(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
         """Learn from an answer. `sent_at` is when its call was sent. `tokens` is the most that the call may use."""
         self._answered, self._tokens = True, tokens
-        later = sum(at > sent_at for at in self._open)
+        later = sum(at > sent_at for at in self._open)  # The server has perhaps not counted them yet.
         self._servers.change_limits(
             self._key,
             lambda limits: after_answer(limits, headers, status, sent_at=sent_at, costs=self._costs(later), now=now),

@@ -231,7 +231,7 @@ class World:
                 headers["retry-after"] = self.retry_after
             writes = self.random.uniform(0.5, 20)
             await trio.sleep(0 if self.early else writes)  # Headers come before the text of a stream.
-            limiter.heard(headers, self.statuses[-1], sent_at=sent_at, tokens=0, now=self.clock.now())
+            limiter.learn(headers, self.statuses[-1], sent_at=sent_at, tokens=0, now=self.clock.now())
             await trio.sleep(writes if self.early else 0)
         return admitted
 
@@ -277,7 +277,7 @@ async def test_the_next_process_knows_the_limit(autojump_clock, tmp_path):
 
 async def test_other_keys_and_other_servers_have_their_own_limits(autojump_clock):
     servers = Servers()
-    servers.rate_limiter("https://a/v1", "one").heard(
+    servers.rate_limiter("https://a/v1", "one").learn(
         {"x-ratelimit-limit": "1", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "60"},
         200, sent_at=NOW, tokens=0, now=TrioClock().now(),
     )  # fmt: skip
@@ -294,13 +294,13 @@ async def test_an_answer_does_not_count_the_calls_that_were_sent_after_its_own(a
     def headers(remaining):
         return {"x-ratelimit-limit": "60", "x-ratelimit-remaining": str(remaining), "x-ratelimit-reset": "30"}
 
-    limiter.heard(headers(50), 200, sent_at=clock.now(), tokens=0, now=clock.now())
+    limiter.learn(headers(50), 200, sent_at=clock.now(), tokens=0, now=clock.now())
     async with limiter.turn(clock):
         await trio.sleep(0.01)
         sent_at = clock.now()
         await trio.sleep(1)
         async with limiter.turn(clock):
-            limiter.heard(headers(5), 200, sent_at=sent_at, tokens=0, now=clock.now())
+            limiter.learn(headers(5), 200, sent_at=sent_at, tokens=0, now=clock.now())
     [limits] = servers.limits().values()
     assert limits.windows["requests"].remaining == 4
 
@@ -331,7 +331,7 @@ async def test_a_server_that_does_not_answer_gets_ten_calls_and_then_one_each_tw
 
 async def test_a_call_that_is_withdrawn_while_it_waits_leaves_its_place(autojump_clock):
     limiter, clock = Servers().rate_limiter("https://h/v1", ""), TrioClock()
-    limiter.heard(
+    limiter.learn(
         {"x-ratelimit-limit": "5", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"},
         200, sent_at=NOW, tokens=0, now=clock.now(),
     )  # fmt: skip
@@ -347,7 +347,7 @@ def test_the_file_is_bounded_and_has_no_key(tmp_path):
     servers = Servers(tmp_path / "servers.json")
     headers = {"x-ratelimit-limit": "5", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}
     for number in range(LIMITS_MAX + 2):
-        servers.rate_limiter(f"https://h{number}/v1", "sk-secret-key").heard(
+        servers.rate_limiter(f"https://h{number}/v1", "sk-secret-key").learn(
             headers, 200, sent_at=NOW, tokens=0, now=NOW
         )
     assert len(servers.limits()) == LIMITS_MAX

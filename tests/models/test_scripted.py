@@ -113,7 +113,7 @@ def test_a_bad_script_is_told_with_its_place(tmp_path, text, told):
 
 def test_a_missing_script_is_told(tmp_path):
     """No file, no traceback."""
-    with pytest.raises(UsageProblem, match=r"cannot be read: .*\(name a script that is there"):
+    with pytest.raises(UsageProblem, match=r"cannot be read: .*\(name an existing script"):
         ScriptedModel.from_file(tmp_path / "none.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageProblem, match="not YAML"):

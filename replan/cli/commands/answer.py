@@ -245,7 +245,7 @@ _TELL = examples(
 @common
 @click.pass_obj
 def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: bool, kind: str, as_json: bool) -> int:
-    """Tell a RUN something of your own accord: TEXT, or standard input for -.
+    """Send a message to a RUN: TEXT, or standard input for -.
 
     Where runs take values, FIELD=VALUE corrects one, also after a success: the run goes on with it.
 

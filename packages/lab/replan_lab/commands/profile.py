@@ -30,18 +30,18 @@ _PROFILE = examples(
 
 @click.command(epilog=_PROFILE)
 @click.option("-m", "--model", metavar="MODEL", help="The model; there is no default, since a profile asks it often.")
-@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Model calls of all tasks at most.")
+@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="The most model calls for all tasks.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(min=0, min_open=True, max=10**9),
     metavar="USD",
-    help="Dollars of all tasks at most; the model's price must be known.",
+    help="The most to spend on all tasks, in dollars; the model's price must be known.",
 )
 @click.option(
     "--tasks", type=click.IntRange(10, 60), default=60, show_default=True, metavar="N", help="How many tasks to plan."
 )
 @click.option("--compact", is_flag=True, help="Take the shorter prompts, for a model with a small context window.")
-@click.option("--output-tokens-max", type=click.IntRange(min=1), metavar="N", help="Tokens of one reply at most.")
+@click.option("--output-tokens-max", type=click.IntRange(min=1), metavar="N", help="The most tokens in one reply.")
 @click.option("--out", default="profile.yaml", show_default=True, metavar="FILE", help="The workflow file to write.")
 @click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for the simulation; default: the cores.")
 @json_option

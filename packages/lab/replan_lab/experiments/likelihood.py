@@ -130,10 +130,11 @@ def posterior_draws(records: Sequence[InstanceResult], count: int, seed: int, th
 
 
 def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> float:
-    """Return the share of simulated records that are at most as probable as the held-out ones.
+    """Return the posterior predictive p-value of the held-out records.
 
-    Below 0.01 the model is rejected. The probability of a record is the mean over the draws. Each simulated half uses
-    one draw, so that the uncertainty of the fit is included.
+    It is the share of simulated data sets of the same size that are at most as probable as the held-out records. Below
+    0.01 the model is rejected. Probabilities are means over the posterior draws. Each data set is simulated from one
+    draw, so that the uncertainty of the fit is included.
     """
     calls = max(record.calls for record in records)
     solved, unsolved = (

@@ -92,26 +92,27 @@ def groups(title: str, rows: Mapping[str, Mapping[str, Point]], x_label: str) ->
     """Return a plot with a row per name and a point with its interval per series."""
     series = list(dict.fromkeys(name for row in rows.values() for name in row))
     every = [point for row in rows.values() for point in row.values()]
-    most = max((min(point.high, 4 * abs(point.value) + 1) for point in every), default=1.0) or 1.0
-    least = min((0.0, *(point.low for point in every)))
+    x_max = max((min(point.high, 4 * abs(point.value) + 1) for point in every), default=1.0) or 1.0
+    x_min = min((0.0, *(point.low for point in every)))
     height = 1.0 + ROW * max(1, len(rows)) * (1 + (len(series) - 1) / 2)
 
     def draw(axes: "Axes") -> None:
         places = range(len(rows))
         axes.axvline(0.0, color="#333333", linewidth=1)
-        for nth, (name, colour, marker) in enumerate(zip(series, cycle(COLOURS), cycle(MARKERS), strict=False)):
-            shift = (nth - (len(series) - 1) / 2) * 0.7 / max(1, len(series))
+        for number, (name, colour, marker) in enumerate(zip(series, cycle(COLOURS), cycle(MARKERS), strict=False)):
+            # The points of a row lie below each other, over 0.7 of the row's height.
+            shift = (number - (len(series) - 1) / 2) * 0.7 / max(1, len(series))
             shown = [
                 (place + shift, row[name]) for place, row in zip(places, rows.values(), strict=True) if name in row
             ]
             y = [place for place, _ in shown]
-            axes.hlines(y, [point.low for _, point in shown], [min(point.high, most) for _, point in shown], colour)
+            axes.hlines(y, [point.low for _, point in shown], [min(point.high, x_max) for _, point in shown], colour)
             axes.plot([point.value for _, point in shown], y, marker, ls="none", color=colour, label=name, markersize=5)
             for place, point in shown:
-                if point.high > most:
-                    axes.text(most, place, "\u2192", va="center")
-        span = (most - least) or 1.0
-        axes.set_xlim(least - 0.02 * span, most + 0.02 * span)
+                if point.high > x_max:
+                    axes.text(x_max, place, "\u2192", va="center")
+        span = (x_max - x_min) or 1.0
+        axes.set_xlim(x_min - 0.02 * span, x_max + 0.02 * span)
         axes.set_yticks(places, list(rows))
         axes.set_ylim(len(rows) - 0.4 if rows else 1.0, -0.6)
         axes.grid(visible=False, axis="y")

@@ -118,11 +118,11 @@ class VerdictFilter:
 
 
 def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
-    """Return the verdict with another score: with the probability `score_signal`, the share of right views.
+    """Return the verdict with a simulated score.
 
-    Otherwise the score is a uniform random number. So a right artifact has a higher score than a wrong one with the
-    probability 1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be
-    read.
+    With the probability `score_signal`, the score is the share of views that are right. Otherwise it is a uniform
+    random number. So a right artifact has a higher score than a wrong one with the probability
+    1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be read.
     """
     views, signal = read_views(artifact.content), world.profile.score_signal
     if signal is None or not views or (verdict.passed and PLAN in views):

@@ -65,10 +65,11 @@ class PostgresCursors:
         check_text(owner, "owner")
 
         def work(cursor: Cursor, now: float) -> bool:
-            statement = "INSERT INTO replan.cursors VALUES (%s, NULL, 0) ON CONFLICT DO NOTHING"
-            fresh = cursor.execute(statement, (name,)).rowcount == 1
-            statement = "SELECT owner, until FROM replan.cursors WHERE name = %s FOR UPDATE"
-            for holder, until in cursor.execute(statement, (name,)).fetchall():
+            # The row is made first, because only a row can be locked.
+            create = "INSERT INTO replan.cursors VALUES (%s, NULL, 0) ON CONFLICT DO NOTHING"
+            fresh = cursor.execute(create, (name,)).rowcount == 1
+            lock = "SELECT owner, until FROM replan.cursors WHERE name = %s FOR UPDATE"
+            for holder, until in cursor.execute(lock, (name,)).fetchall():
                 if not may_hold(holder, until, owner, now, dead):
                     return False
             cursor.execute(_HOLD, (name, owner, now + ttl))
