@@ -11,6 +11,7 @@ import trio
 
 from actors.planning.events import branch_of
 from actors.run.ids import step_of
+from actors.run.waits import DEADLINE
 from runtime.core.ledger import Amount
 
 AFTER_AN_END = frozenset(
@@ -297,6 +298,8 @@ class Oracle:
         else:
             parked = ("running" if self.handover else "parked", self.parked_why, None)
             left = [wait.why for wait in self.waits.values() if wait.for_provider and wait.node is None]
+            # Decisions are left where only the deadline could wake the run, so that it is due at once.
+            wake = None if self.waits.keys() == {DEADLINE} else wake
             expected = parked if self.parked else ("running", left[0] if left and idle else "", wake)
         row = (summary.status, summary.detail, summary.next_wake)
         self.expect(row == expected, f"the row shows {row}, the events {expected}")

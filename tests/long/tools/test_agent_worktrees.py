@@ -96,7 +96,7 @@ async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(case, monkey
         ),
         ("import os; os.symlink('.git/config', 'l')", "it adds a symbolic link that leads out of the worktree: 'l'"),
         ("open('.gitmodules', 'w').write('x')", "it changes a submodule: '.gitmodules'"),
-        ("import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])", "lib/ is a repository of its own"),
+        ("import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])", "lib/ is a nested repository"),
         ("for n in range(11): open(f'f{n}', 'w').write(str(n))", "it changes 11 files, and may change 10 (max_files)"),
         ("import os; open('f', 'w').write(os.urandom(90_000).hex())", "its diff has 1"),
         ("open('f', 'wb').truncate(40_000_000)", "f is a nested repository, too large, or not a regular file"),

@@ -8,6 +8,7 @@ from unittest.mock import patch
 from actors.execution.kind import EXECUTION
 from actors.planning.kind import PLANNING
 from actors.run.machine import RunMachine
+from actors.run.near_limit import LimitNear
 from actors.run.waits import Started
 from replan_lab.whatif.recorded_run import PlacedEvent, RecordedRun
 from runtime.core.machine import Refused, settle
@@ -47,6 +48,7 @@ class Played:
         """Return the number of the first record that a machine makes otherwise from the true messages; None for none.
 
         It is found without any record, and so says what `whatif` has to find. Also returned is what is raised there.
+        Warnings about limits do not count, as in `whatif`.
         """
         state, seq = machine.initial(), 1
         for message, batch in self.appends:
@@ -60,11 +62,13 @@ class Played:
                     state, events = settle(machine, state, accepted)
             except Exception:  # noqa: BLE001 -- a planted mistake may raise anywhere
                 return _raised_at(machine, state, message, batch, seq)
-            for place, event in enumerate(batch):
-                if place >= len(events) or events[place] != event:
-                    return seq + place
+            made = [event for event in events if not isinstance(event, LimitNear)]
+            recorded = [(number, event) for number, event in enumerate(batch, seq) if not isinstance(event, LimitNear)]
+            for place, (number, event) in enumerate(recorded):
+                if place >= len(made) or made[place] != event:
+                    return number
             seq += len(batch)
-            if len(events) > len(batch):
+            if len(made) > len(recorded):
                 return seq
         return None
 

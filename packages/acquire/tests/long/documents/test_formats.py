@@ -167,7 +167,7 @@ def test_a_zip_file_is_read_as_the_documents_within_it(tmp_path):
         "all.zip/c.html",
         "all.zip/in.zip/e.txt",
     }
-    assert index.notices == ("all.zip/d.docx: it is not a DOCX file",)
+    assert index.notices == ("all.zip/d.docx: its format is not DOCX",)
 
 
 def test_a_file_over_the_limits_is_named(tmp_path, monkeypatch):

@@ -121,7 +121,7 @@ async def test_a_frozen_client_loses_its_locks_within_seconds(opened, server, ur
 
 
 async def test_a_commit_that_cannot_be_asked_about_is_told_as_uncertain(opened, proxy, server, url):
-    async with opened(retry_seconds=0.3) as journal:
+    async with opened(retry_seconds=1.0) as journal:
         epoch = await driven(journal, "a")
         proxy.arm(Fault.CUT_AFTER)
         proxy.refuse()
@@ -134,7 +134,7 @@ async def test_a_commit_that_cannot_be_asked_about_is_told_as_uncertain(opened, 
 
 
 async def test_a_server_that_stays_away_is_told_and_nothing_was_written(opened, proxy, url):
-    async with opened(retry_seconds=0.3) as journal:
+    async with opened(retry_seconds=1.0) as journal:
         epoch = await driven(journal, "a")
         proxy.refuse()
         proxy.cut_all()
