@@ -357,7 +357,7 @@ def test_the_file_is_bounded_and_has_no_key(tmp_path):
 def test_what_is_kept_of_a_key_fits_so_many_keys_that_none_can_be_guessed():
     servers = Servers()
     for host in ("a", "b"):
-        servers.rate_limiter(f"https://{host}/v1", "1234").heard(
+        servers.rate_limiter(f"https://{host}/v1", "1234").learn(
             {"retry-after": "9"}, 429, sent_at=NOW, tokens=0, now=NOW
         )
     kept = [re.fullmatch(r"[ab] ([0-9a-f]{4})", key)[1] for key in servers.limits()]
