@@ -17,7 +17,8 @@ def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
     """Return the counts of a run at its end; None if its attempts say nothing of one model.
 
     Attempts count if the run's model wrote them and the belief weighs their verdicts: no slips of form, no failed
-    tools, no questions to the user. A run without a rejection counts if it succeeded. Of the retries of a step, only
+    tools, no questions to the user. A run without a rejection counts if it succeeded, and a run
+    without such attempts does not. Of the retries of a step, only
     the one that shows the rejection of its first attempt counts, since later retries are those of harder tasks. A fork
     is not counted, since it repeats attempts of another run.
     """
@@ -25,7 +26,7 @@ def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
     if config.policy.belief is None or not is_author(config.model) or run.child or run.fork or state.of_former_model:
         return None
     nodes = [node for node in state.nodes.values() if _is_judged(node, config)]
-    if not succeeded and all(map(_passed, nodes)):
+    if not nodes or (not succeeded and all(map(_passed, nodes))):
         return None
     firsts = dict[tuple[int, str], Node]()
     for node in nodes:

@@ -67,7 +67,7 @@ from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from actors.run.waits import WaitEnded
 from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
-from actors.values.artifacts import Artifact
+from actors.values.artifacts import Artifact, format_json
 from actors.values.given import read_attachments
 from runtime.core.copies import changed, without
 
@@ -398,7 +398,7 @@ def _record_edit(state: State, run: Common, event: PlanCorrected) -> State:
         live=state.live | {*lineage},
         reviews=without(state.reviews, (node.node,)) if node.node in state.reviews else state.reviews,
         branches=with_branch(state.branches, changed(state.branches[node.branch], progress=progress)),
-        edits=(*state.edits, PlanEdit(node.node, event.who, opened.content, event.plan)),
+        edits=(*state.edits, PlanEdit(node.node, event.who, format_json(opened.parsed), event.plan)),
         edited="" if event.question_id else node.node,
     )
 

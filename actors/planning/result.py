@@ -1,5 +1,6 @@
 """The result of a planning run: its plan, the accepted path and the findings. Pure."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +23,7 @@ from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
 from actors.values.format import format_count
-from runtime.models.replies import Parsed, read_reply
+from runtime.models.replies import Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +221,7 @@ def _edits(state: State) -> Iterator[EditedPlan]:
     from actors.plans.plan_yaml import plan_diff  # noqa: PLC0415 -- few plans are edited
 
     for edit in state.edits:
-        before, after = (read_reply(text) for text in (edit.before, edit.after))
-        assert isinstance(before, Parsed)
-        assert isinstance(after, Parsed)
-        yield EditedPlan(edit.node, edit.who, plan_diff(before.value, after.value))
+        yield EditedPlan(edit.node, edit.who, plan_diff(json.loads(edit.before), json.loads(edit.after)))
 
 
 def _draft(state: State, user: UserTexts | None) -> Draft | None:

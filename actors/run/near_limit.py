@@ -43,7 +43,7 @@ class LimitNear(Event):
     @property
     def text(self) -> str:
         """The warning in one line, such as "80 % of 40 calls are used"."""
-        percent, most = min(100, int(100 * self.used / self.most)), self.most
+        percent, most = min(100, max(self.percent, int(100 * self.used / self.most))), self.most
         match self.limit:
             case Limit.CALLS:
                 what = f"{format_count(int(most), 'call')} {'is' if most == 1 else 'are'} used"

@@ -13,7 +13,7 @@ import click
 
 from replan.cli.options import Invocation
 from replan.setup.installation import program
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import ReplanError, UsageProblem
 
 if TYPE_CHECKING:
     from replan.runs.editing import EditRejected, OpenPlan
@@ -56,7 +56,7 @@ async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: bool) 
     try:
         who = _user()
         await post_edit(engine, opened, made.value, via="cli", person=who, approves=approves, dropped=made.dropped)
-    except UsageProblem as problem:
+    except ReplanError as problem:
         if isinstance(problem, EditedMeanwhile):
             show_aside([verbatim(change) for change in problem.changes])
         _keep(made.text)
@@ -89,6 +89,9 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
             text = _with_findings(edited, [f"{item.code}: {item.message}" for item in problem.findings])
         except UsageProblem as problem:
             text = _with_findings(edited, [f"{problem.place}: {problem.cause}"])
+        except click.Abort:  # In answer to the question whether demands are dropped.
+            _keep(edited)
+            raise
 
 
 def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:

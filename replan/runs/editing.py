@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors.config.step_guards import make_step_guard
+from actors.config.step_guards import PlugInFailed, make_step_guard
 from actors.demands.table import DemandTable
 from actors.execution import edits as rest_edits
 from actors.execution.replan_rules import plan_guard, prove
@@ -212,7 +212,10 @@ class OpenResult(OpenPlan):
         state, node = self.state, self.plan.node
         if findings := plan_edits.check_edit(self.plan, value):
             raise EditRejected(self.run, findings)
-        verdict = _judge(self.guard, *plan_edits.brief_of(state, self.plan, value))
+        try:
+            verdict = _judge(self.guard, *plan_edits.brief_of(state, self.plan, value))
+        except PlugInFailed as error:
+            raise UsageProblem(str(error), place=self.run, hint="mend the plug-in; the plan stays as it is") from error
         verdict = plan_edits.verdict_of(state, self.plan, value, verdict)
         if not verdict.passed:
             raise EditRejected(self.run, verdict.errors)

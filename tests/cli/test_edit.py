@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from replan.cli.terminal import prompt
+from replan.runs import editing
+from runtime.core.errors import JournalBusy
 from tests.cli.conftest import SCRIPT
 from tests.cli.samples import LOST, distinct
 from tests.cli.samples import PLAN as PROVED
@@ -238,6 +240,31 @@ def test_an_edited_draft_makes_a_run_without_a_plan_a_success(replan, planned, e
     assert replan("resume", run).exit_code == 0
     assert "success" in replan("runs").stdout
     assert replan("home", "verify").exit_code == 0
+
+
+def test_the_text_is_kept_if_the_journal_does_not_take_it(replan, planned, editor, monkeypatch):
+    async def busy(*_, **__):
+        raise JournalBusy("home/journal.db")
+
+    run = planned(PROVED)
+    editor[0].append(lambda text: text.replace("name: Fix it", "name: Mend it"))
+    monkeypatch.setattr(editing, "post_edit", busy)
+    result = replan("edit", run)
+    assert result.exit_code != 0
+    kept = re.search(r"your text is kept in (\S+)", result.stderr)[1]
+    assert "name: Mend it" in Path(kept).read_text()
+
+
+def test_the_text_is_kept_if_the_question_about_dropped_demands_is_left(replan, run, editor, monkeypatch):
+    def leave(*_, **__):
+        raise click.Abort
+
+    editor[0].append(lambda text: text.replace("satisfies: [r2]", "").replace("satisfies:\n  - r2\n", ""))
+    monkeypatch.setattr(click, "confirm", leave)
+    result = replan("edit", run)
+    assert result.exit_code != 0
+    assert "your text is kept in" in result.stderr
+    assert len(shown(replan, run)["revisions"]) == 1
 
 
 def test_the_guards_of_the_step_judge_the_edit_of_a_planning_run(replan, planned, editor):

@@ -73,6 +73,11 @@ def test_a_step_with_a_model_of_its_own_says_nothing_of_the_runs_model():
     assert counted(history, step_models={"g_plan": StepModel(model="other")}) == (1, 1, 0, 0, 0)
 
 
+def test_a_run_whose_steps_all_have_models_of_their_own_is_not_counted():
+    steps = ("g_analysis", "g_recon", "g_strategy", "g_plan")
+    assert counted(f"{ABOVE}ok g_plan/v1.a1", step_models=dict.fromkeys(steps, StepModel(model="other"))) is None
+
+
 @pytest.mark.parametrize("between", ["change model=other", "fork {last}\nresume"], ids=["another model", "a fork"])
 def test_a_run_that_changed_its_model_and_a_fork_are_not_counted(between):
     interpreter = told(ABOVE)

@@ -2,17 +2,21 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
+from actors.config.step_guards import PlugInFailed
 from actors.planning.edits import editable_plan, revision_of
 from actors.planning.result import best_path
 from actors.run.inbox import MailRefused
 from actors.run.questions import Status
+from replan.runs.editing import EditedMeanwhile, OpenResult
+from runtime.core.errors import UsageProblem
 from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed
 from tests.cli.samples import PLAN
-from tests.planning.test_drafts import STEPS, result, world_of
+from tests.planning.test_drafts import STEPS, result, world_of, written
 from tests.support.worlds import passed, rejected
 
 LOSING = {f"plan/v1.a{number}": 0.5 for number in (1, 2, 3)}
@@ -75,6 +79,33 @@ def test_an_edited_draft_ends_a_run_without_a_plan_with_success():
     before = len(world.events)
     world.send(Resumed(9, 10.0, at_once=True))
     assert len(world.events) == before, "nothing lets it go on"
+
+
+def test_a_plan_that_the_model_wrote_in_a_fenced_block_is_compared_with_its_edit():
+    def fenced(request, state):
+        reply = written(request, state)
+        return replace(reply, text=f"Here it is:\n```json\n{reply.text}\n```") if request.step == "plan" else reply
+
+    for scores in ({}, LOSING):
+        world = ended(scores, author=fenced)
+        edit(world)
+        plan = editable_plan(world.state)
+        opened = OpenResult("r1", 2, 1, plan.value, world.state, plan, guard=lambda *_: passed())
+        with pytest.raises(EditedMeanwhile) as caught:
+            opened.check_revision(1)
+        assert "+plan_id: edited" in caught.value.changes
+        assert result(world).edits[0].changes == caught.value.changes
+
+
+def test_a_plug_in_that_fails_over_an_edit_is_named():
+    def fails(*_):
+        raise PlugInFailed("guard small: ValueError: it is Monday")
+
+    world = ended({})
+    plan = editable_plan(world.state)
+    opened = OpenResult("r1", 1, 0, plan.value, world.state, plan, fails)
+    with pytest.raises(UsageProblem, match="guard small: ValueError: it is Monday"):
+        opened.judge(EDITED)
 
 
 def test_the_edited_plan_counts_also_beside_a_branch_with_a_better_score():

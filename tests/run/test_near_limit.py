@@ -152,3 +152,9 @@ def test_a_machine_warns_before_its_next_decision_and_its_status_row_says_so():
     state, events = settle(machine, state, machine.accept(state, reply))
     assert [event.kind for event in events[:2]] == ["call_answered", "limit_near"]
     assert machine.summary(state).near == "calls 50"
+
+
+def test_a_warning_names_at_least_its_level_whatever_a_division_rounds_to():
+    warning = LimitNear(limit=Limit.ACTIVE_TIME, percent=50, used=86.507836, most=173.015672)
+    assert int(100 * warning.used / warning.most) == 49
+    assert warning.text.startswith("50 % of ")
