@@ -17,10 +17,9 @@ def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
     """Return the counts of a run at its end; None if its attempts say nothing of one model.
 
     Attempts count if the run's model wrote them and the belief weighs their verdicts: no slips of form, no failed
-    tools, no questions to the user. A run without a rejection counts if it succeeded, and a run
-    without such attempts does not. Of the retries of a step, only
-    the one that shows the rejection of its first attempt counts, since later retries are those of harder tasks. A fork
-    is not counted, since it repeats attempts of another run.
+    tools, no questions to the user. A run needs one such attempt, and without a rejection it counts if it succeeded. Of
+    the retries of a step, only the one that shows the rejection of its first attempt counts, since later retries are
+    those of harder tasks. A fork is not counted, since it repeats attempts of another run.
     """
     config, run = state.config, state.run
     if config.policy.belief is None or not is_author(config.model) or run.child or run.fork or state.of_former_model:
