@@ -75,7 +75,7 @@ async def test_the_source_of_a_value_opens_at_its_passage_in_each_format(process
         assert (await web.settled(run, "finished")).outcome == "success"
         for name, (place, words) in PLACES.items():
             await person.go(f"/runs/{run}")
-            await person.sees("Sources")
+            await person.click("#sources summary")
             await person.click(f"a[href='/runs/{run}/passages/cost.{name}#quote']")
             await person.until("document.querySelector('#quote')")
             assert place in await person.text()
@@ -148,9 +148,10 @@ async def fill_by_form(person):
     await person.type("#given", "core.region = Portugal")
     await person.click("#new button.main")
     await person.sees("Waits for you")
+    await person.click("#problem summary")
     asked = await person.said("#problem pre")
     assert asked == "EV charging stations in Portugal"
-    facts = await person.said("section p.meta")
+    facts = await person.said("#problem p.meta")
     assert "market_size" in facts
     assert await person.count(".lines p") > 0
     assert "Portugal" in await person.said(".lines")

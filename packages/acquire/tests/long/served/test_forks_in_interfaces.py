@@ -38,7 +38,7 @@ async def test_a_client_forks_an_acquisition_with_another_value(face, tmp_path, 
         values = {name: {each["path"]: each["value"] for each in fields}[PATH] for name, fields in found.items()}
         assert values == {run: 4, fork: 8}
         if face == "page":
-            page = (await home.face.web.browser.get(f"/runs/{run}")).text
+            page = (await home.face.web.browser.get(f"/runs/{run}?tab=search")).text
             node = page.partition(f"/runs/{run}/attempts/")[2].partition('"')[0]
             assert 'id="fork-given"' in (await home.face.web.browser.get(f"/runs/{run}/attempts/{node}")).text
 
@@ -47,7 +47,7 @@ async def test_python_forks_an_acquisition_with_another_value(tmp_path, monkeypa
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
     run = await acquired(tmp_path)
     home = tmp_path / "home"
-    with pytest.raises(replan.UsageProblem, match="no field of the profile"):
+    with pytest.raises(replan.UsageProblem, match="is not a field of the profile market_size"):
         await replan.afork(run, at=1, given={"segment.nonesuch": OTHER}, home=home)
     fork = await replan.afork(run, at=1, given={PATH: OTHER}, home=home)
     fields = {each["path"]: each["value"] for each in (await replan.aresume(fork, home=home)).to_json()["fields"]}

@@ -20,16 +20,17 @@ async def test_the_path_of_an_acquisition_is_drawn_and_grows(tmp_path, replan): 
             "acquire", "market_size", GOAL, "--docs", docs, "-m", "quoting:", "--no-input", exit_codes=(6,)
         )
         run = asked["run_id"]
-        page = (await web.browser.get(f"/runs/{run}")).text
+        page = (await web.browser.get(f"/runs/{run}?tab=graph")).text
         before = page.count('class="done"') + page.count('class="waiting"')
         assert 'class="waiting"><title>ask user, waiting' in page
         assert page.count('class="taken"') >= 3
+        page = (await web.browser.get(f"/runs/{run}")).text
         found = page.partition("Found so far</h2>")[2].partition("</section>")[0]
         assert "core.region: no value" in found
         await web.engine.answer(f"{run}/q1", "Portugal", via="cli")
 
         async def second_pass():
-            text = (await web.browser.get(f"/runs/{run}")).text
+            text = (await web.browser.get(f"/runs/{run}?tab=graph")).text
             return text if "2 times" in text else None
 
         after = await until(second_pass)
