@@ -181,6 +181,10 @@
   document.addEventListener("htmx:beforeSwap", function () {
     var focused = document.activeElement;
     held = focused && focused.tagName === "SUMMARY" ? focused.parentElement.id : "";
+    // The event `toggle` comes later than the click, and never if the part is replaced before.
+    document.querySelectorAll("details[id]").forEach(function (part) {
+      if (part.open || part.id in opened) opened[part.id] = part.open;
+    });
   });
   document.addEventListener("toggle", function (event) {
     if (event.target.id) opened[event.target.id] = event.target.open;

@@ -116,3 +116,25 @@ async def test_the_open_tab_and_what_is_open_in_it_stay_while_the_page_renews_it
         await page.sees("every guard passed")
         assert await page.evaluate("document.querySelector('#live').dataset.tab") == "timeline"
         check_quiet(page, web)
+
+
+async def test_a_part_stays_open_or_folded_if_the_page_renews_itself_at_once_after_the_click(tmp_path, browser):
+    """Before the browser has told of it by the event `toggle`."""
+    renew = """(() => {
+      const part = document.getElementById("live"), tell = name => document.dispatchEvent(new CustomEvent(name));
+      document.querySelector("#problem summary").click();
+      tell("htmx:beforeSwap");
+      part.outerHTML = window.sent;
+      tell("htmx:afterSwap");
+      return document.getElementById("problem").open;
+    })()"""
+    async with served(tmp_path, scripts={"backtracks": BACKTRACKS}) as web:
+        run = await web.start("backtracks")
+        await web.settled(run, "finished")
+        page = await signed_in(browser, web)
+        await page.go(f"{web.address}/runs/{run}")
+        await page.sees("every guard passed")
+        await page.evaluate("window.sent = document.getElementById('live').outerHTML")
+        assert await page.evaluate(renew) is True
+        assert await page.evaluate(renew) is False
+        check_quiet(page, web)
