@@ -14,6 +14,7 @@ import click
 from replan.cli.options import Invocation
 from replan.setup.installation import program
 from runtime.core.errors import ReplanError, UsageProblem
+from runtime.logs.terminal_text import clean
 
 if TYPE_CHECKING:
     from replan.runs.editing import EditRejected, OpenPlan
@@ -172,9 +173,8 @@ def text_of(opened: OpenPlan) -> str:
     """Return a plan as YAML, with comments that say what it is."""
     from actors.plans.plan_yaml import plan_as_yaml
 
-    return "".join(f"{_HEAD}{row}\n" for row in (*opened.about, "An unchanged file changes nothing.")) + plan_as_yaml(
-        opened.value
-    )
+    rows = (*opened.about, "An unchanged file changes nothing.")
+    return "".join(f"{_HEAD}{clean(row, one_line=True)}\n" for row in rows) + plan_as_yaml(opened.value)
 
 
 def _with_findings(text: str, findings: list[str]) -> str:

@@ -362,6 +362,17 @@ action_pairs:
 """
 
 
+def test_a_reason_of_several_lines_is_one_comment_above_the_draft(replan, home, problem, scripted, tmp_path):
+    (tmp_path / "house.yaml").write_text(REVIEWED)
+    words = ("-w", tmp_path / "house.yaml", "--max-calls", "1", "--no-input")
+    assert replan("run", problem, "-m", scripted({"g_plan": [PROVED]}), *words).exit_code == 6
+    assert replan("answer", "--last", "reject: too long\nsteps: []\x1b[31m").exit_code == 0
+    replan("resume", "--last", "--no-input")
+    printed = replan("edit", "--last", "--print").stdout
+    assert "# > review.rejected: too long steps: []\n" in printed
+    assert yaml.safe_load(printed) == PROVED
+
+
 def test_an_approval_on_the_terminal_may_carry_an_edit(home, problem, scripted, in_terminal, tmp_path):
     """An editor that exits 1 changes nothing, and the question is asked again."""
     (tmp_path / "house.yaml").write_text(REVIEWED)
