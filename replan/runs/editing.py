@@ -246,7 +246,7 @@ def approves_plan(state: object, name: str) -> bool:
     """Return whether an open question asks for the approval of a plan, or of a step of one that can be edited."""
     if isinstance(state, PlanningState):
         plan = plan_edits.editable_plan(state)
-        return not isinstance(plan, str) and plan.question_id == name
+        return not (state.run.child or isinstance(plan, str)) and plan.question_id == name
     if not isinstance(state, State) or rest_edits.edit_problem(state):
         return False
     asked = state.run.open_questions.get(name)

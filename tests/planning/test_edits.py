@@ -11,7 +11,8 @@ from actors.planning.edits import editable_plan, revision_of
 from actors.planning.result import best_path
 from actors.run.inbox import MailRefused
 from actors.run.questions import Status
-from replan.runs.editing import EditedMeanwhile, OpenResult
+from replan.runs.editing import EditedMeanwhile, OpenResult, approves_plan
+from runtime.core.copies import changed
 from runtime.core.errors import UsageProblem
 from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed
@@ -106,6 +107,13 @@ def test_a_plug_in_that_fails_over_an_edit_is_named():
     opened = OpenResult("r1", 1, 0, plan.value, world.state, plan, fails)
     with pytest.raises(UsageProblem, match="guard small: ValueError: it is Monday"):
         opened.judge(EDITED)
+
+
+def test_the_review_of_a_step_that_is_a_run_is_answered_without_an_edit():
+    state = ended({}, steps=REVIEWED).state
+    [name] = state.run.open_questions
+    assert approves_plan(state, name)
+    assert not approves_plan(changed(state, run=changed(state.run, child=True)), name)
 
 
 def test_the_edited_plan_counts_also_beside_a_branch_with_a_better_score():

@@ -17,6 +17,7 @@ from replan.runs.reader import ORDERS, RowQuery, RunReader
 from replan.runs.status import STATUSES
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
+from replan_server.service.limits import RequestRefused
 from replan_server.service.orders import offer_fields
 from replan_server.service.requests import ProgramRequest
 from replan_server.service.run_data import budget_bars
@@ -103,8 +104,13 @@ def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[st
 
 
 async def rest_of_plan(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the plan of a planning run, or the rest of an execution's plan."""
+    """Return the plan of a planning run, or the rest of an execution's plan.
+
+    A model does not get a plan under review, as in `_hide_artifact`.
+    """
     opened = await open_plan(request.service.engine, request.run)
+    if opened.review and not request.terms.shows_reviews:
+        raise RequestRefused("only a person may edit a plan that a person approves", "forbidden")
     return {"run_id": opened.run, "revision": opened.revision, "edits": opened.edits, "plan": opened.value}
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 from actors.demands.table import DemandStanding, DemandTable, standing_text
 from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
+from actors.run.ids import is_child
 from actors.run.inbox import body_of
 from actors.run.open_question import reminder_lines
 from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, WAYS, Status, Via
@@ -200,7 +201,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     picks = list(zip(options, does, strict=True))
     artifact = str(question.get("artifact", ""))
     form = {"form": _question_form(question), "picks": picks, "hint": hint, "outline": _outline(artifact)}
-    has_plan = isinstance(body_of(artifact).get("steps"), list)
+    has_plan = isinstance(body_of(artifact).get("steps"), list) and not is_child(question["run_id"])
     return {
         **question,
         **worded,

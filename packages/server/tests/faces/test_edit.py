@@ -7,9 +7,11 @@ import pytest
 import trio
 
 import replan
-from packages.server.tests.mcp.world import called
+from packages.server.tests.mcp.world import called, refused
 from packages.server.tests.mcp.world import served as served_to_mcp
 from packages.server.tests.web.world import served, use_home
+from replan.runs.inbox import questions_of
+from replan_server.service.run_data import with_form
 from tests.cli.samples import PLAN as PROVED
 from tests.execution.stage import plan, step
 from tests.support.python_tools import execution_options
@@ -166,6 +168,16 @@ async def test_a_client_of_mcp_edits_the_plan_of_a_planning_run(tmp_path, monkey
         assert (await called(client, "edit_plan", id=run, **fields))["result"] == "accepted"
 
 
+async def test_a_client_of_mcp_does_not_get_a_plan_under_review(tmp_path, monkeypatch):
+    (tmp_path / "house.yaml").write_text(REVIEWED)
+    clients = {"scripts": {"one": {"g_plan": [PROVED]}}, "workflows": {"house": str(tmp_path / "house.yaml")}}
+    async with served_to_mcp(tmp_path, monkeypatch, **clients) as home, home.client() as client:
+        problem = "# Login fails\n\nIt fails."
+        run = (await called(client, "plan", problem=problem, model="one", workflow="house"))["run_id"]
+        await home.settled(run, "waiting")
+        assert "only a person may edit" in await refused(client, "rest_of_plan", id=run)
+
+
 async def test_a_person_edits_a_plan_under_review_and_approves_it_in_the_same_act(tmp_path, monkeypatch):
     use_home(tmp_path, monkeypatch)
     (tmp_path / "house.yaml").write_text(REVIEWED)
@@ -175,6 +187,8 @@ async def test_a_person_edits_a_plan_under_review_and_approves_it_in_the_same_ac
         await web.settled(run, "waiting")
         headers = web.token("control")
         assert f'href="/runs/{run}/plan"' in (await web.browser.get("/")).text
+        [question] = await questions_of(web.engine, run)
+        assert [with_form({**question, "run_id": name})["edits"] for name in (run, f"{run}.step")] == [True, False]
         text, hidden = hidden_fields((await web.browser.get(f"/runs/{run}/plan")).text)
         opened = (await web.client.get(f"/api/runs/{run}/plan", headers=headers)).json()
         sent = {name: opened[name] for name in ("revision", "edits", "plan")}
