@@ -116,8 +116,8 @@ def test_the_page_states_how_many_scenarios_pass():
     page = (ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8")
     page, reasons = " ".join(page.split()), [*SERVER.values()]
     needs = reasons.count(OWN_TOOLS) + reasons.count(NOT_OFFERED)
-    assert f"Of {len(reasons)} scenarios for servers {reasons.count('')} pass. The other {needs} need" in page
-    assert f"and of {len(CLIENT)} for clients {[*CLIENT.values()].count('')}." in page
+    assert f"{reasons.count('')} of the {len(reasons)} scenarios for servers pass. The other {needs} need" in page
+    assert f"and {[*CLIENT.values()].count('')} of the {len(CLIENT)} for clients." in page
 
 
 @pytest.mark.parametrize("scenario", CLIENT)
