@@ -274,5 +274,5 @@ def _read_recording(rest: str, place: str) -> RecordingSpec:
         hint = "such as recorded:replies.yaml?lenient or recorded:replies.yaml?record=gpt-5-mini"
         raise UsageProblem("a recording has the options `lenient` and `record`", place=place, hint=hint)
     if missing and isinstance(parse_model_spec(missing, place=place), ReplaySpec | RecordingSpec):
-        raise UsageProblem("a recording is no model that is asked for what is missing", place=place, hint=GRAMMAR)
+        raise UsageProblem("?record= takes a model, not a recording or a replay", place=place, hint=GRAMMAR)
     return RecordingSpec(path, lenient, missing)

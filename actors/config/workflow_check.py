@@ -102,7 +102,9 @@ class _Loader:
                 f"workflows run each other: {' -> '.join(names)}", key, "let one of them ask a model"
             )
         if len(above) >= DEPTH_MAX:
-            raise document.problem(f"{CHILD}{name} would be workflow {len(above) + 1} of at most {DEPTH_MAX}", key)
+            raise document.problem(
+                f"{CHILD}{name} makes {len(above) + 1} nested workflows; the most is {DEPTH_MAX}", key
+            )
         loaded, policy = self.load(file, above)
         for step, pair in loaded.workflow.action_pairs.items():
             if review.NAME in pair.guards:

@@ -71,21 +71,21 @@ class RunLimits(TypedDict, total=False):
     """The limits that are set for a run. A limit that is missing or None has its usual value."""
 
     max_calls: Annotated[
-        int | None, LimitSpec("Model calls at most.", "Model calls", "count", 10**6, "calls", ceiling=True)
+        int | None, LimitSpec("The most model calls.", "Model calls", "count", 10**6, "calls", ceiling=True)
     ]
     max_tokens: Annotated[
         int | None,
-        LimitSpec("Tokens at most, input and output together.", "Tokens", "count", 10**12, "tokens", ceiling=True),
+        LimitSpec("The most tokens, input plus output.", "Tokens", "count", 10**12, "tokens", ceiling=True),
     ]
     max_cost: Annotated[
         float | None,
         LimitSpec(
-            "Dollars at most; the model's price must be known.", "Dollars", "dollars", 10**9, "micro_usd", ceiling=True
+            "The most dollars; the model's price must be known.", "Dollars", "dollars", 10**9, "micro_usd", ceiling=True
         ),
     ]
     deadline: Annotated[
         Duration | None,
-        LimitSpec("End the run after 30s, 15m, 2h, 1d.", "Ends after, such as 2h", "time", 10**10, "deadline"),
+        LimitSpec("End the run after this time, such as 2h.", "Ends after, such as 2h", "time", 10**10, "deadline"),
     ]
     active_time: Annotated[
         Duration | None,
@@ -142,7 +142,7 @@ class RunLimits(TypedDict, total=False):
     output_tokens_max: Annotated[
         int | None,
         LimitSpec(
-            "Tokens of one reply at most, for every step.", "Tokens of one reply", "count", 10**6, "output_tokens_max"
+            "The most tokens in one reply, for every step.", "Tokens of one reply", "count", 10**6, "output_tokens_max"
         ),
     ]
     timeout: Annotated[

@@ -48,7 +48,7 @@ _ROWS = (
     ("host", "Operate", "Drive all runs of the home (the folder with runs and settings).", "host:host"),
     ("home", "Operate", "Look after the home and its journal: verify, copy, delete, prune.", "home:home"),
     ("home files", "", "List the files of the home.", "home:files"),
-    ("home verify", "", "Compute again what follows from the records, and compare.", "home:verify"),
+    ("home verify", "", "Compute the state of runs again from their records, and compare.", "home:verify"),
     ("home copy", "", "Copy runs to another journal, and delete them here.", "home:copy"),
     ("home upgrade", "", "Make the journal's tables, or bring them to this release.", "home:upgrade"),
     ("home delete", "", "Delete a run for good.", "home:delete"),

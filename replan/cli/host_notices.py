@@ -155,7 +155,7 @@ def _words(notice: Notice) -> str:
         case Changed(_, text) | OutsideTrouble(_, text):
             return text or notice.event
         case Stopping():
-            return "parking all runs, once the replies in flight are in; once more to wait for nothing"
+            return "parking all runs after the replies in flight arrive; a second signal parks them at once"
         case Stopped():
             return "stopped"
         case _:

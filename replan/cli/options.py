@@ -148,7 +148,7 @@ def assurance_option(function: F) -> F:
     return click.option(
         "--assurance",
         type=click.Choice(["strong", "strong_cyclic", "weak"]),
-        help="What expansive asks of the traces that do not escalate; default: strong_cyclic.",
+        help="The assurance that --level expansive requires; default: strong_cyclic.",
     )(function)
 
 
@@ -160,7 +160,7 @@ def report_format_option(function: F) -> F:
         type=click.Choice(["text", "json", "jsonl", "github", "sarif", "junit"]),
         default="text",
         show_default=True,
-        help="Also annotations of GitHub Actions, SARIF, JUnit's XML.",
+        help="The format; github prints annotations for GitHub Actions, junit prints JUnit XML.",
     )(function)
 
 
@@ -171,7 +171,7 @@ def full_option(function: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=store_value("full"),
-        help="Show what each step of the plan needs, makes and does when it fails; and progress with ids and rules.",
+        help="Show what each step needs, makes and does on failure; show ids and rules in the progress.",
     )(function)
 
 
@@ -183,7 +183,7 @@ def plugins_option(function: F) -> F:
         metavar="FILE.py",
         expose_value=False,
         callback=store_value("plugins"),
-        help="Guards and generators of your own; may be given several times.",
+        help="Load your guards and generators from this file; may be given several times.",
     )(function)
 
 

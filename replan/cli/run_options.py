@@ -104,7 +104,7 @@ def tools_options(function: F) -> F:
             type=click.Choice(["each", "risky", "none"]),
             default="risky",
             show_default=True,
-            help="Which calls of tools you approve first.",
+            help="Which tool calls wait for your approval.",
         ),
         workspace_option,
     ):
@@ -132,7 +132,7 @@ def goal_options(function: F) -> F:
             "--goal",
             multiple=True,
             metavar="TOKENS",
-            help="Plan without a model from the steps that tools declare; TOKENS with commas, in place of the PROBLEM.",
+            help="Plan for comma-separated TOKENS, not a PROBLEM, from the steps that tools declare; call no model.",
         ),
     ):
         function = option(function)
@@ -152,14 +152,14 @@ def placement_options(function: F) -> F:
         metavar="N",
         expose_value=False,
         callback=store_value("priority"),
-        help="Where hosts have too much to do, higher ones come first; default 0.",
+        help="A busy host drives runs with a higher priority first; default: 0.",
     )
     tenant = click.option(
         "--tenant",
         metavar="NAME",
         expose_value=False,
         callback=store_value("tenant"),
-        help="The team or customer that the run is accounted to; `tenants` of the config file limits each.",
+        help="Charge the run to this team or customer; `tenants` in the config file sets its limits.",
     )
     return tenant(priority(function))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples("replan questions", "replan questions --last", "replan questions --export > answers.yaml")
 )
-@run_argument("[RUN|--last]", last="Those of the newest run.")
+@run_argument("[RUN|--last]", last="List the questions of the newest run.")
 @click.option("--export", is_flag=True, help="Print a YAML file for `answer --file`; equal questions share an answer.")
 @json_option
 @common
@@ -96,7 +96,7 @@ _ANSWER = examples(
 @click.command(epilog=_ANSWER)
 @click.argument("question", metavar="QUESTION|--last", required=False, shell_complete=complete_question)
 @click.argument("text", required=False)
-@click.option("--last", is_flag=True, help="A question of the newest run; with several, QUESTION is its ID.")
+@click.option("--last", is_flag=True, help="Answer a question of the newest run; if it has several, QUESTION is an ID.")
 @click.option("--decline", is_flag=True, help="Give no answer; the question says what happens then.")
 @click.option("--file", metavar="FILE", help="Give the answers of a file from `questions --export`; - reads a pipe.")
 @json_option
@@ -112,7 +112,7 @@ def answer(
     file: str | None,
     as_json: bool,
 ) -> int:
-    """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
+    """Answer a QUESTION (RUN/ID) with TEXT. If TEXT is -, read the answer from standard input.
 
     Works whether or not a process drives the run, and is durable when it returns. The first answer counts. With
     --file, all answers are checked before the first one is recorded.

@@ -38,10 +38,10 @@ _CHECK = examples(
     type=LEVELS,
     default="medium",
     show_default=True,
-    help="The form; the run in which nothing fails; all traces of failures.",
+    help="minimal checks the form, medium also the run without failures, expansive also all traces of failures.",
 )
 @assurance_option
-@click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest total budget.")
+@click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest retry budget.")
 @click.option(
     "--guard",
     "guards",
@@ -49,12 +49,12 @@ _CHECK = examples(
     metavar="NAME",
     help="A guard name that steps may use beside the default ones.",
 )
-@click.option("--world", is_flag=True, help="Compare it with what exists: tools, files, servers, git, disk.")
+@click.option("--world", is_flag=True, help="Compare the plan with what exists: tools, files, servers, git, disk.")
 @tools_file_option
 @workspace_option
 @report_format_option
-@click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
-@click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for one plan, and an array for several.")
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON object per plan, each on its own line.")
 @common
 @click.pass_obj
 def check(

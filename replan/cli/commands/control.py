@@ -41,7 +41,7 @@ _RESUME = examples(
     epilog=_RESUME,
     short_help="Go on with a run, with other limits or another model.",
 )
-@run_argument(last="The newest run that can be gone on with.")
+@run_argument(last="Resume the newest run that can go on.")
 @click.option("-m", "--model", help="Another model from now on.")
 @limit_options
 @click.option("--strict", is_flag=True, help="Reject plans that leave a demand of the text in no step, from now on.")
@@ -220,13 +220,15 @@ _FORK = examples(
     "--at",
     metavar="NODE|SEQ",
     default="",
-    help="After this attempt's verdict, or this record; before:NODE makes the attempt again. Default: before the end.",
+    help="Fork after this verdict or record, by default the last before the end; before:NODE makes the attempt again.",
 )
-@click.option("-w", "--workflow", help="Another workflow from there on, with the same steps.")
-@click.option("--policy", help="Another policy from there on, a shipped one or a file.")
-@click.option("-m", "--model", help="Another model from there on.")
+@click.option("-w", "--workflow", help="Use this workflow in the fork; it must have the same steps.")
+@click.option("--policy", help="Use this policy in the fork, a shipped one or a file.")
+@click.option("-m", "--model", help="Use this model in the fork.")
 @set_option
-@click.option("--workspace", metavar="DIR", help="For an execution: the folder to make. Default: beside the run's own.")
+@click.option(
+    "--workspace", metavar="DIR", help="The folder to make for a fork of an execution; default: beside the run's own."
+)
 @limit_options
 @detach_option
 @driving_options
@@ -249,9 +251,9 @@ def fork(
     """Start a new run that begins with the first records of a RUN, and drive it.
 
     The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
-    spends nothing of its budget. Replies and verdicts up to the place are not asked for again; calls that were open
-    are, and open questions are asked again. What tools have done is not undone. The fork asks before it repeats a
-    call that is not repeatable. If runs take values, --set gives some that hold from there on. For an execution, a
+    spends nothing of its budget. Replies and verdicts up to the place are reused. Open calls are made again, and
+    open questions are asked again. What tools have done is not undone. The fork asks before it repeats a call that is
+    not repeatable. If the kind of run takes values, --set gives values for the fork. For an execution, a
     folder is made with the files that a snapshot shows. It is a git worktree, or a copy if the workspace is no
     repository and has not changed since.
     """

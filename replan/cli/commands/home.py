@@ -60,7 +60,7 @@ def files(*, as_json: bool) -> int:
 @json_option
 @common
 def verify(url: str | None, *, as_json: bool) -> int:
-    """Compute again what follows from the records of all runs, and compare; change nothing. Exit 0 or 9."""
+    """Compute the state of all runs again from their records, and compare it with what is stored. Exit 0 or 9."""
     from replan.cli.journals import verify_journal
 
     return verify_journal(url, as_json=as_json)
@@ -75,7 +75,9 @@ _COPY = examples(
 
 @click.command(epilog=_COPY, short_help="Copy runs to another journal, and delete them here.")
 @click.argument("urls", metavar="[SOURCE] TARGET", nargs=-1, required=True)
-@click.option("--older-than", type=Duration(), metavar="TIME", help="Only runs not changed for 12h, 30d.")
+@click.option(
+    "--older-than", type=Duration(), metavar="TIME", help="Copy only runs unchanged for this time, such as 12h."
+)
 @click.option("--ended", is_flag=True, help="Only runs that have ended, also those that could be reopened.")
 @click.option(
     "--run",
@@ -83,9 +85,9 @@ _COPY = examples(
     multiple=True,
     metavar="RUN",
     shell_complete=complete_run,
-    help="Only this run; may be given several times.",
+    help="Copy only this run; may be given several times.",
 )
-@click.option("--delete", is_flag=True, help="Delete from SOURCE what was found in TARGET afterwards.")
+@click.option("--delete", is_flag=True, help="After the copy, delete the runs from SOURCE that are in TARGET.")
 @json_option
 @common
 def copy(
@@ -146,7 +148,7 @@ def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: st
 
 @click.command(epilog=examples("replan home delete k7m2x9qa", "replan home delete k7m2x9qa --force --json"))
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
-@click.option("--force", is_flag=True, help="Also a run that has not ended.")
+@click.option("--force", is_flag=True, help="Delete the run even if it has not ended.")
 @keep_workspace_option
 @json_option
 @common
@@ -189,9 +191,15 @@ _PRUNE = examples(
 
 
 @click.command(epilog=_PRUNE, short_help="Delete old runs that never go on.")
-@click.option("--older-than", type=Duration(), metavar="TIME", required=True, help="Not changed for 12h, 30d.")
-@click.option("--ended", is_flag=True, help="Also runs that ended without a plan and could be reopened.")
-@click.option("--dry-run", is_flag=True, help="Only list them.")
+@click.option(
+    "--older-than",
+    type=Duration(),
+    metavar="TIME",
+    required=True,
+    help="Delete only runs unchanged for this time, such as 12h.",
+)
+@click.option("--ended", is_flag=True, help="Also delete runs that ended without a plan and could be reopened.")
+@click.option("--dry-run", is_flag=True, help="List the runs, and delete nothing.")
 @keep_workspace_option
 @json_option
 @common

@@ -33,9 +33,16 @@ if TYPE_CHECKING:
     )
 )
 @click.option("--waiting", is_flag=True, help="Only the runs that wait for an answer.")
-@click.option("--older-than", type=Duration(), metavar="TIME", help="With --waiting: for longer than 30m, 1h, 2d.")
-@click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help="At most so many runs.")
-@click.option("--page", type=click.IntRange(1, 1_000_000), metavar="N", help="With --limit: the page, from 1.")
+@click.option(
+    "--older-than",
+    type=Duration(),
+    metavar="TIME",
+    help="With --waiting, only runs that have waited longer, such as 1h.",
+)
+@click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help="The most runs to list.")
+@click.option(
+    "--page", type=click.IntRange(1, 1_000_000), metavar="N", help="With --limit, the page to list; the first is 1."
+)
 @json_option
 @common
 @click.pass_obj
@@ -98,7 +105,7 @@ _SHOW = examples(
 @click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
 @click.option("--plan", is_flag=True, help="Only the proved plan.")
 @click.option("--mermaid", is_flag=True, help="The proved plan as Mermaid text.")
-@click.option("--prompt", metavar="NODE", help="The messages that an attempt got, such as g_plan/v1.a1.")
+@click.option("--prompt", metavar="NODE", help="Show the prompt of an attempt, such as g_plan/v1.a1.")
 @click.option("--events", is_flag=True, help="Every record.")
 @full_option
 @json_option
@@ -227,7 +234,7 @@ _LOG = examples(
 
 @click.command(epilog=_LOG)
 @run_argument()
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run comes to rest.")
+@click.option("-f", "--follow", is_flag=True, help="Print new records until the run ends, waits or is parked.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @common
 @click.pass_obj
@@ -318,7 +325,7 @@ _EXPORT = examples(
     "--format",
     "form",
     type=click.Choice(["markdown", "json", "github-checklist", "mermaid", "csv", "xlsx", "yaml"]),
-    help="What to write; default: by the name of the file, else markdown.",
+    help="The format; default: from the suffix of FILE, else markdown.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
 @click.option(
@@ -332,7 +339,7 @@ _EXPORT = examples(
 def export(
     invocation: Invocation, run_id: str | None, *, last: bool, form: str | None, output: str, draft: bool, as_json: bool
 ) -> int:
-    """Write the proved plan of a RUN, or the report of another run, in a form for others. A file is replaced.
+    """Write the proved plan of a RUN, or the report of a run of another kind. An existing file is replaced.
 
     A draft is written as JSON, which `check` reads.
     """

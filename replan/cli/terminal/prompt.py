@@ -40,7 +40,7 @@ async def ask_on_terminal(question: Mapping[str, Any], *, edits: bool = False) -
         console.print(rich_text(verbatim(f"   {text}") if as_it_is else indent_line(clean(text), style)))
     if edits:
         console.print(rich_text(line("edit opens the plan in your editor, and approves it with your changes.", "dim")))
-    console.print(rich_text(line(f"{hint(question)}; empty to be asked again, Ctrl-D to answer later.", "dim")))
+    console.print(rich_text(line(f"{hint(question)}; an empty line asks again, Ctrl-D answers later.", "dim")))
     drop_typed()
     while True:
         console.print("> ", end="")

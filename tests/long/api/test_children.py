@@ -271,7 +271,7 @@ def test_child_workflows_have_a_maximum_depth(tmp_path):
         (tmp_path / f"w{number}.yaml").write_text(step % (number + 1))
     (tmp_path / f"w{DEPTH_MAX}.yaml").write_text(CHILD)
     assert f"w{DEPTH_MAX - 1}.yaml:3" in usage_problem(tmp_path / "w0.yaml")
-    assert usage_problem(tmp_path / "w0.yaml").endswith("would be workflow 5 of at most 4")
+    assert usage_problem(tmp_path / "w0.yaml").endswith("makes 5 nested workflows; the most is 4")
     known = registry()
     check_workflow(str(tmp_path / "w1.yaml"), data_root(), known.guards, known.generator_names)
 

@@ -107,11 +107,11 @@ def run(
     type=LEVELS,
     default="medium",
     show_default=True,
-    help="The form; the run in which nothing fails; all outcomes of actions.",
+    help="minimal checks the form, medium also the run without failures, expansive also all outcomes of actions.",
 )
 @assurance_option
 @report_format_option
-@click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for one plan, and an array for several.")
 @common
 def check(
     domain: str, problem: str, plans: tuple[str, ...], *, level: str, assurance: str | None, form: str, as_json: bool

@@ -28,12 +28,12 @@ _RACE = examples(
 @click.command(epilog=_RACE)
 @click.argument("problems", metavar="PROBLEM...", nargs=-1, required=True)
 @click.option("-m", "--model", metavar="MODEL", help="The model; there is no default, since a race asks it often.")
-@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Model calls of the whole race at most.")
+@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="The most model calls of the whole race.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(min=0, min_open=True, max=10**9),
     metavar="USD",
-    help="Dollars of the whole race at most; the model's price must be known.",
+    help="The most dollars of the whole race; the model's price must be known.",
 )
 @click.option(
     "-w",
@@ -83,10 +83,10 @@ def race(
 ) -> int:
     """Race workflows, policies and budgets on your problems, and write the best as a workflow file.
 
-    A PROBLEM is a file, a .jsonl file with one problem per line, or a folder. All are tried on the same problems and
-    seeds; the better half stays for the next rung. The race never uses more than its limit, and never asks a model that
-    you have not named. Results are kept in FILE's folder beside it, so that the same command goes on after an
-    interruption. Exit 5: the limit was reached before one was left; then the best so far is written.
+    A PROBLEM is a file, a .jsonl file with one problem per line, or a folder. All entrants plan the same problems with
+    the same seeds; the better half stays for the next rung. The race never uses more than its limit, and never asks a
+    model that you have not named. Results are kept in a folder beside FILE, so that the same command goes on after an
+    interruption. Exit 5: the limit was reached while several entrants were left; FILE then has the best so far.
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a race asks a model only if you name it")

@@ -30,7 +30,11 @@ _WHATIF = examples(
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @click.option("-w", "--workflow", metavar="NAME|FILE", shell_complete=complete_workflow, help="The edited workflow.")
 @click.option(
-    "--guard", "guards", multiple=True, metavar="[STEP=]NAME", help="Ask this guard again, or in place of a step's own."
+    "--guard",
+    "guards",
+    multiple=True,
+    metavar="[STEP=]NAME",
+    help="Ask this guard again; with STEP, ask it in place of the step's own guard.",
 )
 @click.option("--policy", metavar="NAME|FILE", shell_complete=complete_policy, help="The edited policy.")
 @click.option("--release", metavar="CHECKOUT", help="The program of another checkout.")

@@ -29,10 +29,15 @@ PORT = 8430
     epilog=examples("replan serve", "replan serve --port 0 --no-host", "replan serve --sign-in"),
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="0 for any free port."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    metavar="N",
+    help="The port; 0 for any free port.",
 )
 @click.option("--proxy", metavar="NAME", help="The authenticating proxy of config.yaml that others connect through.")
-@click.option("--listen", metavar="ADDRESS", default="127.0.0.1", help="Where the proxy connects to, with --proxy.")
+@click.option("--listen", metavar="ADDRESS", default="127.0.0.1", help="With --proxy, the address to listen on.")
 @click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
 @click.option("--no-host", is_flag=True, help="Only show runs and post messages; another process drives the runs.")
 @click.option("--sign-in", is_flag=True, help="Print a new one-time address of the running server, and end.")

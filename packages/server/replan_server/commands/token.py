@@ -32,7 +32,11 @@ def token() -> None:
 @token.command("add", epilog=examples("replan token add ci --scope control"))
 @click.argument("name")
 @click.option(
-    "--scope", type=click.Choice(SCOPES), default="read", show_default=True, help="Each includes those before it."
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="read",
+    show_default=True,
+    help="The rights of the token; each scope includes the ones before it.",
 )
 @json_option
 @common

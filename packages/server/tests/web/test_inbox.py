@@ -98,7 +98,7 @@ async def test_equal_questions_of_several_runs_are_answered_together_each_record
         first, *others = runs = await asking(web, 4)
         page = (await web.browser.get("/")).text
         assert page.count("Which version is it?") == 1
-        assert "The same is asked by 3 more runs." in page
+        assert "3 more runs ask the same question." in page
         assert all(f'value="{run}/q1"' in page for run in others)
         ticked = [f"{run}/q1" for run in others[:2]]
         fields = {"version": field(page, "version"), "typed": "3.12", "do": "answer", "back": "/", "also": ticked}
@@ -132,7 +132,7 @@ async def test_equal_questions_are_declined_together(tmp_path):
     async with served(tmp_path, hosts=False) as web:
         first, second = await asking(web, 2)
         page = (await web.browser.get("/")).text
-        assert "The same is asked by one more run." in page
+        assert "One more run asks the same question." in page
         fields = {"version": field(page, "version"), "do": "decline", "typed": "", "also": [f"{second}/q1"]}
         assert (await web.post(f"/questions/{first}/q1", fields)).headers["location"] == "/?done=declined"
         assert "Nothing waits for you." in (await web.browser.get("/")).text

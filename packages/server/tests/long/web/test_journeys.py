@@ -177,7 +177,7 @@ async def test_equal_questions_of_several_runs_are_answered_in_one_form(person):
         await person.web.settled(runs[-1], "waiting")
     first, second, third = runs
     await person.go("/")
-    await person.sees("The same is asked by 2 more runs.")
+    await person.sees("2 more runs ask the same question.")
     await person.sees("Login 2 fails")
     await person.click(f"#also-{first}-q1-{third}-q1")
     await person.type(f"#typed-{first}-q1", "3.12")
