@@ -71,16 +71,21 @@ class RunLimits(TypedDict, total=False):
     """The limits that are set for a run. A limit that is missing or None has its usual value."""
 
     max_calls: Annotated[
-        int | None, LimitSpec("The most model calls.", "Model calls", "count", 10**6, "calls", ceiling=True)
+        int | None, LimitSpec("The most model calls to make.", "Model calls", "count", 10**6, "calls", ceiling=True)
     ]
     max_tokens: Annotated[
         int | None,
-        LimitSpec("The most tokens, input plus output.", "Tokens", "count", 10**12, "tokens", ceiling=True),
+        LimitSpec("The most tokens to use, input plus output.", "Tokens", "count", 10**12, "tokens", ceiling=True),
     ]
     max_cost: Annotated[
         float | None,
         LimitSpec(
-            "The most dollars; the model's price must be known.", "Dollars", "dollars", 10**9, "micro_usd", ceiling=True
+            "The most dollars to spend; the model's price must be known.",
+            "Dollars",
+            "dollars",
+            10**9,
+            "micro_usd",
+            ceiling=True,
         ),
     ]
     deadline: Annotated[
