@@ -33,12 +33,19 @@ FIND_SECONDS = 300.0
 MIDDLE = """(() => {
   const found = document.querySelector(SELECTOR);
   window.clicked = false;
-  found.addEventListener("click", () => { window.clicked = true; }, {once: true, capture: true});
+  const note = event => {
+    const present = document.querySelector(SELECTOR);
+    if (present && present.contains(event.target)) window.clicked = true;
+  };
+  addEventListener("click", note, {once: true, capture: true});
   found.scrollIntoView({block: "center"});
   const box = found.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
-"""Where the middle of an element is, once it is scrolled into view. `window.clicked` tells of a click after that."""
+"""Where the middle of an element is, once it is scrolled into view. `window.clicked` tells of a click after that.
+
+The window listens, not the element: a page that renews itself may have replaced the element before the click.
+"""
 
 BOX = """(() => {
   const box = document.querySelector(SELECTOR).getBoundingClientRect(), margin = 12;
