@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from runtime.journal.port import VERSION
-from runtime.journal.sqlite.schema import EARLIER_ID
+from runtime.journal.sqlite.schema import EARLIER_IDS
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 from tests.cli.test_bad_input import assert_refused
 
@@ -167,7 +167,10 @@ def waiting(replan, home, problem, scripted):
     ("of", "says"),
     [
         (f"PRAGMA user_version = {VERSION + 1}", "upgrade replan"),
-        (f"PRAGMA application_id = {EARLIER_ID}", "(begin another home or database, or go on with that version)"),
+        *(
+            (f"PRAGMA application_id = {earlier}", "(begin another home or database, or go on with that version)")
+            for earlier in EARLIER_IDS
+        ),
     ],
 )
 def test_a_journal_of_another_release_is_refused_in_one_line(replan, home, waiting, of, says):

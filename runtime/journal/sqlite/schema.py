@@ -28,11 +28,11 @@ from runtime.core.errors import JournalBusy, JournalDamaged, JournalError, Journ
 from runtime.journal import folder
 from runtime.journal.port import VERSION, before_first, check_version
 
-APPLICATION_ID = 0x52504C31
-"""Marks a file as a journal: "RPL1"."""
+APPLICATION_ID = 0x52504C32
+"""Marks a file as a journal: "RPL2"."""
 
-EARLIER_ID = 0x52504C4E
-"""Marks a journal of an older development version: "RPLN"."""
+EARLIER_IDS = (0x52504C4E, 0x52504C31)
+"""Mark journals of older development versions: "RPLN" and "RPL1"."""
 
 SQLITE_MIN = "3.51.3"
 """The first SQLite release without the WAL-reset bug, which can damage a journal that two processes write."""
@@ -207,7 +207,7 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
     ((application, version, tables),) = connection.execute(statement)
     if (application, version, tables) == (0, 0, 0):
         return 0
-    if application == EARLIER_ID:
+    if application in EARLIER_IDS:
         raise before_first(str(path))
     if application != APPLICATION_ID:
         raise JournalDamaged(str(path), "a database, but not a journal")

@@ -166,10 +166,10 @@ Rights = Mapping[str, tuple[str, ...]]
 TRIES = 20
 
 _FOUND = (
-    "SELECT to_regclass('replan.journal') IS NOT NULL, EXISTS (SELECT FROM pg_attribute"
-    " WHERE attrelid = to_regclass('replan.journal') AND attname = 'floor')"
+    "SELECT to_regclass('replan.journal') IS NOT NULL, to_regclass('replan.journal') IS NOT NULL AND NOT EXISTS"
+    " (SELECT FROM pg_attribute WHERE attrelid = to_regclass('replan.runs') AND attname = 'near')"
 )
-"""A query: whether there is a journal, and whether it has a column from older development versions."""
+"""A query: whether there is a journal, and whether it lacks a column that older development versions did not have."""
 
 
 def version_of(connection: Connection, place: str) -> int:
