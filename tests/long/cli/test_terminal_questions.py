@@ -9,7 +9,7 @@ from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, delayed_reply
 from tests.support.openai_server import Answer, by_step, serve
 
-PROMPT = "answer later(?s:.*)> $"
+PROMPT = "answers later(?s:.*)> $"
 
 
 @pytest.fixture
