@@ -142,7 +142,9 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanE
     if cause:
         return refuse_message(message, cause)
     via = read_via(body.get("via"))
-    approves = waiting_approvals(state) if body.get("approves") is True and via in PEOPLE else ()
+    shown = body.get("approves") if via in PEOPLE else None
+    # A step that began to wait after the person opened the plan was not shown, and has a question of its own.
+    approves = tuple(step for step in waiting_approvals(state) if isinstance(shown, list) and step in shown)
     person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
     plan = make_storable(json.dumps(value, sort_keys=True))
     return PlanEdited(at=message.at, mono=message.mono, plan=plan, via=via, person=person, approves=approves)

@@ -92,7 +92,7 @@ async def _converse(
         if answer is None:
             break
         if edits and answer == EDIT:
-            posted = await _edit(engine, invocation, result.question["run_id"], progress)
+            posted = await _edit(engine, invocation, result.question, progress)
         else:
             posted = await _post(engine, result.question, answer, progress)
         if posted:
@@ -140,12 +140,12 @@ async def _may_edit(engine: Engine, question: OpenQuestion) -> bool:
     return approves_plan(await engine.state_with_inbox(question["run_id"]), question["id"].rpartition("/")[2])
 
 
-async def _edit(engine: Engine, invocation: Invocation, run: str, progress: Progress) -> bool:
+async def _edit(engine: Engine, invocation: Invocation, question: OpenQuestion, progress: Progress) -> bool:
     """Let the user edit the plan, and approve it. Return False if the question is still open, to be asked again."""
     from replan.cli.plan_editor import edit_and_approve
 
     try:
-        return await edit_and_approve(engine, invocation, run)
+        return await edit_and_approve(engine, invocation, question["run_id"], question["step"])
     except UsageProblem as problem:
         progress.note(str(problem))
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,10 +32,10 @@ class Edit(NamedTuple):
     """The ids of the demands that the person agrees to drop."""
 
 
-async def edit_and_approve(engine: Engine, invocation: Invocation, run: str) -> bool:
-    """Open the plan of a run in an editor, and give the run the edited plan with the approval that it waits for.
+async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, step: str) -> bool:
+    """Open the plan of a run in an editor, and give the run the edited plan with the approval that it asks for.
 
-    Return False if the person leaves the plan as it is. Raises `UsageProblem`.
+    `step` is the step of the question. Return False if the person leaves the plan as it is. Raises `UsageProblem`.
     """
     import trio
 
@@ -44,12 +44,15 @@ async def edit_and_approve(engine: Engine, invocation: Invocation, run: str) -> 
     opened = await open_plan(engine, run)
     made = await trio.to_thread.run_sync(partial(get_edit, invocation, opened, None, drops=False))
     if made is not None:
-        await give(engine, opened, made, approves=True)
+        await give(engine, opened, made, approves=(step,))
     return made is not None
 
 
-async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: bool) -> None:
-    """Give a run an edited plan. If it is refused, the text is kept in a file. Raises `UsageProblem`."""
+async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collection[str]) -> None:
+    """Give a run an edited plan, and approve steps in the same act. Raises `UsageProblem`.
+
+    If the edit is refused, the text is kept in a file.
+    """
     from actors.values.lines import verbatim
     from replan.cli.terminal.console import show_aside
     from replan.runs.editing import EditedMeanwhile, post_edit

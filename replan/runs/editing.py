@@ -290,15 +290,17 @@ async def post_edit(
     *,
     via: Via = "",
     person: str = "",
-    approves: bool = False,
+    approves: Collection[str] = (),
     dropped: Collection[str] = (),
 ) -> None:
     """Judge an edited plan, given as JSON, and give it to its run.
 
     An execution adopts it once no step is at work. A planning run that has ended records it at once.
 
-    With `approves`, the steps that wait for an approval are approved. Raises `EditRejected`, and `EditedMeanwhile` if
-    the plan was changed after it was opened. Raises `ForPeopleOnly` if only a person may edit it.
+    `approves` are the steps that the person approves in the same act, as far as they wait for an approval.
+
+    Raises `EditRejected`, and `EditedMeanwhile` if the plan was changed after it was opened. Raises `ForPeopleOnly` if
+    only a person may edit it.
     """
     if isinstance(opened, OpenResult):
         plan_edits.check_person(opened.state, opened.plan, via)
@@ -317,7 +319,7 @@ async def post_edit(
         await append_one(machine, poster.journal, opened.run, poster.lease(), message)
         await _check_recorded(poster, opened, text)
         return
-    posted = await poster.post_edit(opened.run, key, body | {"approves": approves})
+    posted = await poster.post_edit(opened.run, key, body | {"approves": sorted(approves)})
     if posted.result == "conflict":
         first = json.loads(posted.body)
         changes = plan_diff(opened.value, json.loads(first["plan"])) if "plan" in first else []

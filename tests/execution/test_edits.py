@@ -111,7 +111,7 @@ def test_an_approval_may_carry_an_edit_in_the_same_act():
     tools = tools_for(PLAN, do_a=tool("do_a", risky=True))
     stage = Stage(PLAN, tools, approval="risky")
     assert stage.requests("user")
-    post(stage, with_step(rest_of_plan(stage.state), "a", retry_budget=2), approves=True)
+    post(stage, with_step(rest_of_plan(stage.state), "a", retry_budget=2), approves=["a", "b"])
     assert stage.state.replan.edit.approves == ("a",)
     stage.proved()
     assert not stage.requests("user"), "the person has approved it with the edit"
@@ -119,9 +119,16 @@ def test_an_approval_may_carry_an_edit_in_the_same_act():
     assert stage.requests("user"), "another attempt is another act"
 
 
+def test_an_edit_approves_no_step_that_the_person_was_not_shown():
+    stage = Stage(PLAN, tools_for(PLAN, do_a=tool("do_a", risky=True)), approval="risky")
+    post(stage, with_step(rest_of_plan(stage.state), "a", retry_budget=2), approves=["another"])
+    stage.proved()
+    assert stage.requests("user")
+
+
 def test_a_program_cannot_approve_by_an_edit():
     stage = Stage(PLAN, tools_for(PLAN, do_a=tool("do_a", risky=True)), approval="risky")
-    post(stage, rest_of_plan(stage.state), approves=True, via="mcp")
+    post(stage, rest_of_plan(stage.state), approves=["a"], via="mcp")
     stage.proved()
     assert stage.requests("user")
 

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.execution.edits import waiting_approvals
 from actors.execution.result import result_of
 from actors.execution.result_lines import result_lines
 from actors.execution.views import record_text
@@ -166,7 +167,14 @@ class ExecutionInterpreter(StageInterpreter):
     def _edit(self):
         value = json.dumps(self._written(" ".join(sorted(self.stage.state.tokens))))
         revision = self.stage.state.revision
-        self.stage.post(kind="edit", plan=value, revision=revision, via="cli", person="maria", approves=True)
+        self.stage.post(
+            kind="edit",
+            plan=value,
+            revision=revision,
+            via="cli",
+            person="maria",
+            approves=sorted(waiting_approvals(self.stage.state)),
+        )
 
     def _nothing(self, why):
         self.stage.planned({"unsuccessful_run": {"outcome": "all_pruned", "why": why}})

@@ -70,7 +70,7 @@ def edit(
     if made is None:
         notice(f"nothing was changed; the plan of run {opened.run} stays as it is")
     else:
-        trio.run(_post, invocation, opened, made, approve)
+        trio.run(_post, invocation, opened, made, opened.approvals if approve else ())
     if as_json:
         print_json({"run_id": opened.run, "result": "unchanged" if made is None else "accepted"})
     return Exit.OK
@@ -85,7 +85,7 @@ async def _open(invocation: Invocation, name: str | None) -> OpenPlan:
         return await open_plan(engine, await resolve_or_newest(engine, name))
 
 
-async def _post(invocation: Invocation, opened: OpenPlan, made: Edit, approves: bool) -> None:
+async def _post(invocation: Invocation, opened: OpenPlan, made: Edit, approves: tuple[str, ...]) -> None:
     from replan.cli.hints import say_how_to_resume
     from replan.cli.home import open_engine
     from replan.cli.plan_editor import give

@@ -142,7 +142,7 @@ async def edit_plan(site: Site, request: Request, who: Principal, form: FormFiel
         value = read_plan_yaml(text, "line")
         edits = form.whole("edits")
         known = opened if edits is None else replace(opened, edits=edits)
-        approves = form.text("approve") == "yes"
+        approves = [step for step in form.text("approve").split("\n") if step]
         await post_edit(site.engine, known, value, via="web", person=person, approves=approves, dropped=dropped)
     except EditRejected as problem:
         demands = [finding.where for finding in problem.demands]

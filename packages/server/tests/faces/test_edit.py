@@ -127,7 +127,7 @@ async def test_a_person_edits_a_plan_on_its_page_and_approves_in_the_same_act(op
         assert wrong.status_code == 422
         assert "no tool implements generator &#39;third&#39;" in wrong.text
         assert "generator: third" in wrong.text, "the text is shown again"
-        edited = {**hidden, "plan": text.replace("name: a", "name: Mine"), "approve": "yes"}
+        edited = {**hidden, "plan": text.replace("name: a", "name: Mine"), "approve": "a"}
         done = await web.post(f"/runs/{run}/plan", edited)
         assert done.status_code == 303, done.text
         await revision(web, run, 2)
