@@ -236,9 +236,11 @@ class ToolSet(Value):
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-        """Return the names in a plan that no binding implements or reads, such as `guard 'all_tests_pass'`, sorted.
+        """Return what a plan uses and the bindings do not provide, such as `guard 'all_tests_pass'`, sorted.
 
-        `known` are the tokens that hold at the start and have a known value.
+        These are generators, guards and undo tools that are not bound. If all are bound, they are outcomes that no
+        binding reads, values that may be unknown, and arguments of undo tools that are missing. `known` are the tokens
+        that hold at the start and have a known value.
         """
         return self.unbound_names(plan) or tuple(
             sorted({*self._unread_problems(plan, known), *self._missing_undo_arguments(plan, known)})

@@ -27,9 +27,9 @@ from runtime.core.errors import UsageProblem
 KEY = "model_settings"
 """The name of the settings in files, options and programs."""
 UNKNOWN = "unknown setting"
-"""The beginning of the error for an unknown setting."""
+"""The first words of the error for an unknown setting."""
 EXTRAS = frozenset({"extra_body", "extra_headers"})
-"""The settings whose values are mappings with arbitrary names: further fields of a body, and headers."""
+"""The settings that add fields to the body of a request, or headers to it. Their values are mappings."""
 OWN = frozenset({"context_window", "compact"})
 """The settings that this program uses itself and does not send."""
 EXTRA_BYTES_MAX = 16_000

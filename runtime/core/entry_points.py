@@ -82,9 +82,9 @@ def _points(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
 
 @cache
 def _all_points(_: tuple[str, ...]) -> "EntryPoints":
-    """Return the entry points of all groups.
+    """Return the entry points of all installed distributions.
 
-    They are read once for each `sys.path`, because reading opens every distribution.
+    They are read once for each `sys.path`, because reading them opens the metadata of every distribution.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 

@@ -40,9 +40,9 @@ def set_crash_hook(hook: Callable[[str], None] | None) -> None:
 
 
 APPEND_SECONDS = "append_seconds"
-"""The name of the measure of an append to the journal, in seconds."""
+"""The measure of how long an append to the journal took, in seconds."""
 LEASE_LOST = "lease_lost"
-"""The name of the measure of a run that another driver has taken over; the value is 1."""
+"""The measure that counts runs that another driver has taken over. Its value is always 1."""
 
 _observer: Callable[[str, float], None] | None = None
 

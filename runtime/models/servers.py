@@ -69,7 +69,10 @@ class Known(Value):
 
 
 class Servers:
-    """The knowledge of a home about the servers of its models. The processes of the home share it in a file."""
+    """What a home has learned about model servers: refused parameters and rate limits.
+
+    Its processes share a file for it.
+    """
 
     def __init__(
         self,
@@ -92,7 +95,7 @@ class Servers:
         self._rate_limiters: dict[str, RateLimiter] = {}
 
     def with_charge(self, fault: Fault, base_url: str) -> Fault:
-        """Return a fault of a server. An error of a gateway is marked as unpaid if it is not charged."""
+        """Return a fault of a server, marked as unpaid if it is an error of a gateway that is not charged."""
         if fault.status not in _GATEWAY:
             return fault
         free = not self._charge_gateway_errors or is_loopback(urlsplit(base_url).hostname or "")

@@ -132,7 +132,7 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
 def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
     """Return a guard with the same verdicts, each computed once for equal inputs. `names` are its built-in members.
 
-    There are few different simulated artifacts, so most were judged before. The inputs are the artifact (for a plan,
+    Simulated artifacts repeat often, so most verdicts were computed before. The inputs are the artifact (for a plan,
     without the views and the note in its goal) and the parts of the context that built-in guards read: the user's
     texts, the role, and the artifacts that the step requires.
     """

@@ -1,4 +1,4 @@
-"""A recorded run in the form that is sent between processes: one line of JSON with records, texts and messages."""
+"""Recorded runs: decoded, and as lines of JSON that pass from the process that reads a journal to its workers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
