@@ -28,7 +28,7 @@ from actors.run.views import RunDocument, Tree
 from actors.run.words import step_in_words
 from actors.values.findings import Code, Finding, finding_line, reason_of
 from actors.values.flow import Checklist, Flow
-from actors.values.format import format_count, format_usage, odds
+from actors.values.format import format_chance, format_count, format_usage
 from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, diff_lines, indent_line, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -327,14 +327,14 @@ def belief_text(weighing: Weighing) -> str:
     where = f"The mistake is most likely in the {step_in_words(place.step)}"
     if place.step == UNSOLVABLE:
         where = "Most likely the problem has no solution"
-    text = f"{where} ({odds(place.after)})."
+    text = f"{where} ({format_chance(place.after)})."
     if not options:
         return f"{text} No move is left."
     best = _move_in_words(options[0])
     verb = "cost" if len(options[0].targets) > 1 else "costs"
-    cost = f"{count_calls(options[0].calls)}, with a chance of {odds(options[0].chance)}"
+    cost = f"{count_calls(options[0].calls)}, with a chance of {format_chance(options[0].chance)}"
     text = f"{text} {best[0].upper()}{best[1:]} {verb} {cost}."
-    others = [f"{_move_in_words(one)} ({count_calls(one.calls)}, {odds(one.chance)})" for one in options[1:]]
+    others = [f"{_move_in_words(one)} ({count_calls(one.calls)}, {format_chance(one.chance)})" for one in options[1:]]
     return f"{text} Next best: {others[0]}." if others else text
 
 

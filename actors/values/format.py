@@ -16,7 +16,7 @@ def format_count(number: int, noun: str) -> str:
 _PARTS = sorted({Fraction(part, whole) for whole in (2, 3, 4, 5, 10) for part in range(1, whole)})
 
 
-def odds(chance: float) -> str:
+def format_chance(chance: float) -> str:
     """Return a probability as a fraction that people can imagine, such as `2 in 5`."""
     if chance < 1 / 200:
         return "under 1 in 200"

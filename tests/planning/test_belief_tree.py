@@ -5,7 +5,7 @@ import pytest
 from actors.planning.result_lines import belief_text, search_tree
 from actors.planning.story import attempts
 from actors.policy.belief_choice import MistakePlace, Option, Weighing
-from actors.values.format import odds
+from actors.values.format import format_chance
 from tests.support.worlds import World, passed, pinned, rejected
 
 CHAIN = {
@@ -37,9 +37,10 @@ def test_the_tree_and_its_json_say_what_a_decision_went_by():
     place, (best, following) = weighing.places[0], weighing.options
     assert place.step == "strategy"
     assert line == (
-        f"The mistake is most likely in the strategy ({odds(place.after)}). A new strategy costs {best.calls:g} calls, "
-        f"with a chance of {odds(best.chance)}. Next best: a new strategy, without the earlier answers in view "
-        f"({following.calls:g} calls, {odds(following.chance)})."
+        f"The mistake is most likely in the strategy ({format_chance(place.after)}). "
+        f"A new strategy costs {best.calls:g} calls, with a chance of {format_chance(best.chance)}. "
+        f"Next best: a new strategy, without the earlier answers in view "
+        f"({following.calls:g} calls, {format_chance(following.chance)})."
     )
 
 

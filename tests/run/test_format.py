@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.values.format import ago, format_count, format_usage, moment, money, odds, shorten, stamp, title_of
+from actors.values.format import ago, format_chance, format_count, format_usage, moment, money, shorten, stamp, title_of
 from runtime.core.ledger import Amount
 
 
@@ -35,7 +35,7 @@ def test_money_has_the_cents_that_matter(usd, text):
     ],
 )
 def test_a_chance_is_a_fraction_that_people_can_imagine(chance, text):
-    assert odds(chance) == text
+    assert format_chance(chance) == text
 
 
 def test_what_was_used_has_its_price_where_that_is_known():
