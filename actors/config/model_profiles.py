@@ -1,17 +1,15 @@
-"""Reads and writes the home's file of measured models: what was counted when `replan lab profile` measured them."""
+"""Reads the home's file of measured models: what was counted when `replan lab profile` measured them."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import Field, ValidationError
 
 from actors.config.model_spec import unpin_model
 from actors.files.validation_errors import Config, usage_problem
 from actors.files.yaml_document import read_document
 from actors.policy.author import AttemptCounts
-from runtime.core.errors import UsageProblem
 
 FORMAT = 1
 """The version of the file's format."""
@@ -54,15 +52,3 @@ def read_profiles(path: Path) -> ProfilesFile:
 def read_profile(model: str, path: Path) -> ModelProfile | None:
     """Return the profile of a model; None if it was not measured. Raises `UsageProblem` for a wrong file."""
     return read_profiles(path).models.get(unpin_model(model))
-
-
-def write_profile(model: str, profile: ModelProfile, path: Path) -> None:
-    """Write the profile of a model into the file, in place of an earlier one. Raises `UsageProblem`."""
-    found = read_profiles(path)
-    changed = found.model_copy(update={"models": {**found.models, unpin_model(model): profile}})
-    temporary = path.with_name(f"{path.name}.part")
-    try:
-        temporary.write_text(yaml.safe_dump(changed.model_dump(), sort_keys=False, allow_unicode=True), "utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise UsageProblem(f"cannot be written: {error.strerror}", place=str(path)) from None

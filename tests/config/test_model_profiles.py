@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.config.model_profiles import ModelProfile, read_profile, write_profile
+from actors.config.model_profiles import ModelProfile, read_profile
 from actors.planning.config import read_config
 from actors.planning.evolve import start_state
 from actors.planning.prepare import PlanningInput, RunOptions, fork_config, prepare_planning
@@ -19,15 +19,6 @@ PROFILE = ModelProfile(runs=60, accepted=30, told=20, mended=10, again=2, date="
 def prepared(model, profile=None):
     setup = Setup(model, None, registry(), data_root(), {}, 0.0, profile_of=lambda _: profile)
     return prepare_planning(PlanningInput("The login fails.", RunOptions()), setup).pinned
-
-
-def test_a_profile_is_read_as_it_was_written_and_replaces_that_of_the_same_model(tmp_path):
-    path = tmp_path / "model_profiles.yaml"
-    assert read_profile("qwen3:8b", path) is None
-    write_profile("other", PROFILE, path)
-    write_profile("qwen3:8b", PROFILE.model_copy(update={"runs": 40}), path)
-    write_profile("qwen3:8b", PROFILE, path)
-    assert read_profile("qwen3:8b", path) == read_profile("other", path) == PROFILE
 
 
 def test_a_profile_comes_before_the_family_and_is_pinned():

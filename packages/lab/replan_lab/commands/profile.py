@@ -129,8 +129,7 @@ def _profiles_file() -> Path:
 
 def _keep_counts(events: list[list[PlanningEvent]], path: Path, lines: list[str]) -> dict[str, object]:
     """Write what the runs count of their model into the home, and add a line about it. Return it for `--json`."""
-    from actors.config.model_profiles import write_profile
-    from replan_lab.tuning.model_profile import profile_from
+    from replan_lab.tuning.model_profile import profile_from, write_profile
     from runtime.core.clock import SystemClock
 
     found = profile_from(events, SystemClock().now())

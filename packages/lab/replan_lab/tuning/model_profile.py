@@ -18,7 +18,8 @@ from typing import Any
 import yaml
 
 from actors.config.loader import read_workflow
-from actors.config.model_profiles import ModelProfile
+from actors.config.model_profiles import ModelProfile, read_profiles
+from actors.config.model_spec import unpin_model
 from actors.planning.events import ArtifactProduced, PlanningEvent, RunFinished, VerdictReached
 from actors.policy.author import NOTHING
 from actors.run.ids import step_of
@@ -116,6 +117,13 @@ def profile_from(runs: Iterable[Sequence[PlanningEvent]], now: float) -> tuple[s
     return counted[0].model, ModelProfile(
         **total.model_dump(), date=datetime.fromtimestamp(now, UTC).date().isoformat()
     )
+
+
+def write_profile(model: str, profile: ModelProfile, path: Path) -> None:
+    """Write the profile of a model into the home's file, in place of an earlier one. Raises `UsageProblem`."""
+    found = read_profiles(path)
+    profiles = found.model_copy(update={"models": {**found.models, unpin_model(model): profile}})
+    _write(path, yaml.safe_dump(profiles.model_dump(), sort_keys=False, allow_unicode=True))
 
 
 def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:
@@ -395,10 +403,15 @@ def check_target(path: Path) -> None:
 def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) -> None:
     """Write the result of a command as a YAML file under a comment, completely or not at all. Raises `UsageProblem`."""
     head = "".join(f"# {' '.join(comment.split())}\n" for comment in comments)
+    _write(path, f"{MARK}{command}`.\n{head}{text}")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file, completely or not at all. Raises `UsageProblem`."""
     temporary = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(f"{MARK}{command}`.\n{head}{text}", encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
         raise UsageProblem(f"cannot be written: {error.strerror}", place=str(path)) from None

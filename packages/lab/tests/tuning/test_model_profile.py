@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from actors.config.loader import read_workflow
+from actors.config.model_profiles import ModelProfile, read_profile
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
@@ -28,6 +29,7 @@ from replan_lab.tuning.model_profile import (
     measurement_definition,
     workflow_text,
     write_definition,
+    write_profile,
 )
 from runtime.core.errors import UsageProblem
 
@@ -111,3 +113,13 @@ def test_the_definition_that_measures_keeps_to_the_limits(tmp_path):
     prepared = prepare(write_definition(tmp_path, value), installation)
     assert (len(prepared.trials), prepared.arms[0].calls_max) == (60, 8)
     assert (prepared.experiment.budget.calls, prepared.experiment.budget.usd) == (480, 2.5)
+
+
+def test_a_profile_is_read_as_it_was_written_and_replaces_that_of_the_same_model(tmp_path):
+    path = tmp_path / "model_profiles.yaml"
+    counted = ModelProfile(runs=60, accepted=30, told=20, mended=10, again=2, date="2026-11-29")
+    assert read_profile("qwen3:8b", path) is None
+    write_profile("other", counted, path)
+    write_profile("qwen3:8b", counted.model_copy(update={"runs": 40}), path)
+    write_profile("qwen3:8b", counted, path)
+    assert read_profile("qwen3:8b", path) == read_profile("other", path) == counted
