@@ -69,6 +69,8 @@ class Draft:
     """The options by which `check` judges as the run does, such as `--level expansive`; empty if its defaults do."""
     demands: DemandTable | None = None
     """What it does about each demand of the user; None for a child run, and for a draft that is no readable plan."""
+    editable: bool = False
+    """Whether `edit` opens it: the run is no child run, and its last plan step has made the draft."""
 
     def __repr__(self) -> str:
         return f"<Draft {self.node}: {self.summary}>"
@@ -142,6 +144,11 @@ def best_draft(state: State) -> tuple[Node, Verdict | None] | None:
             if best is None or rank >= best[0]:
                 best = rank, node, verdict
     return None if best is None else best[1:]
+
+
+def plan_steps(state: State) -> list[str]:
+    """Return the steps that make a plan, in their order. The last one makes the plan of the run."""
+    return [step for step in state.config.workflow.order() if state.config.roles[step] == "plan"]
 
 
 def plan_of(node: Node) -> Mapping[str, Any] | None:

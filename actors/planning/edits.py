@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from actors.guards import review
-from actors.planning.drafts import best_draft, plan_of
+from actors.planning.drafts import best_draft, plan_of, plan_steps
 from actors.planning.events import PlanCorrected, PlanningOutcome
 from actors.planning.given_plans import add_remarks
 from actors.planning.prompt_context import context_for
@@ -51,7 +51,7 @@ class EditablePlan:
 
 def editable_plan(state: State) -> EditablePlan | str:
     """Return the plan that can be edited now; if there is none, return why, as a clause."""
-    plans = [step for step in state.config.workflow.order() if state.config.roles[step] == "plan"]
+    plans = plan_steps(state)
     if not plans:
         return "its workflow makes no plan"
     if state.end is None:

@@ -13,7 +13,7 @@ from actors.demands.table import Conclusion, DemandTable, Proof, conclusion, dem
 from actors.demands.user_texts import UserTexts, user_texts
 from actors.guards.recon import normalise_artifact
 from actors.guards.requirements_covered import add_stated_requirements
-from actors.planning.drafts import Draft, DraftJson, best_draft, check_options, plan_of
+from actors.planning.drafts import Draft, DraftJson, best_draft, check_options, plan_of, plan_steps
 from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
@@ -231,10 +231,11 @@ def _draft(state: State, user: UserTexts | None) -> Draft | None:
     plan = plan_of(node)
     assert plan is not None
     table = _table(user, plan, [accepted_value(one) for one in _with_parents(state, node) if one is not node])
+    editable = not state.run.child and node.step == plan_steps(state)[-1]
     if verdict is None:
-        return Draft(node.node, "", 0.0, plan, (), demands=table)
+        return Draft(node.node, "", 0.0, plan, (), demands=table, editable=editable)
     options = check_options(proof_of(verdict.facts).level, state.config.workflow)
-    return Draft(node.node, verdict.judges, verdict.score, plan, verdict.errors, options, table)
+    return Draft(node.node, verdict.judges, verdict.score, plan, verdict.errors, options, table, editable)
 
 
 def demands_with(state: State, node: Node, value: Mapping[str, Any]) -> DemandTable | None:

@@ -137,7 +137,8 @@ def _draft(result: Result, program: str) -> list[Line]:
         rows += [indent_line(finding_line(finding), "red"), indent_line(f"It takes {remedy_of(finding)}.")]
     rows += [indent_line(demand_line(row), "yellow") for row in draft.uncovered[:FINDINGS_MAX]]
     written, checked = draft.commands(result.run_id, program)
-    return [*rows, indent_line(f"To mend it: {program} edit {result.run_id}; or {written}, then {checked}", "dim")]
+    edit = f"{program} edit {result.run_id}; or " if draft.editable else ""
+    return [*rows, indent_line(f"To mend it: {edit}{written}, then {checked}", "dim")]
 
 
 def accepted_lines(result: Result, *, full: bool) -> list[Line]:
@@ -334,8 +335,10 @@ def belief_text(weighing: Weighing) -> str:
     verb = "cost" if len(options[0].targets) > 1 else "costs"
     cost = f"{count_calls(options[0].calls)}, with a chance of {format_chance(options[0].chance)}"
     text = f"{text} {best[0].upper()}{best[1:]} {verb} {cost}."
-    others = [f"{_move_in_words(one)} ({count_calls(one.calls)}, {format_chance(one.chance)})" for one in options[1:]]
-    return f"{text} Next best: {others[0]}." if others else text
+    if len(options) == 1:
+        return text
+    other = options[1]
+    return f"{text} Next best: {_move_in_words(other)} ({count_calls(other.calls)}, {format_chance(other.chance)})."
 
 
 def _move_in_words(option: Option) -> str:

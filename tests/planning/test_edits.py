@@ -17,7 +17,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed
 from tests.cli.samples import PLAN
-from tests.planning.test_drafts import STEPS, result, world_of, written
+from tests.planning.test_drafts import STEPS, report, result, world_of, written
 from tests.support.worlds import passed, rejected
 
 LOSING = {f"plan/v1.a{number}": 0.5 for number in (1, 2, 3)}
@@ -191,6 +191,8 @@ def test_a_draft_of_an_earlier_step_is_not_edited():
     steps = {"plan": {"rmax": 1, "role": "plan"}, "final": {"requires": ["plan"], "rmax": 1, "role": "plan"}}
     world = ended({"plan/v1.a1": 0.5}, steps=steps)
     assert editable_plan(world.state) == "its best draft is one of the step plan, and the step final makes the plan"
+    assert "To mend it: replan export r1 --draft" in "\n".join(report(world))
+    assert "To mend it: replan edit r1; or replan export r1 --draft" in "\n".join(report(ended(LOSING)))
 
 
 def play(seed):
