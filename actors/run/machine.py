@@ -497,7 +497,7 @@ class RunMachine(ABC, Generic[S, E]):
             if self._is_carried_out(state, name, opened)
         }
         for name, request in self.judgements(state).items():
-            work[name] = Work(name, self.address(request), request, repeatable=True)
+            work[name] = Work(name, self.address(request), request, repeatable=True, judges=True)
         if run.tools:
             work |= tools.work_of(run.tools, run.epoch)
         if run.waits:

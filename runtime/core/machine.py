@@ -46,6 +46,8 @@ class Work(NamedTuple):
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
     """Whether a driver in the foreground leaves the run when only this work is open."""
+    judges: bool = False
+    """Whether it is the work of a guard, which keeps the run's turn (`runtime.drive.turns`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,7 +247,7 @@ class Supervisor(Generic[S, E, M]):
 
     def _is_at_work(self) -> bool:
         """Return whether the run waits for its turn, or a model or a guard works for it."""
-        is_judged = any(envelope.work.repeatable and envelope.work.until is None for envelope in self._running.values())
+        is_judged = any(envelope.work.judges for envelope in self._running.values())
         return self._log.held_back or is_judged or self._log.summary.reserved.calls > 0
 
     def _may_be_left(self) -> bool:
