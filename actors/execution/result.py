@@ -1,6 +1,6 @@
 """The result of an execution: its goals, its steps, the revisions of its plan, and the tokens that hold. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -22,7 +22,7 @@ from actors.demands.table import (
 )
 from actors.demands.user_texts import user_texts
 from actors.execution.config import ExecutionConfig
-from actors.execution.edits import without_steps
+from actors.execution.edits import rest_of_plan, without_steps
 from actors.execution.events import StepOutcome
 from actors.execution.forbidden import uncheckable_requirements
 from actors.execution.goals import GoalStatus, goals_of, left_goals, statuses
@@ -430,6 +430,8 @@ class ExecutionResult(RunResult):
     """The tokens of the goal that do not hold, sorted."""
     next: tuple[str, ...]
     """The ids of the steps that may start next; empty unless the execution has ended before its goals."""
+    left: tuple[str, ...]
+    """The ids of the steps that are to be done or done again; empty unless the execution has ended before its goals."""
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
     unsure: tuple[Finding, ...]
@@ -489,8 +491,7 @@ class ExecutionResult(RunResult):
     @property
     def has_draft(self) -> bool:
         """Whether it ended before its goals, with steps that are left."""
-        left = (StepStatus.NOT_DONE, StepStatus.FAILED, StepStatus.UNKNOWN)
-        return self.outcome not in _WITHOUT_REST and any(step.status in left for step in self.steps)
+        return bool(self.left)
 
     def facts(self) -> tuple[str, ...]:
         """Return one line about how many goals are achieved, as a tuple."""
@@ -536,17 +537,19 @@ def result_of(view: RunView) -> ExecutionResult:
     """Return the result of an execution."""
     state: State = view.state
     fields = result_fields(view, state.run, view.with_inbox.run, price_known=state.config.price is not None)
+    steps, has_rest = step_views(state), fields["outcome"] not in _WITHOUT_REST
     return ExecutionResult(
         **fields,
         revision=state.revision,
         assurance=state.assurance,
         phase=run_phase(state),
         goals=goal_views(state),
-        steps=step_views(state),
+        steps=steps,
         revisions=revision_views(state),
         holds=tuple(sorted(state.tokens)),
         missing=tuple(sorted(state.plan.plan.goal_state - state.tokens)),
-        next=_next_steps(state) if fields["outcome"] not in _WITHOUT_REST else (),
+        next=_next_steps(state) if has_rest else (),
+        left=tuple(_left_steps(state, steps)) if has_rest else (),
         violations=state.violations,
         unsure=state.unsure,
         not_checked=uncheckable_requirements(state.constraints.requirements, snapshots=state.config.snapshots),
@@ -568,6 +571,12 @@ _WITHOUT_REST = ("", Outcome.SUCCESS, UNDONE)
 
 def _next_steps(state: State) -> tuple[str, ...]:
     return tuple(state.plan.program.steps[index].step_id for index in ready_steps(state.plan.program, state.now))
+
+
+def _left_steps(state: State, steps: Sequence[ShownStep]) -> Iterator[str]:
+    rest = {step["step_id"] for step in rest_of_plan(state)["steps"]}
+    open_ones = (StepStatus.NOT_DONE, StepStatus.FAILED, StepStatus.UNKNOWN)
+    return (step.step for step in steps if step.step in rest and step.status in open_ones)
 
 
 def _plan_with_constraints(state: State) -> Plan:

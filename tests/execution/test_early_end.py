@@ -98,3 +98,15 @@ def test_an_execution_that_goes_on_or_has_reached_its_goals_has_no_draft(steps, 
     with pytest.raises(UsageProblem, match=f"run r1 has no draft: {cause}"):
         draft(stage)
     assert "next" not in result(stage).to_json()
+
+
+def test_an_execution_whose_only_failed_step_is_not_done_again_has_no_draft():
+    """The plan goes on after the failure, so its rest has no step."""
+    stage = Stage(plan(step("a", "start", "goal", on_failure="continue", failure_effects="sad")), replans=False)
+    while not stage.requests("user"):
+        stage.run_step("a", "failed")
+    stage.answer("give up")
+    assert str(stage.end) == "goals_failed"
+    assert statuses(stage)["a"][0] == "failed"
+    with pytest.raises(UsageProblem, match="run r1 has no draft: it has no step left"):
+        draft(stage)
