@@ -89,24 +89,29 @@ def judge(
     work = partial(guard, brief.artifact, brief.context)
     large = len(brief.artifact.content) > INLINE_BYTES_MAX
     if in_thread or (in_thread is None and large):
-        return _judge_in_time(_judge_in_thread(work), brief.request.guard, limit_seconds, done)
+        return _judge_in_time(judge_in_thread(work), brief.request.guard, limit_seconds, done)
     answer = work()
     if isinstance(answer, Verdict):
         return done(answer)  # A synchronous guard cannot be interrupted, so its time limit means nothing.
     return _judge_in_time(answer, brief.request.guard, limit_seconds, done)
 
 
-async def _judge_in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
-    answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+async def judge_in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
+    """Call a guard in a worker thread, and await its answer here if it is async."""
+    [answer] = await trio.to_thread.run_sync(lambda: [work()], abandon_on_cancel=True)  # Trio takes no coroutine.
     return answer if isinstance(answer, Verdict) else await answer
 
 
 async def _judge_in_time(
     work: Awaitable[Verdict], guard: str, limit_seconds: float, done: Callable[[Verdict], Judged]
 ) -> Judged:
-    """Return the message with the verdict. Raises `PlugInFailed` if there is no verdict within the time limit."""
+    return done(await verdict_in_time(work, guard, limit_seconds))
+
+
+async def verdict_in_time(work: Awaitable[Verdict], guard: str, limit_seconds: float) -> Verdict:
+    """Return a guard's verdict. Raises `PlugInFailed` if there is none within the time limit."""
     with trio.move_on_after(limit_seconds):
-        return done(await work)
+        return await work
     raise PlugInFailed(f"guard {guard}: no verdict within {limit_seconds:g} s (guard_timeout_seconds)")
 
 

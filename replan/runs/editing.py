@@ -4,6 +4,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -16,6 +17,7 @@ from actors.execution.result import demands_of, revision_views
 from actors.execution.state import State
 from actors.guards import review
 from actors.guards.port import AnyGuard
+from actors.handlers.handlers import judge_in_thread, verdict_in_time
 from actors.planning import edits as plan_edits
 from actors.planning.result import demands_with
 from actors.planning.state import State as PlanningState
@@ -23,7 +25,6 @@ from actors.plans.plan_yaml import plan_diff
 from actors.plans.reader import read_plan
 from actors.run.inbox import EDIT, EDIT_BYTES_MAX
 from actors.run.questions import Via
-from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict, finding_line
 from actors.values.format import printable
 from replan.runs.families import check_own
@@ -213,7 +214,7 @@ class OpenResult(OpenPlan):
         if findings := plan_edits.check_edit(self.plan, value):
             raise EditRejected(self.run, findings)
         try:
-            verdict = _judge(self.guard, *plan_edits.brief_of(state, self.plan, value))
+            verdict = self._verdict_on(value)
         except PlugInFailed as error:
             raise UsageProblem(str(error), place=self.run, hint="mend the plug-in; the plan stays as it is") from error
         verdict = plan_edits.verdict_of(state, self.plan, value, verdict)
@@ -222,17 +223,11 @@ class OpenResult(OpenPlan):
         self._check_demands(demands_with(state, node, self.value), demands_with(state, node, value), dropped)
         return {"node": node.node, "verdict": verdict.model_dump(mode="json")}
 
-
-def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict:
-    """Return a guard's verdict. A guard that does I/O gets a loop of its own: no loop runs in this thread."""
-    answer = guard(artifact, context)
-    if isinstance(answer, Verdict):
-        return answer
-
-    async def wait() -> Verdict:
-        return await answer
-
-    return trio.run(wait)
+    def _verdict_on(self, value: Mapping[str, Any]) -> Verdict:
+        """Return the guard's verdict on an edited plan. No loop runs in this thread, so the guard gets its own."""
+        config, step = self.state.config, self.plan.node.step
+        work = judge_in_thread(partial(self.guard, *plan_edits.brief_of(self.state, self.plan, value)))
+        return trio.run(verdict_in_time, work, config.steps[step].guard, config.workflow.guard_timeout_seconds)
 
 
 def may_edit(state: object, *, executes: bool) -> bool:

@@ -2,9 +2,11 @@
 
 import json
 import random
+import threading
 from dataclasses import replace
 
 import pytest
+import trio
 
 from actors.config.step_guards import PlugInFailed
 from actors.planning.edits import editable_plan, revision_of
@@ -107,6 +109,24 @@ def test_a_plug_in_that_fails_over_an_edit_is_named():
     opened = OpenResult("r1", 1, 0, plan.value, world.state, plan, fails)
     with pytest.raises(UsageProblem, match="guard small: ValueError: it is Monday"):
         opened.judge(EDITED)
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_a_guard_that_does_not_return_ends_an_edit_at_its_time_limit(sync):
+    release = threading.Event()
+
+    async def guard(*_):
+        await trio.sleep_forever()
+
+    world = ended({}, guard_timeout_seconds=0.05)
+    plan = editable_plan(world.state)
+    judge = (lambda *_: release.wait()) if sync else guard
+    opened = OpenResult("r1", 1, 0, plan.value, world.state, plan, judge)
+    try:
+        with pytest.raises(UsageProblem, match=r"guard toy: no verdict within 0.05 s \(guard_timeout_seconds\)"):
+            opened.judge(EDITED)
+    finally:
+        release.set()
 
 
 def test_the_review_of_a_step_that_is_a_run_is_answered_without_an_edit():
