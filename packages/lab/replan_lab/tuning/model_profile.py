@@ -29,6 +29,7 @@ from replan_lab.experiments.likelihood import InstanceResult, odds_of, posterior
 from replan_lab.experiments.preparation import PROFILES, PreparedExperiment
 from replan_lab.experiments.results import Trial
 from runtime.core.errors import UsageProblem
+from runtime.journal.folder import replace_file
 
 FORM_FAMILIES = ("reply", "field")
 """The families of finding codes that are about the form of a reply."""
@@ -408,10 +409,8 @@ def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) ->
 
 def _write(path: Path, text: str) -> None:
     """Write a file, completely or not at all. Raises `UsageProblem`."""
-    temporary = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
         raise UsageProblem(f"cannot be written: {error.strerror}", place=str(path)) from None
