@@ -24,9 +24,9 @@ from replan_server.service import messages
 from replan_server.service.access import Principal
 from replan_server.service.orders import ForkOrder
 from replan_server.service.starting import start_fork
-from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, back_to, page
+from replan_server.web.requests import IDEMPOTENCY_KEY, FormFields, back_to, page, status_of_error
 from replan_server.web.site import Site
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import JournalError, UsageProblem
 
 
 async def tell(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
@@ -150,8 +150,11 @@ async def edit_plan(site: Site, request: Request, who: Principal, form: FormFiel
         return _plan_page(site, who, run, opened, text, trouble=findings, demands=demands)
     except EditedMeanwhile as problem:
         return _plan_page(site, who, run, opened, text, trouble=[problem.cause], changes=problem.changes)
-    except UsageProblem as problem:
-        return _plan_page(site, who, run, opened, text, trouble=[line_of_error(problem)])
+    except (UsageProblem, JournalError) as problem:
+        if opened is None and isinstance(problem, JournalError):
+            raise
+        status = status_of_error(problem)
+        return _plan_page(site, who, run, opened, text, trouble=[line_of_error(problem)], status=status)
     return back_to(f"/runs/{opened.run}", "edited" if opened.executes else "corrected")
 
 
@@ -165,6 +168,7 @@ def _plan_page(
     trouble: Sequence[str] = (),
     demands: Sequence[str] = (),
     changes: Sequence[str] = (),
+    status: int = 422,
 ) -> Response:
     """Return the page that edits a plan. `trouble` is why an edit was rejected, `changes` what somebody else changed.
 
@@ -182,7 +186,7 @@ def _plan_page(
         "about": () if opened is None else tuple(opened.about),
         "here": "runs",
     }
-    return page(site, who, "edit.html", values, 422 if trouble else 200)
+    return page(site, who, "edit.html", values, status if trouble else 200)
 
 
 async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:

@@ -1,4 +1,4 @@
-"""What is left of a plan is edited over HTTP, over MCP and on the page, and the guards judge it there, too."""
+"""A plan, or what is left of one, is edited over HTTP, over MCP and on the page, and the guards judge it there."""
 
 import html
 import re
@@ -12,6 +12,8 @@ from packages.server.tests.mcp.world import served as served_to_mcp
 from packages.server.tests.web.world import served, use_home
 from replan.runs.inbox import questions_of
 from replan_server.service.run_data import with_form
+from replan_server.web import run_actions
+from runtime.core.errors import Held
 from tests.cli.samples import PLAN as PROVED
 from tests.execution.stage import plan, step
 from tests.support.python_tools import execution_options
@@ -136,6 +138,21 @@ async def test_a_person_edits_a_plan_on_its_page_and_approves_in_the_same_act(op
         assert late.status_code == 422
         assert "it is revision 2 now" in late.text
         assert "+  name: Mine" in late.text
+
+
+async def test_the_text_is_shown_again_if_another_process_drives_the_run(tmp_path, monkeypatch):
+    async def held(*_, **__):
+        raise Held("r1", "somebody", 0.0)
+
+    use_home(tmp_path, monkeypatch)
+    async with served(tmp_path) as web:
+        run = await web.start("plans")
+        await web.settled(run, "finished")
+        text, hidden = hidden_fields((await web.browser.get(f"/runs/{run}/plan")).text)
+        monkeypatch.setattr(run_actions, "post_edit", held)
+        answer = await web.post(f"/runs/{run}/plan", {**hidden, "plan": text.replace("name: Fix it", "name: Mend it")})
+        assert (answer.status_code, "until its lease ends" in answer.text) == (409, True), answer.text
+        assert "name: Mend it" in answer.text
 
 
 async def test_a_program_edits_the_plan_of_a_planning_run_that_has_ended(tmp_path, monkeypatch):
