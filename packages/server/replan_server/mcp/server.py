@@ -213,7 +213,7 @@ def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
         read_only_hint=not operation.writes,
         destructive_hint=tool.destroys if operation.writes else None,
         idempotent_hint=tool.idempotent if operation.writes else None,
-        open_world_hint=operation.executes,
+        open_world_hint=tool.calls_tools,
     )
     return ListedTool(
         name=tool.name,

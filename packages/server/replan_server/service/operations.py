@@ -52,6 +52,8 @@ class McpOperation:
     """The model of its arguments."""
     destroys: bool = False
     """Whether a call may end something permanently, or act outside of Replan."""
+    calls_tools: bool = False
+    """Whether a call may lead to calls of the tools of an execution."""
     idempotent: bool = True
     """Whether a second call with the same arguments changes nothing more."""
 
@@ -131,6 +133,7 @@ _OPERATIONS: tuple[Operation, ...] = (
             "A person approves risky steps elsewhere. Returns its id at once. Then `wait`.",
             takes=arguments.Execute,
             destroys=True,
+            calls_tools=True,
             idempotent=False,
         ),
         executes=True,
@@ -328,6 +331,7 @@ _OPERATIONS: tuple[Operation, ...] = (
             "done, the tokens that hold and the prohibitions are kept. Then call `wait`.",
             takes=arguments.EditPlan,
             destroys=True,
+            calls_tools=True,
         ),
     ),
     Operation(
@@ -389,6 +393,7 @@ _OPERATIONS: tuple[Operation, ...] = (
             description="Undo what an execution did, the last call first, also after its end. Then call `wait`.",
             takes=arguments.RunArguments,
             destroys=True,
+            calls_tools=True,
             idempotent=False,
         ),
         executes=True,

@@ -52,6 +52,11 @@ async def test_every_tool_is_described_with_schemas_and_hints(tmp_path, monkeypa
             "execute",
             "undo",
         }
+        assert {name for name, tool in listed.items() if tool.annotations.open_world_hint} == {
+            "edit_plan",
+            "execute",
+            "undo",
+        }
 
 
 async def test_without_the_option_there_is_no_tool_that_executes(tmp_path, monkeypatch):
