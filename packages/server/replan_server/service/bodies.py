@@ -189,6 +189,13 @@ class Got(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class NearLimit(Got):
+    """The limit of which an unfinished run has used most."""
+
+    limit: str
+    percent: int
+
+
 class RunBody(Got):
     """A row of the list of runs."""
 
@@ -200,6 +207,7 @@ class RunBody(Got):
     updated: str
     records: int
     driven_by: str | None
+    limit_near: NearLimit | None = None
 
 
 class RunPage(Got):
