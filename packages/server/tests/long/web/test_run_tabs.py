@@ -10,15 +10,13 @@ from packages.server.tests.web.world import served
 from replan.runs.executing import ExecutionOptions, prepare_to_execute, read_plan_file
 from replan.runs.prepare import RunOrder, prepare
 from replan.runs.shipped_examples import example_named
-from tests.cli.samples import BACKTRACKS, delayed_reply
+from tests.cli.samples import BACKTRACKS
 from tests.tidy.source import ROOT
 
 SCREENS = 2 * 900
 """The height of two screens."""
 EXAMPLES = sorted(path.parent.name for path in (ROOT / "configs" / "examples").glob("*/plan.json"))
 PROBLEMS = sorted(path.stem for path in (ROOT / "configs" / "problems").glob("*.md"))
-SLOW = {step: [delayed_reply(reply, seconds=0.4) for reply in replies] for step, replies in BACKTRACKS.items()}
-"""A script whose search grows while one looks on."""
 HEIGHT = "document.documentElement.scrollHeight"
 
 
@@ -98,9 +96,10 @@ async def test_the_tabs_and_the_steps_unfold_without_scripts(tmp_path, browser):
 
 
 async def test_the_open_tab_and_what_is_open_in_it_stay_while_the_page_renews_itself(tmp_path, browser):
-    """And a folded part keeps the focus."""
-    async with served(tmp_path, scripts={"slow": SLOW}) as web:
-        run = await web.start("slow")
+    """And a folded part keeps the focus. The run waits for an answer until its rows are counted."""
+    async with served(tmp_path) as web:
+        run = await web.start("asks")
+        await web.settled(run, "waiting")
         page = await signed_in(browser, web)
         await page.go(f"{web.address}/runs/{run}")
         await page.click("#problem summary")
@@ -109,6 +108,7 @@ async def test_the_open_tab_and_what_is_open_in_it_stay_while_the_page_renews_it
         await page.click("#bars summary")
         rows = "document.querySelectorAll('#bars tbody tr').length"
         first = await page.evaluate(rows)
+        await web.engine.answer(f"{run}/q1", "3.12")
         await page.until(f"{rows} > {first}")
         for name in ("problem", "bars"):
             assert await page.evaluate(f"document.getElementById('{name}').open"), name
