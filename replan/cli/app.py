@@ -52,14 +52,14 @@ class HelpFormatter(click.HelpFormatter):
 
 
 WORDS = (
-    (re.compile(r"is not a valid integer(?: range)?"), "is not a whole number"),
-    (re.compile(r"is not a valid float(?: range)?"), "is not a number"),
-    (re.compile(r"(?<!\S)(\S+) is not in the range x>=(\S+)"), r"should be at least \2, not \1"),
-    (re.compile(r"(?<!\S)(\S+) is not in the range (\S+?)<=x<=(\S+)"), r"should be from \2 to \3, not \1"),
-    (re.compile(r"is not ('[^']*')$"), r"is not one of \1"),
-    (re.compile(r"^Got unexpected extra arguments? \((.*)\)"), r"there are too many arguments: \1"),
+    (r"is not a valid integer(?: range)?", "is not a whole number"),
+    (r"is not a valid float(?: range)?", "is not a number"),
+    (r"(?<!\S)(\S+) is not in the range x>=(\S+)", r"should be at least \2, not \1"),
+    (r"(?<!\S)(\S+) is not in the range (\S+?)<=x<=(\S+)", r"should be from \2 to \3, not \1"),
+    (r"is not ('[^']*')$", r"is not one of \1"),
+    (r"^Got unexpected extra arguments? \((.*)\)", r"there are too many arguments: \1"),
 )
-"""Patterns for click's messages, and our words for each. Matching takes linear time."""
+"""Patterns for click's messages, and our words for each. Matching takes linear time. Few commands compile them."""
 
 
 def _explain_misuse(error: click.UsageError) -> str:
@@ -72,7 +72,7 @@ def _explain_misuse(error: click.UsageError) -> str:
         text = f"this {what}" + (f"; one of {', '.join(choices)}" if choices else "")
     text = " ".join(text.split()).rstrip(".")
     for pattern, words in WORDS:
-        text = pattern.sub(words, text)
+        text = re.sub(pattern, words, text)
     return f"{place}: {text}" if place else text
 
 
