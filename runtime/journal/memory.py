@@ -19,10 +19,21 @@ from runtime.core.events import Codec
 from runtime.core.ledger import ZERO, Amount
 from runtime.journal import rules
 from runtime.journal.chain import Stored, Tip
-from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.head import RunHead
 from runtime.journal.operations import Operations
-from runtime.journal.port import Codecs, Dead, Deleted, Formats, HostRow, InboxItem, Journal, codecs_by_kind
+from runtime.journal.port import (
+    CURSOR_LIMIT,
+    Behind,
+    Codecs,
+    Dead,
+    Deleted,
+    Formats,
+    HostRow,
+    InboxItem,
+    Journal,
+    Tally,
+    codecs_by_kind,
+)
 from runtime.journal.raw import Part, StoreReader
 from runtime.journal.rules import Change, Locked, RunOperation, may_hold, named_texts
 from runtime.journal.validation import check_text
@@ -162,7 +173,7 @@ class MemoryReader(StoreReader):
 
 
 class MemoryCursors:
-    """The methods of `runtime.journal.cursors.Cursors`."""
+    """The methods of `runtime.journal.port.Cursors`."""
 
     _clock: Clock
     _store: MemoryStore

@@ -4,8 +4,7 @@ import pytest
 
 from runtime.core.errors import UsageProblem
 from runtime.core.machine import Summary
-from runtime.journal.cursors import Behind, Tally
-from runtime.journal.port import nobody
+from runtime.journal.port import Behind, Tally, nobody
 from tests.contracts.toy_events import LONE_SURROGATE, RUNNING, counted, driven
 
 FINISHED = Summary("finished", "success")

@@ -6,8 +6,7 @@ from typing import Any
 import trio
 
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
-from runtime.journal.cursors import Behind
-from runtime.journal.port import Journal
+from runtime.journal.port import Behind, Journal
 from runtime.logs import log
 from runtime.process.identity import identity, is_dead
 

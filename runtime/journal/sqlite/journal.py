@@ -19,11 +19,21 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec
 from runtime.journal import folder
-from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.group_commit import GROUP_MAX
 from runtime.journal.head import RunHead
 from runtime.journal.operations import Operations
-from runtime.journal.port import Codecs, Dead, Deleted, Formats, HostRow, Journal, codecs_by_kind
+from runtime.journal.port import (
+    CURSOR_LIMIT,
+    Behind,
+    Codecs,
+    Dead,
+    Deleted,
+    Formats,
+    HostRow,
+    Journal,
+    Tally,
+    codecs_by_kind,
+)
 from runtime.journal.raw import StoreReader
 from runtime.journal.rules import Change, RunOperation, check_deletable, may_hold
 from runtime.journal.sqlite import anchors, schema, writing
@@ -57,7 +67,7 @@ _TALLY = (
 
 
 class SqliteCursors:
-    """The methods of `runtime.journal.cursors.Cursors`."""
+    """The methods of `runtime.journal.port.Cursors`."""
 
     _clock: Clock
     _writing: SqliteWriter

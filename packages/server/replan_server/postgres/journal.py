@@ -21,9 +21,8 @@ from replan_server.postgres.transaction import snapshot
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
-from runtime.journal.cursors import CURSOR_LIMIT, Behind, Tally
 from runtime.journal.operations import Operations
-from runtime.journal.port import Codecs, Dead, Deleted, Formats, Journal, codecs_by_kind
+from runtime.journal.port import CURSOR_LIMIT, Behind, Codecs, Dead, Deleted, Formats, Journal, Tally, codecs_by_kind
 from runtime.journal.raw import StoreReader
 from runtime.journal.rules import RunOperation, check_deletable, may_hold
 from runtime.journal.thread import ConnectionThread, open_thread
@@ -53,7 +52,7 @@ _TALLY = (
 
 
 class PostgresCursors:
-    """The methods of `runtime.journal.cursors.Cursors`."""
+    """The methods of `runtime.journal.port.Cursors`."""
 
     _run_alone: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
     _snapshot: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]

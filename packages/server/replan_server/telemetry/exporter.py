@@ -21,8 +21,7 @@ from replan_server.telemetry.metrics import Measurement, Metrics, measures_of
 from replan_server.telemetry.settings import TelemetrySettings
 from replan_server.telemetry.spans import Span, Trace, spans_of
 from runtime.core.errors import JournalError
-from runtime.journal.cursors import Behind
-from runtime.journal.port import Journal
+from runtime.journal.port import Behind, Journal
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 

@@ -22,7 +22,7 @@ from replan_server.telemetry.spans import Span
 from runtime.core.events import Record
 from runtime.core.hooks import APPEND_SECONDS, LEASE_LOST, observe_measures
 from runtime.core.ledger import MICRO
-from runtime.journal.cursors import Tally
+from runtime.journal.port import Tally
 from runtime.models.rate_limits import ServerLimits, Window
 
 

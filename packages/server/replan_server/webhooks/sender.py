@@ -28,8 +28,7 @@ from replan_server.notifications import SenderEntry, WebhookEntry
 from replan_server.webhooks.messages import About, OutgoingMessage, Webhook, message_about, without_closed
 from runtime.core.entry_points import PluginGroup, accepts_arguments
 from runtime.core.errors import JournalError, UsageProblem
-from runtime.journal.cursors import Behind
-from runtime.journal.port import Journal
+from runtime.journal.port import Behind, Journal
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.providers import is_loopback

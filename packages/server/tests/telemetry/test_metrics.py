@@ -8,7 +8,7 @@ from replan_server.telemetry.metrics import Metrics, measures_of
 from runtime.core.events import Record
 from runtime.core.hooks import LEASE_LOST, report_measure
 from runtime.core.ledger import Amount
-from runtime.journal.cursors import Tally
+from runtime.journal.port import Tally
 from runtime.models.rate_limits import ServerLimits, Window
 from tests.support.collector import attributes, collecting
 
