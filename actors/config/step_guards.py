@@ -5,13 +5,49 @@ from contextlib import contextmanager
 from typing import Any
 
 from actors.config.workflow import STRICT_GUARD, Workflow
-from actors.guards import review
-from actors.guards.built_in import BUILT_IN
-from actors.guards.port import AnyGuard, Composite, GuardFactory, composite, definition_of, total_guard
+from actors.guards import (
+    critique,
+    evidence_present,
+    plan_expansive,
+    plan_medium,
+    plan_minimal,
+    recon,
+    requirements_agree,
+    requirements_covered,
+    review,
+    strategy,
+)
+from actors.guards.port import (
+    AnyGuard,
+    Composite,
+    GuardFactory,
+    PureGuardFactory,
+    composite,
+    definition_of,
+    total_guard,
+)
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.core.errors import UsageProblem, root_cause
 from runtime.core.messages import Halt
+
+BUILT_IN: Mapping[str, PureGuardFactory] = {
+    "analysis_valid": strategy.make_analysis_valid,
+    "critique_valid": critique.make_critique_valid,
+    "demands_planned": requirements_covered.make_demands_planned,
+    "evidence_present": evidence_present.make,
+    "fits_problem_type": strategy.make_fits_problem_type,
+    "follows_critique": critique.make_follows_critique,
+    "follows_strategy": strategy.make_follows_strategy,
+    "human_review": review.make,
+    "plan_expansive": plan_expansive.DEFINITION,
+    "plan_medium": plan_medium.DEFINITION,
+    "plan_minimal": plan_minimal.DEFINITION,
+    "recon_valid": recon.make,
+    "requirements_agree": requirements_agree.make,
+    "requirements_covered": requirements_covered.make_requirements_covered,
+    "strategy_valid": strategy.make_strategy_valid,
+}
 
 
 class PlugInFailed(Exception):

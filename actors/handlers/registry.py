@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actors.config.action_pair import CHILD
-from actors.config.step_guards import guards_of
+from actors.config.step_guards import BUILT_IN, guards_of
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, Workflow
-from actors.guards.built_in import BUILT_IN
 from actors.guards.port import GuardFactory
 from actors.handlers.generators import Generator
 from actors.values.plugin_marks import PlugInFile

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.values.artifacts import Artifact, Context
 
 WORDS = (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from actors.config.step_guards import BUILT_IN
 from actors.execution.forbidden import guard_requirements
-from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.plans.plan import Plan, plan_to_json
 from actors.plans.plan_text import ProvedPlan

@@ -21,8 +21,8 @@ import trio
 
 from actors.config.loader import shipped_workflows
 from actors.config.model_spec import MODEL_PLUGINS, Named
+from actors.config.step_guards import BUILT_IN
 from actors.files.suggestions import nearest
-from actors.guards.built_in import BUILT_IN
 from actors.tools.specs import McpSpec
 from actors.tools.tools_file import TOOL_PLUGINS
 from actors.values.answers import ANSWER_FORMATS

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+from actors.config.step_guards import BUILT_IN
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
-from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, GuardFactory
 from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from actors.handlers.registry import Registry

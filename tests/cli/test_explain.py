@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from actors.config.loader import load_policy
+from actors.config.step_guards import BUILT_IN
 from actors.config.workflow import GuardLevel
-from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.events import PlanningOutcome
 from actors.search.notation import read_search

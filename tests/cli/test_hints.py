@@ -7,7 +7,7 @@ import sys
 import pytest
 import trio
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.planning.kind import CODEC
 from replan.runs.home import open_home
 from replan.setup.installation import program

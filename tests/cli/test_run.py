@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.run import outage
 from replan.cli.drive import Signals
 from replan.cli.exits import Exit

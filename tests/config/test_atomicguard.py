@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from actors.config.loader import load_workflow, read_workflow
+from actors.config.step_guards import BUILT_IN
 from actors.config.workflow import MODEL_GENERATORS, find_prompt_entry, validate_names
 from actors.config.workflow_check import check_workflow
-from actors.guards.built_in import BUILT_IN
 from actors.guards.port import Composite
 from replan.setup.plugins import BUILT_IN_GENERATORS
 from runtime.core.errors import UsageProblem

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.plans.coverage import GOALS_MAX
 from actors.values.artifacts import Artifact, Clarified, Context
 from actors.values.findings import ReasonTag

@@ -2,8 +2,7 @@
 
 import pytest
 
-from actors.config.step_guards import is_slow, make_step_guard
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN, is_slow, make_step_guard
 from actors.guards.port import GuardDefinition, definition_of
 from tests.support.worlds import passed, pinned
 

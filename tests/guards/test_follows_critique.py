@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config.step_guards import make_step_guard
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN, make_step_guard
 from actors.guards.critique import make_follows_critique
 from actors.guards.fields import CRITIQUE_LISTS
 from actors.values.artifacts import Artifact, Context

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.guards.requirements_agree import READINGS_MAX
 from actors.values.artifacts import Clarified, Context
 from actors.values.requirements import requirement_id

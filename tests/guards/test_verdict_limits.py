@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.plans.reader import STEPS_MAX, too_large
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import FINDINGS_MAX, VERDICT_BYTES_MAX, Code, Finding, Verdict, limit_verdict

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.guards.fields import PROBLEM_TYPES
 from actors.handlers.registry import Registry
 from actors.handlers.templates import FALLBACK, TemplateSelectorGenerator

@@ -7,10 +7,9 @@ import json
 
 from actors.config.loader import load_policy
 from actors.config.model_spec import TEMPLATE_NAMES
-from actors.config.step_guards import make_step_guard
+from actors.config.step_guards import BUILT_IN, make_step_guard
 from actors.config.workflow import MODEL_GENERATORS
 from actors.config.workflow_check import check_workflow
-from actors.guards.built_in import BUILT_IN
 from actors.handlers.generators import material
 from actors.planning.prepare import pin
 from actors.planning.prompt_context import context_for

@@ -17,8 +17,8 @@ import apsw
 import trio
 
 from actors.config.action_pair import ActionPair
+from actors.config.step_guards import BUILT_IN
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
-from actors.guards.built_in import BUILT_IN
 from actors.guards.port import Composite
 from actors.planning.config import RunConfig, StepModel
 from actors.planning.events import EVENTS, NeededAnswer, PlanningOutcome, classification_id, judgement_id, node_id

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.planning.briefs import ChildBrief
 from actors.planning.children import artifact_of, child_of
 from actors.planning.kind import CODEC

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.plans.mending import findings_of_replaced_keys, set_given_facts, unbound_findings
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code

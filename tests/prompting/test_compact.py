@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from actors.config.loader import load_policy, load_workflow
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.planning.config import RunConfig
 from actors.plans.reader import plan_schema
 from actors.prompting.book import PromptEntry

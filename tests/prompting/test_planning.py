@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from actors.config.loader import load_workflow, shipped_workflows
+from actors.config.step_guards import BUILT_IN
 from actors.config.workflow import find_prompt_entry
-from actors.guards.built_in import BUILT_IN
 from actors.guards.fields import (
     ANALYSIS_SCHEMA,
     ASSESSMENTS,

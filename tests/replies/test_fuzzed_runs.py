@@ -12,9 +12,8 @@ from collections import Counter
 
 import pytest
 
-from actors.config.step_guards import PlugInFailed, make_step_guard
+from actors.config.step_guards import BUILT_IN, PlugInFailed, make_step_guard
 from actors.execution.replan_rules import given_facts
-from actors.guards.built_in import BUILT_IN
 from actors.planning.machine import PlanningMachine
 from actors.run.calls import Generated, Judged
 from actors.run.state import NotStarted

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.values.artifacts import Artifact, Context, lacks_end
 from runtime.models.replies import Parsed, read_reply
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import replan
 from actors.config.loader import shipped_workflows
 from actors.config.model_spec import TEMPLATE_NAMES
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.guards.fields import PROBLEM_TYPES, STRATEGIES
 from actors.templates.model import TemplateModel, write
 from actors.templates.plan import QUESTIONS, REPETITIONS_MAX, lacking_names, read_request

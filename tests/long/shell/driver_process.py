@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import trio
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.handlers.registry import Registry
 from actors.planning.children import actors_for
 from actors.run.ids import call_of

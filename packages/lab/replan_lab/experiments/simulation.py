@@ -12,9 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 
-from actors.config.step_guards import guards_of, make_step_guard
+from actors.config.step_guards import BUILT_IN, guards_of, make_step_guard
 from actors.config.workflow import TEMPLATE_GENERATORS
-from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, Guard, GuardFactory, definition_of
 from actors.handlers.briefs import CallOptions, GenerationBrief
 from actors.handlers.generators import material

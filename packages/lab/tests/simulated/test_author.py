@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.policy.table import CLASSIFIER
 from actors.values.artifacts import Artifact, Context
 from replan_lab.simulated.author import AUTHORS, answer, make, person_answer

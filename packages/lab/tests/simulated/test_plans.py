@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.plans.mending import set_given_facts
 from actors.values.artifacts import Artifact, Context
 from actors.values.given import Given

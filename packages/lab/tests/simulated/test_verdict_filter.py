@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.guards.built_in import BUILT_IN
+from actors.config.step_guards import BUILT_IN
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from packages.lab.tests.simulated.test_author import PROBLEM, profile
