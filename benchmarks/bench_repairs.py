@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import provenance_of, table, write
 
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Context, Feedback
 from packages.lab.tests.pddl.worlds import BLOCKS

@@ -21,8 +21,7 @@ from actors.files.suggestions import nearest
 from actors.files.validation_errors import ParsedFile, usage_problem
 from actors.files.yaml_document import read_document
 from actors.policy.table import CLASSIFIER, Policy
-from actors.prompting.book import PromptBook
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import PromptBook, load_prompts
 from runtime.core.errors import UsageProblem
 
 RELATIVE_PATH_HINT = "a path counts from the folder of this file"

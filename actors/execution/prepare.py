@@ -14,7 +14,7 @@ from actors.execution.replan_rules import LEVELS, guard_of, prove
 from actors.planning.config import RunConfig
 from actors.plans.reader import read_plan
 from actors.policy.table import Policy
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.run.kind import Setup
 from actors.tools.uses import ToolSet, is_agent
 from actors.tools.worktrees import check_git

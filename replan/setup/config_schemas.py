@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from actors.config.workflow import Workflow
 from actors.files.validation_errors import Config
 from actors.policy.table import Policy
-from actors.prompting.prompts_file import PromptsFile
+from actors.prompting.book import PromptsFile
 from actors.tools.tools_file import ToolsFile
 from replan.setup.settings import SETTINGS, UserConfig, config_model
 from runtime.core.events import Value

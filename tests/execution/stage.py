@@ -12,7 +12,7 @@ from actors.execution.machine import PLANNER, PROVER, ExecutionMachine
 from actors.execution.replan_rules import guard_of, prove
 from actors.planning.config import RunConfig
 from actors.planning.prepare import PlanningInput, prepare_planning
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.run.calls import Generated, Judged
 from actors.run.kind import Setup
 from actors.run.machine import MODEL

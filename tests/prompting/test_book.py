@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from actors.config.workflow import Workflow, find_prompt_entry
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from runtime.core.errors import UsageProblem
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -25,7 +25,7 @@ from actors.guards.plan_settings import GUARD_CATALOG
 from actors.plans.plan import RESERVED_IDS, UNDO
 from actors.plans.reader import plan_schema
 from actors.policy.table import CLASSIFIER, Cause, read_cause
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.prompting.render import PromptTemplate, render
 from actors.values.artifacts import Artifact, Context
 

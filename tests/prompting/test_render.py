@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.prompting.book import PromptEntry
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import PromptEntry, load_prompts
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
     DEPENDENCY_BYTES_MAX,

@@ -137,7 +137,7 @@ def schema(kind: str, *, as_json: bool) -> int:
     del as_json
     from actors.config.workflow import Workflow
     from actors.policy.table import Policy
-    from actors.prompting.prompts_file import PromptsFile
+    from actors.prompting.book import PromptsFile
     from replan.cli.terminal.console import print_text
     from replan.setup.config_schemas import schema_text
 

@@ -7,7 +7,7 @@ from typing import Any
 from actors.config.model_spec import check_settings
 from actors.config.script_keys import check_script
 from actors.files.suggestions import nearest
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, check_limits, ledger_limits
 from actors.values.format import title_of

@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 import yaml
 
-from actors.prompting.prompts_file import load_prompts
+from actors.prompting.book import load_prompts
 from actors.values.artifacts import Artifact, Context
 from replan.setup.installation import data_root
 from replan_acquire.acquisition.profile_check import INVALID, NO_RESULT, UNUSED, UNVOUCHED, make
