@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from actors.run.limits import split_limits
 from replan.cli.home import registry_of
-from replan.cli.model_choice import model_to_use
 from replan.cli.options import Invocation, LongCommand
+from replan.cli.planning_options import model_to_use
 from replan.cli.run_options import (
     detach_option,
     driving_options,

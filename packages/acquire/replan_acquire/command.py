@@ -102,7 +102,7 @@ def acquire(
 
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
-    from replan.cli.model_choice import model_to_use
+    from replan.cli.planning_options import model_to_use
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan_acquire.acquiring import prepare_to_acquire
@@ -136,7 +136,7 @@ def _propose(
 
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
-    from replan.cli.model_choice import model_to_use
+    from replan.cli.planning_options import model_to_use
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan_acquire.profile_proposals import prepare_proposal, profile_path

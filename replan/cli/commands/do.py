@@ -86,8 +86,7 @@ def do(
     from actors.values.lines import BLANK, line
     from replan.cli.home import registry_of
     from replan.cli.inputs import read_problem, source_of
-    from replan.cli.model_choice import model_to_use
-    from replan.cli.planning_options import options_of
+    from replan.cli.planning_options import model_to_use, options_of
     from replan.cli.starting import print_dry_run, take_example
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach

@@ -66,8 +66,7 @@ def run(invocation: Invocation, /, problem: str | None, *, dry_run: bool, detach
     from actors.planning.prepare import PlanningInput
     from replan.cli.home import registry_of
     from replan.cli.inputs import read_problem, source_of
-    from replan.cli.model_choice import model_to_use
-    from replan.cli.planning_options import adapt_to, options_of, read_goal
+    from replan.cli.planning_options import adapt_to, model_to_use, options_of, read_goal
     from replan.cli.starting import print_dry_run, start_run
     from replan.cli.terminal.console import notice
     from replan.runs.attaching import attach

@@ -77,7 +77,7 @@ def run(
     from actors.run.limits import split_limits
     from replan.cli.home import registry_of
     from replan.cli.inputs import source_of
-    from replan.cli.model_choice import model_to_use
+    from replan.cli.planning_options import model_to_use
     from replan.cli.starting import print_dry_run, start_run
     from replan.cli.terminal.console import notice
     from replan.runs.prepare import RunOrder, prepare
