@@ -58,7 +58,7 @@ def _missing_names(state: State, registry: "Registry") -> Sequence[str]:
 
 
 def _drift(started: PlanningEvent, _: State, resources: Resources) -> str:
-    from actors.planning.workflow_drift import describe_changed_plugins, describe_edits  # noqa: PLC0415 -- as above
+    from actors.planning.prepare import describe_changed_plugins, describe_edits  # noqa: PLC0415 -- as above
 
     assert isinstance(started, RunStarted)
     changed = describe_changed_plugins(started, resources.registry)

@@ -3,8 +3,7 @@
 import pytest
 
 from actors.planning.events import RunStarted
-from actors.planning.prepare import PlanningInput, RunOptions, prepare_planning
-from actors.planning.workflow_drift import describe_edits
+from actors.planning.prepare import PlanningInput, RunOptions, describe_edits, prepare_planning
 from actors.run.kind import Setup
 from actors.run.settings import change_of
 from replan.runs.prepare import call_seconds_of, setup_for

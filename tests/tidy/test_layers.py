@@ -57,7 +57,7 @@ ADAPTERS = {
     "actors/planning/kind.py": "the same for planning",
     "actors/planning/children.py": "the actors of a planning run",
     "actors/planning/prepare.py": "reads the workflow's files before a run begins",
-    "actors/planning/workflow_drift.py": "reads them again, to compare",
+    "actors/planning/prepare.py": "reads them again, to compare",
     "packages/acquire/replan_acquire/acquisition/actors.py": "the actors of an acquisition run",
     "packages/acquire/replan_acquire/acquisition/report_xlsx.py": "has a library write a workbook into memory",
     "packages/acquire/replan_acquire/acquisition/kind.py": "joins the machine of acquisition runs with its actors",

@@ -10,8 +10,7 @@ import trio
 from actors.config.loader import shipped_workflows
 from actors.planning.config import read_config
 from actors.planning.events import RunStarted
-from actors.planning.prepare import PlanningInput, RunOptions
-from actors.planning.workflow_drift import describe_edits
+from actors.planning.prepare import PlanningInput, RunOptions, describe_edits
 from replan.runs.home import open_home
 from replan.runs.hosting import host
 from replan.runs.prepare import RunOrder, prepare

@@ -16,8 +16,7 @@ from actors.handlers.registry import Registry
 from actors.planning.children import child_guard
 from actors.planning.config import LIMIT_KEYS, RunConfig, read_config
 from actors.planning.events import RunStarted, VerdictReached
-from actors.planning.prepare import pin
-from actors.planning.workflow_drift import restore_workflow
+from actors.planning.prepare import pin, restore_workflow
 from actors.policy.table import Policy
 from actors.run.calls import Judged
 from actors.run.ids import is_child
