@@ -37,8 +37,7 @@ from runtime.core.extras import how_to_install
 from runtime.core.ledger import FREE, Price, micro_limit
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
-from runtime.models.prices import find_price
-from runtime.models.providers import PROVIDERS
+from runtime.models.providers import PROVIDERS, find_price
 
 DEFAULT = "default"
 """The name of the home's own model, for clients."""
