@@ -14,8 +14,7 @@ from replan.runs.models import Shared
 from replan.runs.services import Process, run_services
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
-from runtime.drive.options import ChangeSignal, DriveOptions, Ending, Stop
-from runtime.drive.turns import Turns
+from runtime.drive.options import ChangeSignal, DriveOptions, Ending, Stop, Turns
 from runtime.host.dispatcher import Dispatcher
 from runtime.host.host import Host
 from runtime.host.notices import Changed, Notice, OutsideTrouble, Report

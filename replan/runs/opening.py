@@ -22,10 +22,9 @@ from replan.setup.provider_table import read_refusals
 from replan.setup.settings import UserConfig
 from runtime.core.clock import Clock, SystemClock
 from runtime.drive.actor import Actor
-from runtime.drive.options import Admission, DriveOptions, LeaseTerms
+from runtime.drive.options import Admission, DriveOptions, LeaseTerms, Turns
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
-from runtime.drive.turns import Turns
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import ORDINARY, Journal, Placement
 from runtime.models.port import Fault

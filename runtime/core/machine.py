@@ -47,7 +47,7 @@ class Work(NamedTuple):
     leaves: bool = False
     """Whether a driver in the foreground leaves the run when only this work is open."""
     judges: bool = False
-    """Whether it is the work of a guard, which keeps the run's turn (`runtime.drive.turns`)."""
+    """Whether it is the work of a guard, which keeps the run's turn (`runtime.drive.options`)."""
 
 
 @dataclass(frozen=True, slots=True)

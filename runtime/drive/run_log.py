@@ -27,8 +27,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Machine, Refused, Summary, fold, settle
 from runtime.core.messages import Overdrawn, stamp
 from runtime.drive.lease import LeaseKeeper, claim, release_quietly
-from runtime.drive.options import Admission, LeaseTerms, Stop
-from runtime.drive.turns import Turn
+from runtime.drive.options import Admission, LeaseTerms, Stop, Turn
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 

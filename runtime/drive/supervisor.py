@@ -21,9 +21,8 @@ from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import Mailed, Message, Parking, Resumed, stamp
 from runtime.drive.actor import Actor, Delivery, Envelope, Mailbox, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
-from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop
+from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop, Turn
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
-from runtime.drive.turns import Turn
 from runtime.journal.port import Journal
 from runtime.logs import log
 

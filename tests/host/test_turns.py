@@ -12,7 +12,7 @@ from replan.setup.settings import HomeBudgetEntry, UserConfig
 from runtime.core.clock import TrioClock
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
-from runtime.drive.turns import Turns
+from runtime.drive.options import Turns
 from tests.host.fake_home import START, FakeHome, run_request
 from tests.support.worlds import passed, rejected
 
