@@ -16,8 +16,7 @@ import trio
 from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolCost, ToolOutcome
 from actors.tools import write_confinement
-from actors.tools.agent_reports import AgentReport, read_report
-from actors.tools.agent_work import GIT_SECONDS, earlier_attempts
+from actors.tools.agent_work import GIT_SECONDS, AgentReport, earlier_attempts, read_report
 from actors.tools.binding import environment_of
 from actors.tools.command_calls import CallRefused, claim_workspace, refuse_call, system_refusal, without_secrets
 from actors.tools.mcp_calls import open_call

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.run.tools import ToolCost
-from actors.tools.agent_reports import read_report
+from actors.tools.agent_work import read_report
 
 CLAUDE = {
     "type": "result",
