@@ -35,7 +35,7 @@ from runtime.core.messages import Mailed
 from runtime.drive.run_log import append_one
 
 if TYPE_CHECKING:
-    from replan.runs.opening import Opener
+    from replan.runs.driving import Opener
 
 KEY = f"{EDIT}:"
 """The prefix of the keys of edits in the inbox. The number of the edit follows, so only one edit can be the next."""

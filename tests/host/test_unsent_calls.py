@@ -151,8 +151,8 @@ def _use_slow_model(monkeypatch):
         async def complete(self, request):
             await trio.sleep(1000)
 
-    monkeypatch.setattr("replan.runs.opening.provider_of", lambda name, environment: "here")
-    monkeypatch.setattr("replan.runs.opening.open_model", lambda name, **_: nullcontext(SlowModel()))
+    monkeypatch.setattr("replan.runs.driving.provider_of", lambda name, environment: "here")
+    monkeypatch.setattr("replan.runs.driving.open_model", lambda name, **_: nullcontext(SlowModel()))
     monkeypatch.setattr("actors.planning.children._generator", lambda pair, asking, registry: asking)
 
 

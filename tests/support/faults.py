@@ -33,7 +33,7 @@ KEPT: list[object] = []
 
 
 def suffer(faults: dict[str, Any]) -> None:
-    from replan.runs import opening
+    from replan.runs import driving
     from runtime.core.hooks import set_crash_hook
     from runtime.drive.supervisor import LeaseTerms
 
@@ -54,8 +54,8 @@ def suffer(faults: dict[str, Any]) -> None:
 
     set_crash_hook(reached)
     if "ttl" in faults:
-        assert opening.LeaseTerms is LeaseTerms
-        opening.LeaseTerms = partial(LeaseTerms, ttl=faults["ttl"])  # type: ignore[misc, assignment]
+        assert driving.LeaseTerms is LeaseTerms
+        driving.LeaseTerms = partial(LeaseTerms, ttl=faults["ttl"])  # type: ignore[misc, assignment]
     if "machine" in faults:
         socket.gethostname = lambda: faults["machine"]
     if "ahead" in faults:

@@ -256,10 +256,10 @@ class AnswerWorld:
         changes = {
             "replan.runs.hosting.identity": identity,
             "replan_server.held_cursor.identity": identity,
-            "replan.runs.opening.identity": identity,
+            "replan.runs.driving.identity": identity,
             "replan.runs.hosting.is_dead": self.is_dead,
             "replan_server.held_cursor.is_dead": self.is_dead,
-            "replan.runs.opening.is_dead": self.is_dead,
+            "replan.runs.driving.is_dead": self.is_dead,
             "runtime.host.host.POLL_SECONDS": 5.0,
             "replan_server.webhooks.sender.LOOK_SECONDS": 5.0,
             "httpx2.AsyncClient": partial(httpx2.AsyncClient, transport=channels),
