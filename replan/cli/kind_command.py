@@ -23,8 +23,7 @@ from replan.cli.run_options import (
 )
 from replan.cli.starting import start_run
 from replan.cli.terminal.console import notice
-from replan.runs.kind_interface import KindInterface
-from replan.runs.orders import KindOrder
+from replan.runs.kind_interface import KindInterface, KindOrder
 from replan.runs.prepare import RunOrder, prepare
 from runtime.core.errors import UsageProblem
 from runtime.core.pydantic_messages import describe

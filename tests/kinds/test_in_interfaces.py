@@ -8,8 +8,7 @@ import pytest
 import replan as python
 from actors.run.limits import LIMITS, flag
 from replan.cli.app import app
-from replan.runs.kind_interface import installed_interfaces, outline_of
-from replan.runs.orders import KindOrder
+from replan.runs.kind_interface import KindOrder, installed_interfaces, outline_of
 from tests.cli.conftest import home, replan  # noqa: F401 -- fixtures
 from tests.cli.samples import write_script
 from tests.support import poems

@@ -14,8 +14,7 @@ from actors.run.questions import ClarificationAnswered, ClarificationDeclined
 from actors.values.answers import YES_NO
 from actors.values.lines import line
 from replan.cli.kind_command import kind_command
-from replan.runs.kind_interface import KindInterface, Names
-from replan.runs.orders import KindOrder
+from replan.runs.kind_interface import KindInterface, KindOrder, Names
 from runtime.core.errors import UsageProblem
 
 CALLS = 3

@@ -9,9 +9,8 @@ from actors.run.kind import PreparedRun
 from actors.run.result import RunResult
 from actors.values.answers import ANSWER_MAX
 from actors.values.lines import Line
-from replan.runs.kind_interface import KeptText, KindInterface, Names, OrderContext
+from replan.runs.kind_interface import KeptText, KindInterface, KindOrder, Names, Offer, OrderContext
 from replan.runs.loaded import Loaded
-from replan.runs.orders import KindOrder, Offer
 from replan.setup.settings import settings_of
 from replan_acquire import profile_proposals
 from replan_acquire.acquiring import prepare_to_acquire

@@ -27,8 +27,7 @@ from actors.values.format import stamp as shown_time
 from replan.cli.inputs import read_file
 from replan.runs.engine import Engine
 from replan.runs.executing import EXECUTION, admit_alone, read_plan_file
-from replan.runs.kind_interface import OrderContext, installed_interfaces
-from replan.runs.orders import KindOrder, choose
+from replan.runs.kind_interface import KindOrder, OrderContext, choose, installed_interfaces
 from replan.runs.services import Process
 from replan.setup.home_folder import locate_home
 from replan.setup.limit_fields import limits_in

@@ -22,7 +22,7 @@ from replan.runs.attaching import check_sizes, read_upload
 from replan.runs.changes import Changes
 from replan.runs.executing import ExecutionOptions, PlanToExecute, prepare_to_execute
 from replan.runs.forks import ForkRequest
-from replan.runs.orders import ModelAndLimits, Offer, choose
+from replan.runs.kind_interface import ModelAndLimits, Offer, choose
 from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.setup.settings import DEFAULT
 from runtime.core.errors import UsageProblem

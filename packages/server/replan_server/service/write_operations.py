@@ -9,8 +9,7 @@ from typing import Any
 from actors.run.kind import PreparedRun
 from replan.runs.changes import Changes
 from replan.runs.executing import plan_of_run
-from replan.runs.kind_interface import KindInterface
-from replan.runs.orders import KindOrder
+from replan.runs.kind_interface import KindInterface, KindOrder
 from replan.setup.limit_fields import limits_in
 from replan_server.service import messages
 from replan_server.service.orders import ExecutionOrder, ForkOrder, Order

@@ -15,8 +15,7 @@ from actors.config.model_spec import describe_model
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import format_count, money
-from replan.runs.kind_interface import installed_interfaces
-from replan.runs.orders import ModelAndLimits
+from replan.runs.kind_interface import ModelAndLimits, installed_interfaces
 from replan.runs.prepare import price_for
 from replan.runs.worst_case import cost_of_run, cost_texts
 from replan.setup.settings import DEFAULT

@@ -15,9 +15,8 @@ from starlette.responses import Response
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS
 from replan.runs.executing import plan_of_run
-from replan.runs.kind_interface import KindInterface, installed_interfaces
+from replan.runs.kind_interface import KindInterface, KindOrder, installed_interfaces
 from replan.runs.loaded import Loaded
-from replan.runs.orders import KindOrder
 from replan.setup.settings import DEFAULT
 from replan.views.errors import line_of_error
 from replan_server.service.access import Principal
