@@ -1,4 +1,7 @@
-"""Makes the guard of a step from the workflow and the known factories. Errors of a plug-in's guard name the guard."""
+"""The built-in guards, and the guard of a step, which a workflow and the known factories make.
+
+Errors of a plug-in's guard name the guard.
+"""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -48,6 +51,7 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
     "requirements_covered": requirements_covered.make_requirements_covered,
     "strategy_valid": strategy.make_strategy_valid,
 }
+"""The built-in guards, by the names that workflows use."""
 
 
 class PlugInFailed(Exception):

@@ -1,4 +1,4 @@
-"""Prepares a planning run or a fork.
+"""Prepares a planning run or a fork, and compares a run with the files that it was prepared from.
 
 Workflow, policy, prompts and limits are resolved and checked before the run begins.
 """

@@ -1,7 +1,8 @@
 """The texts that prompts are rendered from: entries, one per step or role, and the sections that all prompts share.
 
 Code contains no default texts, so an entry without a feedback wrapper is an error (S100, S101): the first rejection
-would need it. `actors.prompting.book` reads the texts from a file.
+would need it. A prompts file maps an entry's id to its five texts, as the seeds' `prompts.json` does. Its optional key
+`sections` has the headings and delimiters; a file without it uses the shipped ones.
 """
 
 import re

@@ -1,4 +1,8 @@
-"""The changes of a coding agent as values: calls that record and merge them, and reasons to refuse them. Pure."""
+"""The report and the changes of a coding agent as values, and the calls that record and merge the changes. Pure.
+
+`claude -p --output-format json` prints one JSON object. `codex exec --json` prints one event per line, with
+numbers of tokens and without a price. Unknown fields are ignored, so that newer releases can be read too.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""Reads the options of the commands that make a plan: its goal, its workflow and its tools."""
+"""Reads the options of the commands that make a plan: its goal, its workflow, its tools and its model.
+
+If no model is named, the person is asked, or notices show commands that name one.
+"""
 
 from __future__ import annotations
 

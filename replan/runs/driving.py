@@ -1,4 +1,4 @@
-"""Drives child runs, ends cancelled runs, and does what follows after a supervisor has driven a run."""
+"""Opens the models, actors and supervisor of a run, drives child runs, and does what follows after a run was driven."""
 
 import json
 import os

@@ -2,6 +2,9 @@
 
 The command line, HTTP, MCP and the web page have no code for a kind. A kind names its `KindInterface`
 (`Kind.interface`), and the interfaces derive bodies, arguments and forms from the model of its order.
+
+In an order, a client gives texts and names. Names refer to models and other things in the server's config file; a path,
+an address, a plug-in or a prompt is never taken from a client.
 """
 
 import os

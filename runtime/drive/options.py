@@ -1,4 +1,9 @@
-"""The options of a driver: how a run is admitted, its lease, its stop, its callbacks, and its inbox signal."""
+"""The options of a driver: how a run is admitted, its lease, its stop, its callbacks, its inbox signal, and its turn.
+
+In turns, the runs of one process make their model calls: the run with the fewest calls goes first. A run whose turn it
+is not requests nothing. What counts is the number of calls in its ledger, so a new process goes on where a killed one
+was.
+"""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager

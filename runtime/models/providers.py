@@ -1,4 +1,4 @@
-"""The providers of models: their keys, addresses, settings and prompt caches."""
+"""The providers of models: their keys, addresses, settings, prompt caches and prices."""
 
 import re
 from collections.abc import Mapping, Sequence
