@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from replan.setup.starter import find_programs
+from replan.cli.commands.setup import find_programs
 from runtime.core.extras import install_command
 
 PROJECTS = [

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from replan.setup.starter import find_programs, shipped_text, tools_text
+from replan.cli.commands.setup import find_programs, shipped_text, tools_text
 from tests.config.test_schemas import ROOT, SHIPPED
 from tests.packaging.test_linters import FOLDER, PATH
 
