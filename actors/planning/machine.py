@@ -69,25 +69,25 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     def next_try(self, state: State, request: PlanningCall) -> PlanningCall:
         """Return the request for the next try of a call, whichever branch it belongs to."""
-        from actors.planning.requests import next_try  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.briefs import next_try  # noqa: PLC0415 -- only a driver needs it
 
         return next_try(state, request)
 
     def prompt(self, state: State, request: PlanningCall) -> CallPrompt | None:
         """Return the prompt of a call; None if the step asks no model."""
-        from actors.planning.requests import prompt_of  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.briefs import prompt_of  # noqa: PLC0415 -- only a driver needs it
 
         return prompt_of(state, request)
 
     def reply_event(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
         """Return the event of a reply: an artifact, or the cause of a rejection."""
-        from actors.planning.requests import accept_reply  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.briefs import accept_reply  # noqa: PLC0415 -- only a driver needs it
 
         return accept_reply(state, request, fields)
 
     def verdict_event(self, state: State, message: Judged) -> VerdictReached | None:
         """Return the event of a verdict."""
-        from actors.planning.requests import accept_verdict  # noqa: PLC0415 -- only a driver needs it
+        from actors.planning.briefs import accept_verdict  # noqa: PLC0415 -- only a driver needs it
 
         return accept_verdict(state, message)
 

@@ -11,6 +11,7 @@ from typing import Any
 from actors.guards import review
 from actors.planning import early_ends, planning_questions
 from actors.planning.attempt_counts import count_attempts
+from actors.planning.briefs import classification_of, next_try, request_for
 from actors.planning.early_ends import is_held, park_for_cut, reject_cut, retry_in_resumed_visit
 from actors.planning.events import (
     ONLY_FORWARD,
@@ -30,7 +31,6 @@ from actors.planning.events import (
 from actors.planning.given_plans import ask_or_end
 from actors.planning.meaning import compare_redone_steps, is_repeat
 from actors.planning.planning_questions import blocks
-from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
 from actors.planning.strategy_view import change_of, choose_branch, end_with_best, end_with_win, tree_of
 from actors.policy.decision import Failure, Situation, after_change, decide, is_worth_classifying, summary

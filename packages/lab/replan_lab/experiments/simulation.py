@@ -19,6 +19,7 @@ from actors.handlers.briefs import CallOptions, GenerationBrief
 from actors.handlers.generators import material
 from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
+from actors.planning.briefs import prompt_bytes
 from actors.planning.config import RunConfig
 from actors.planning.events import (
     ClassificationRequested,
@@ -29,7 +30,6 @@ from actors.planning.events import (
 )
 from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import context_for
-from actors.planning.requests import prompt_bytes
 from actors.planning.state import PlanningState, State
 from actors.prompting.render import Rendered
 from actors.run.calls import Faulted, Generated, Judged, RunMessage
