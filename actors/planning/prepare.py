@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actors.config.loader import LoadedWorkflow, load_policy
-from actors.config.model_families import find_author
+from actors.config.model_profiles import find_author
 from actors.config.model_spec import (
     RecordingSpec,
     ReplaySpec,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.config.model_families import find_author
+from actors.config.model_profiles import find_author
 from actors.policy.author import Author
 from actors.policy.belief import BeliefModel, Past, repeat_factors
 from actors.run.settings import SettingsChanged
