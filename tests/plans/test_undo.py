@@ -4,13 +4,13 @@ import random
 
 import pytest
 
+from actors.guards.plan_expansive import undo_coverage
 from actors.plans.graph import order_of
 from actors.plans.plan import plan_to_json
 from actors.plans.plan_flow import plan_mermaid
 from actors.plans.plan_text import plan_lines
 from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
-from actors.plans.undo_coverage import undo_coverage
 from tests.plans.build import errors, judge, plan, step
 
 BOOKED = plan(
