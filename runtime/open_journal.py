@@ -11,8 +11,7 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
-from runtime.host.dispatcher import Dispatcher
-from runtime.host.wakeup import WakeUp
+from runtime.host.wakeup import Dispatcher, WakeUp
 from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.memory import open_memory
 from runtime.journal.port import Codecs, Journal

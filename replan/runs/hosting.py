@@ -15,9 +15,9 @@ from replan.runs.services import Process, run_services
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.drive.options import ChangeSignal, DriveOptions, Ending, Stop, Turns
-from runtime.host.dispatcher import Dispatcher
 from runtime.host.host import Host
 from runtime.host.notices import Changed, Notice, OutsideTrouble, Report
+from runtime.host.wakeup import Dispatcher
 from runtime.process.identity import identity, is_dead
 
 REST_SECONDS = 5.0

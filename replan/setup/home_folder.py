@@ -14,8 +14,7 @@ from runtime.journal.folder import prepare_folder
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from runtime.host.dispatcher import Dispatcher
-    from runtime.host.wakeup import WakeUp
+    from runtime.host.wakeup import Dispatcher, WakeUp
 
 
 NETWORK_FILESYSTEMS = frozenset(

@@ -27,7 +27,6 @@ from runtime.core.errors import (
 )
 from runtime.core.machine import Summary
 from runtime.drive.options import ChangeSignal, Ending, Polling, Stop, WakeSignal
-from runtime.host.dispatcher import Dispatcher, Job
 from runtime.host.notices import (
     Failed,
     Finished,
@@ -42,6 +41,7 @@ from runtime.host.notices import (
     TakenUp,
     Waiting,
 )
+from runtime.host.wakeup import Dispatcher, Job
 from runtime.journal.port import Dead, Formats, Journal
 from runtime.logs import log
 

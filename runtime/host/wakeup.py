@@ -10,7 +10,7 @@ is ignored. A socket without a listener belongs to a killed process, and the nex
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ import trio
 
 from runtime.core.errors import UsageProblem
 from runtime.journal.folder import FILE_MODE, prepare_folder
+from runtime.journal.port import Dead, Formats
 
 PATH_BYTES_MAX = 100
 """The largest number of bytes in a socket's path, a little below the system's limit; see `_short` for longer paths."""
@@ -128,3 +129,34 @@ def _short(path: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{folder}/{path.name}"
     finally:
         os.close(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A hint that a run may need a driver."""
+
+    id: int
+    run: str
+
+
+class Dispatcher(Protocol):
+    """An engine, as one worker sees it. All methods raise `JournalError` if the engine cannot be used."""
+
+    async def fetch(self) -> Job | None:
+        """Return the next job, which no other worker gets; None if there is none.
+
+        Jobs of runs with a higher priority come first. Among equal priorities, the tenant with the fewest running runs
+        on all workers comes first. Within a tenant, the oldest job comes first.
+        """
+
+    async def finish(self, job: Job) -> None:
+        """Delete a job, because its run has been claimed or needs no driver."""
+
+    async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
+        """Make jobs for at most `limit` due runs that have none, and return the number of new jobs.
+
+        `dead` and `kinds` are as for `Journal.due`; the runs in `skip` are left out.
+        """
+
+    async def beat(self) -> None:
+        """Tell the engine that this worker lives, and delete the entries of dead workers. Call it every 10 s."""

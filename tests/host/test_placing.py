@@ -3,8 +3,8 @@
 import trio
 
 from runtime.core.errors import JournalBusy
-from runtime.host.dispatcher import Job
 from runtime.host.host import PRESENCE_SECONDS
+from runtime.host.wakeup import Job
 from tests.host.fake_home import FakeHome, run_request
 
 

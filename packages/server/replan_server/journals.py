@@ -10,8 +10,7 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.extras import install_command
-from runtime.host.dispatcher import Dispatcher
-from runtime.host.wakeup import WakeUp
+from runtime.host.wakeup import Dispatcher, WakeUp
 from runtime.journal.port import Codecs, Journal
 from runtime.journal.raw import Inspection, RawStore
 from runtime.open_journal import JournalScheme

@@ -15,7 +15,7 @@ from runtime.core.errors import UsageProblem
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from runtime.host.dispatcher import Dispatcher
+    from runtime.host.wakeup import Dispatcher
 
 
 @click.command(epilog=examples("replan host", "replan host --json | jq -r 'select(.event == \"waiting\").question'"))

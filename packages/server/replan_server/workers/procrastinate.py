@@ -20,7 +20,7 @@ from replan_server.postgres.connecting import NOW, Connection, DatabaseLink, exp
 from replan_server.postgres.transaction import begin_batch
 from replan_server.workers import tables
 from runtime.core.errors import JournalError
-from runtime.host.dispatcher import Job
+from runtime.host.wakeup import Job
 from runtime.journal.port import Dead, Formats
 from runtime.journal.thread import ConnectionThread, open_thread
 

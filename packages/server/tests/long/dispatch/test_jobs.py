@@ -1,7 +1,7 @@
 """What a worker does with the jobs that an engine hands to it."""
 
-from runtime.host.dispatcher import Job
 from runtime.host.host import Placing
+from runtime.host.wakeup import Job
 from runtime.journal.port import nobody
 
 
