@@ -20,9 +20,9 @@ from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.runs.inbox import AnswerReceipt
 from replan.runs.prepare import RunOrder, prepare
+from replan.runs.reader import STATUSES, Status
 from replan.runs.retention import delete_run
 from replan.runs.run_ids import ALL, resolve_run
-from replan.runs.status import STATUSES, Status
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry

@@ -154,7 +154,7 @@ def _none(cause: str) -> NoReturn:
 
 async def _is_reopened(reader: "RunReader", run: str) -> bool:
     """Return whether a message in the inbox of a finished run lets it go on; False for a run that cannot be read."""
-    from replan.runs.status import goes_on
+    from replan.runs.reader import goes_on
 
     try:
         return goes_on(await reader.common_with_inbox(run))

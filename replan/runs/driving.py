@@ -22,8 +22,7 @@ from actors.run.waits import WaitRequested
 from replan.runs.inbox import RunPoster
 from replan.runs.loaded import AnyKind, Loaded, start_state
 from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of, rate_limiter_of
-from replan.runs.reader import RunReader
-from replan.runs.status import status_at_rest
+from replan.runs.reader import RunReader, status_at_rest
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds

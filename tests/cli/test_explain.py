@@ -16,7 +16,7 @@ from actors.search.notation import read_search
 from actors.values.findings import Code
 from replan.cli.commands.explain import terms
 from replan.cli.completing import SEARCHES
-from replan.runs.status import STATUSES
+from replan.runs.reader import STATUSES
 from runtime.models.replies import ReplyCode
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY

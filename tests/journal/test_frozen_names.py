@@ -55,7 +55,7 @@ from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import Choice, Inquiry
 from replan.runs.engine import Engine
 from replan.runs.prepare import RunOrder, prepare
-from replan.runs.status import STATUSES
+from replan.runs.reader import STATUSES
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock

@@ -109,7 +109,7 @@ async def _print_if_finished(engine: Engine, run: str) -> None:
     """Print that a finished run cannot be resumed now, and what the user can do."""
     from actors.run.advice import reopening_advice
     from replan.cli.terminal.console import notice
-    from replan.runs.status import goes_on
+    from replan.runs.reader import goes_on
 
     if goes_on((await engine.kind_of(run)).run_state(await engine.state_with_inbox(run))):
         return

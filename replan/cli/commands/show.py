@@ -281,7 +281,7 @@ async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> in
 
 
 async def _is_running(reader: RunReader, run: str) -> bool:
-    from replan.runs.status import status_of
+    from replan.runs.reader import status_of
 
     row = await reader.journal.row(run)
     return status_of(row, hosted=await reader.has_host(row.kind, row.format)) == "running"

@@ -12,7 +12,7 @@ from replan.runs import changes
 from replan.runs.changes import Changes, post_changes
 from replan.runs.editing import EditedMeanwhile, open_plan, post_edit
 from replan.runs.inbox import AnswerReceipt
-from replan.runs.status import goes_on
+from replan.runs.reader import goes_on
 from replan_server.service.access import Principal
 from replan_server.service.limits import RequestRefused
 from replan_server.service.service import Service

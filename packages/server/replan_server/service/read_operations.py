@@ -13,8 +13,7 @@ from replan.runs.editing import open_plan
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.inbox import all_questions, questions_of
 from replan.runs.kind_interface import offered_names
-from replan.runs.reader import ORDERS, RowQuery, RunReader
-from replan.runs.status import STATUSES
+from replan.runs.reader import ORDERS, STATUSES, RowQuery, RunReader
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan_server.service.limits import RequestRefused

@@ -19,7 +19,7 @@ from actors.values.lines import Line, reword_line, reword_tree
 from replan.runs.editing import may_edit
 from replan.runs.families import ShownRun, read_shown
 from replan.runs.kind_interface import installed_interfaces, texts_to_keep
-from replan.runs.status import goes_on, status_of
+from replan.runs.reader import goes_on, status_of
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
 from replan.views.questions import open_questions

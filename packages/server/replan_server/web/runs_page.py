@@ -9,9 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.runs.inbox import all_questions, check_receipt, questions_of, split_question_id
-from replan.runs.reader import ORDERS, RowQuery
+from replan.runs.reader import ORDERS, STATUSES, RowQuery
 from replan.runs.run_ids import ALL
-from replan.runs.status import STATUSES
 from replan.views.errors import line_of_error
 from replan.views.questions import group_equal
 from replan.views.rows import row_to_json
