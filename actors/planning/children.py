@@ -175,7 +175,7 @@ def _generator(pair: ActionPair, model: ModelGenerator, registry: Registry) -> G
     if pair.generator == TOOL_PLANS:
         return ToolPlanGenerator(pair.generator_config)
     if pair.generator in FREE_GENERATORS and registry.templates is not None:
-        from actors.handlers.templates import TemplateSelectorGenerator  # noqa: PLC0415 - few workflows need the rules
+        from actors.handlers.plan_generators import TemplateSelectorGenerator  # noqa: PLC0415 - few workflows need the rules
 
         return TemplateSelectorGenerator(registry.templates, pair.generator_config)
     return registry.generators[pair.generator]
