@@ -31,7 +31,7 @@ from actors.execution.undo import ShownEffect, effect_text, effect_views
 from actors.plans.constraints import with_constraints
 from actors.plans.graph import contingent_steps
 from actors.plans.plan import RESERVED_OUTCOMES, Plan, Step
-from actors.plans.plan_yaml import plan_diff
+from actors.plans.plan_text import plan_diff
 from actors.plans.reader import read_plan
 from actors.plans.semantics import is_ready, ready_steps
 from actors.run.ending import UNDONE, Outcome

@@ -218,7 +218,7 @@ def result_of(view: RunView) -> Result:
 
 
 def _edits(state: State) -> Iterator[EditedPlan]:
-    from actors.plans.plan_yaml import plan_diff  # noqa: PLC0415 -- few plans are edited
+    from actors.plans.plan_text import plan_diff  # noqa: PLC0415 -- few plans are edited
 
     for edit in state.edits:
         yield EditedPlan(edit.node, edit.who, plan_diff(json.loads(edit.before), json.loads(edit.after)))

@@ -72,7 +72,7 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
 
     The journal is not open meanwhile. Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
     """
-    from actors.plans.plan_yaml import read_plan_yaml
+    from actors.plans.plan_text import read_plan_yaml
     from replan.runs.editing import EditRejected
 
     if file is not None:
@@ -174,7 +174,7 @@ _HEAD = "# > "
 
 def text_of(opened: OpenPlan) -> str:
     """Return a plan as YAML, with comments that say what it is."""
-    from actors.plans.plan_yaml import plan_as_yaml
+    from actors.plans.plan_text import plan_as_yaml
 
     rows = (*opened.about, "An unchanged file changes nothing.")
     return "".join(f"{_HEAD}{clean(row, one_line=True)}\n" for row in rows) + plan_as_yaml(opened.value)

@@ -21,7 +21,7 @@ from actors.handlers.handlers import judge_in_thread, verdict_in_time
 from actors.planning import edits as plan_edits
 from actors.planning.result import demands_with
 from actors.planning.state import State as PlanningState
-from actors.plans.plan_yaml import plan_diff
+from actors.plans.plan_text import plan_diff
 from actors.plans.reader import read_plan
 from actors.run.inbox import EDIT, EDIT_BYTES_MAX
 from actors.run.questions import Via

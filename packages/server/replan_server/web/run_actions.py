@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from actors.plans.plan_yaml import plan_as_yaml, read_plan_yaml
+from actors.plans.plan_text import plan_as_yaml, read_plan_yaml
 from actors.run.limits import LIMITS, RunLimits, check_limits
 from actors.values.model_settings import words_of
 from replan.runs import changes
