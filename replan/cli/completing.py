@@ -132,7 +132,7 @@ def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
     from replan.cli.reading import read_at_once, resolve_named
     from replan.runs.reader import RunReader
     from replan.setup.home_folder import locate_home
-    from replan.views.questions import open_questions
+    from replan.views.questions import asked_by
     from runtime.logs.terminal_text import clean
 
     async def questions(reader: RunReader) -> list[tuple[str, str]]:
@@ -141,7 +141,7 @@ def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
             with contextlib.suppress(Exception):
                 name = await resolve_named(reader, run)
                 loaded = await reader.read(name)
-                items = open_questions(loaded.kind, await reader.with_inbox(name, loaded))
+                items = asked_by(loaded.kind, await reader.with_inbox(name, loaded))
                 found += [(str(item["id"]), clean(str(item["text"]), one_line=True)) for item in items]
         return found
 

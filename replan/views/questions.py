@@ -10,10 +10,9 @@ from actors.values.answers import TEXT, answer_form, describe_expected
 if TYPE_CHECKING:
     from actors.run.kind import Kind
 
-Q = TypeVar("Q", bound=Mapping[str, Any])
 
 
-def open_questions(kind: "Kind[Any, Any]", state: Any) -> list[dict[str, Any]]:
+def asked_by(kind: "Kind[Any, Any]", state: Any) -> list[dict[str, Any]]:
     """Return the open questions of a run as plain data, the oldest first, in the form of its status row."""
     return decode_questions(kind.machine.summary(state).asks)
 

@@ -12,10 +12,8 @@ from typing import Any, Generic, TypeVar
 import trio
 
 from runtime.core.errors import JournalError
-from runtime.journal.thread import ThreadJob
+from runtime.journal.thread import A, T, ThreadJob
 
-A = TypeVar("A")
-T = TypeVar("T")
 
 GROUP_MAX = 512
 """The largest number of jobs that share a commit: enough to spread its cost, few enough to keep the wait short."""

@@ -22,7 +22,7 @@ from replan.runs.kind_interface import installed_interfaces, texts_to_keep
 from replan.runs.reader import goes_on, status_of
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
-from replan.views.questions import open_questions
+from replan.views.questions import asked_by
 from replan_server.service.access import Principal
 from replan_server.service.run_data import (
     RowPage,
@@ -92,7 +92,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     views = loaded.kind.views
     parts = await site.parts.parts(shown)
     tab = request.query_params.get("tab", "plan")
-    questions = [] if shown.moved_to is not None else open_questions(loaded.kind, shown.with_inbox)
+    questions = [] if shown.moved_to is not None else asked_by(loaded.kind, shown.with_inbox)
     # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     next_step = next((item for item in parts.lines if item.plain.startswith("Next: ")), None)
