@@ -19,7 +19,6 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec
 from runtime.journal import folder
-from runtime.journal.group_commit import GROUP_MAX
 from runtime.journal.head import RunHead
 from runtime.journal.operations import Operations
 from runtime.journal.port import (
@@ -43,7 +42,7 @@ from runtime.journal.sqlite.reading import in_one_snapshot
 from runtime.journal.sqlite.rows import SqliteReader
 from runtime.journal.sqlite.schema import explain
 from runtime.journal.sqlite.writer import SqliteWriter, open_writer
-from runtime.journal.thread import ConnectionThread, Explain, open_thread
+from runtime.journal.thread import GROUP_MAX, ConnectionThread, Explain, open_thread
 from runtime.journal.validation import check_text
 
 _HOLD = (

@@ -18,8 +18,15 @@ from typing import Any, TypeVar
 import apsw
 import trio
 
-from runtime.journal.group_commit import GroupCommit
-from runtime.journal.thread import Connect, ConnectionThread, Explain, ThreadJob, explain_error, open_thread
+from runtime.journal.thread import (
+    Connect,
+    ConnectionThread,
+    Explain,
+    GroupCommit,
+    ThreadJob,
+    explain_error,
+    open_thread,
+)
 from runtime.logs import log
 
 PAGES_MAX = 1000

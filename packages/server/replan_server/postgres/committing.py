@@ -30,9 +30,8 @@ from replan_server.postgres.transaction import (
 )
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.errors import JournalUncertain
-from runtime.journal.group_commit import GROUP_MAX, GroupCommit
 from runtime.journal.rules import RunOperation
-from runtime.journal.thread import ConnectionThread, ThreadJob
+from runtime.journal.thread import GROUP_MAX, ConnectionThread, GroupCommit, ThreadJob
 
 T = TypeVar("T")
 
