@@ -10,11 +10,11 @@ from pydantic import Field, ValidationError, model_validator
 
 from actors.files.validation_errors import Config, KeyPath, ParsedFile, config_error, usage_problem
 from actors.files.yaml_document import FILE_BYTES_MAX, parse_document, read_document
+from actors.run.open_question import group_equal, question_rows
 from replan.cli.inputs import read_stdin
 from replan.cli.reading import resolve_named
 from replan.runs.inbox import FIRST_COUNTS, AnswerReceipt, CheckedAnswer, split_question_id
 from replan.setup.installation import program
-from replan.views.questions import group_equal, question_rows
 from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.logs.terminal_text import clean
 

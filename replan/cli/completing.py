@@ -129,10 +129,10 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 
 def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
     """Return the ids and texts of all open questions of runs; none for a run that cannot be read."""
+    from actors.run.open_question import asked_by
     from replan.cli.reading import read_at_once, resolve_named
     from replan.runs.reader import RunReader
     from replan.setup.home_folder import locate_home
-    from replan.views.questions import asked_by
     from runtime.logs.terminal_text import clean
 
     async def questions(reader: RunReader) -> list[tuple[str, str]]:

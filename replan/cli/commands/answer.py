@@ -61,7 +61,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, export:
 
 
 def _rows(question: dict[str, Any]) -> list[str]:
-    from replan.views.questions import question_rows
+    from actors.run.open_question import question_rows
 
     return question_rows(question)
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import trio
 
-from actors.run.open_question import question_parts
+from actors.run.open_question import choices, hint, pick_answer, question_parts
 from actors.values.lines import indent_line, line, verbatim
 from replan.cli.terminal.console import err, rich_text
-from replan.views.questions import choices, hint, pick_answer
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096

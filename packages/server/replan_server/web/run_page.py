@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from actors.config.model_spec import describe_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
+from actors.run.open_question import asked_by
 from actors.run.views import AskedFor
 from actors.run.waits import Started
 from actors.run.words import in_words
@@ -22,7 +23,6 @@ from replan.runs.kind_interface import installed_interfaces, texts_to_keep
 from replan.runs.reader import goes_on, status_of
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
-from replan.views.questions import asked_by
 from replan_server.service.access import Principal
 from replan_server.service.run_data import (
     RowPage,

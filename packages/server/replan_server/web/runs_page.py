@@ -8,11 +8,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from actors.run.open_question import group_equal
 from replan.runs.inbox import all_questions, check_receipt, questions_of, split_question_id
 from replan.runs.reader import ORDERS, STATUSES, RowQuery
 from replan.runs.run_ids import ALL
 from replan.views.errors import line_of_error
-from replan.views.questions import group_equal
 from replan.views.rows import row_to_json
 from replan_server.service.access import Principal
 from replan_server.service.read_operations import QUERY_MAX, USD_MAX
