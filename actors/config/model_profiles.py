@@ -1,4 +1,8 @@
-"""Reads the home's file of measured models: what was counted when `replan lab profile` measured them."""
+"""Reads how often models succeed and repeat themselves.
+
+`configs/model_families.yaml` says it of families of models, and the home's file of measured models of each model that
+`replan lab profile` measured.
+"""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase

@@ -2,6 +2,11 @@
 
 The time is exponential in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan
 that reaches the bound is not verified, and a plan that is not verified is rejected.
+
+The search for steps without an `undo` that may have been called before a failure with `on_failure: undo` visits every
+interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used, because they keep only how
+traces end, and not which steps ran before. The search is skipped if the dependencies already show that there is no such
+step.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

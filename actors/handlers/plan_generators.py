@@ -1,4 +1,4 @@
-"""The generator of plans from the steps that tools declare, without a model."""
+"""The generators of plans without a model: from the steps that tools declare, and from templates (S123)."""
 
 import contextlib
 from collections.abc import Mapping, Sequence

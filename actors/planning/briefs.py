@@ -1,4 +1,4 @@
-"""The inputs of the actors of a planning run. Pure."""
+"""Requests for calls, which reserve the most that a call can cost, their results, and the inputs of actors. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

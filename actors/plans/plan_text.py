@@ -1,4 +1,4 @@
-"""A plan as text: terminal lines in full or in short, a Markdown document, a GitHub task list, or a notebook. Pure.
+"""A plan as text: terminal lines in full or short, a Markdown document, a GitHub task list, a notebook, or YAML. Pure.
 
 Texts of models are escaped.
 """

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeVar, cast
+from typing import Any, Literal, NotRequired, TypeVar, cast
 
 import orjson
 from typing_extensions import TypedDict
@@ -15,9 +15,6 @@ from actors.run.words import question_in_words
 from actors.values.answers import TEXT, answer_form, describe_expected
 from actors.values.format import stamp
 from actors.values.question_form import PRIORITIES, Priority
-
-if TYPE_CHECKING:
-    from actors.run.kind import Kind
 
 
 class AnswerChoice(TypedDict):
@@ -208,11 +205,6 @@ def subject_lines(question: Mapping[str, Any]) -> list[str]:
     left_out = len(content) - ARTIFACT_CHARACTERS_MAX
     remainder = f"\n... and {left_out:,} characters" if left_out > 0 else ""
     return [*rows, *f"{content[:ARTIFACT_CHARACTERS_MAX]}{remainder}".split("\n")]
-
-
-def asked_by(kind: "Kind[Any, Any]", state: Any) -> list[dict[str, Any]]:
-    """Return the open questions of a run as plain data, the oldest first, in the form of its status row."""
-    return decode_questions(kind.machine.summary(state).asks)
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:

@@ -129,7 +129,7 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 
 def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
     """Return the ids and texts of all open questions of runs; none for a run that cannot be read."""
-    from actors.run.open_question import asked_by
+    from actors.run.open_question import decode_questions
     from replan.cli.reading import read_at_once, resolve_named
     from replan.runs.reader import RunReader
     from replan.setup.home_folder import locate_home
@@ -141,7 +141,7 @@ def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
             with contextlib.suppress(Exception):
                 name = await resolve_named(reader, run)
                 loaded = await reader.read(name)
-                items = asked_by(loaded.kind, await reader.with_inbox(name, loaded))
+                items = decode_questions(loaded.kind.machine.summary(await reader.with_inbox(name, loaded)).asks)
                 found += [(str(item["id"]), clean(str(item["text"]), one_line=True)) for item in items]
         return found
 

@@ -1,4 +1,4 @@
-"""Reads the runs of a journal: their kinds, states, results and status rows. It drives nothing and writes nothing.
+"""Reads the runs of a journal: their kinds, states, results, rows and status. It drives nothing and writes nothing.
 
 A short command reads a row or one run, so the modules that fold a run are imported only when a run is folded.
 """

@@ -1,4 +1,4 @@
-"""Waking hosts: the port, and the adapter with a Unix socket per host.
+"""Waking hosts: the port, the adapter with a Unix socket per host, and the port of engines that place runs on workers.
 
 A wake-up only says that the journal may have changed. So a lost wake-up costs one polling interval, and a forged one
 does no harm.
@@ -140,7 +140,12 @@ class Job:
 
 
 class Dispatcher(Protocol):
-    """An engine, as one worker sees it. All methods raise `JournalError` if the engine cannot be used."""
+    """An engine, as one worker sees it. All methods raise `JournalError` if the engine cannot be used.
+
+    A job is a hint that a run may need a driver; the journal is the source of truth. A worker that gets a job tries to
+    claim the run, and the claim decides. So lost, repeated and late jobs do no harm: `sweep` makes a job for every due
+    run without one.
+    """
 
     async def fetch(self) -> Job | None:
         """Return the next job, which no other worker gets; None if there is none.

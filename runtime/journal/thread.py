@@ -1,4 +1,8 @@
-"""A thread that owns one connection and runs jobs that may wait for a disk, a server or another process, in order."""
+"""A thread that owns one connection and runs jobs that may wait for a disk, a server or another process, in order.
+
+The writes of all runs share durable commits, in every store. A statement takes little time, but a commit waits for a
+disk. So all waiting jobs form a group, which the store commits as one transaction. Meanwhile the next group collects.
+"""
 
 import queue
 import threading

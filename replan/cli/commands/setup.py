@@ -1,4 +1,4 @@
-"""The commands about the program itself: `init`, `doctor`, `completion` and `version`."""
+"""The commands about the program itself: `init` with the files that it writes, `doctor`, `completion`, `version`."""
 
 import json
 import platform
@@ -36,8 +36,8 @@ class FoundProgram:
 def find_programs(folder: Path) -> tuple[FoundProgram, ...]:
     """Return one program for each role, found by the files of a folder. The tools of a language win over make."""
     first: dict[str, FoundProgram] = {}
-    for program in _candidates(folder):
-        first.setdefault(program.role, program)
+    for found in _candidates(folder):
+        first.setdefault(found.role, found)
     return tuple(first.values())
 
 
@@ -84,15 +84,15 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
         "# What plans may do where `replan do` and `replan execute` name no other tools file.",
         "tools:",
     ]
-    for program in programs:
+    for found in programs:
         rows += [
-            f"  {program.role}:  # found by {program.by}",
+            f"  {found.role}:  # found by {found.by}",
             "    risk: none",
-            f"    command: {json.dumps(program.words)}",
+            f"    command: {json.dumps(found.words)}",
             "    environment: [PATH, HOME]",
             "    repeatable: true",
             "    timeout_seconds: 600",
-            f"    broken_exit_codes: {[2, 3, 4, 5] if program.words[0] == 'pytest' else []}  # no result of a check",
+            f"    broken_exit_codes: {[2, 3, 4, 5] if found.words[0] == 'pytest' else []}  # no result of a check",
         ]
     rows += [
         "  work:  # a command, a Python function or a file that a model writes can take the place of a person",
@@ -105,7 +105,7 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
         "  human: look",
         "  composite: look",
     ]
-    roles = {program.role for program in programs}
+    roles = {found.role for found in programs}
     tests, lint = ("tests" if "tests" in roles else "look"), ("lint" if "lint" in roles else "look")
     rows += [f"  {name}: {tests}" for name in ("all_tests_pass", "dynamic_test")]
     rows += [f"  test_fails: {{tool: {tests}, expect: failure}}" if tests == "tests" else "  test_fails: look"]

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from actors.config.model_spec import describe_model
 from actors.run.limits import LIMITS, LimitSpec, duration_text
-from actors.run.open_question import asked_by
+from actors.run.open_question import decode_questions
 from actors.run.views import AskedFor
 from actors.run.waits import Started
 from actors.run.words import in_words
@@ -92,7 +92,8 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     views = loaded.kind.views
     parts = await site.parts.parts(shown)
     tab = request.query_params.get("tab", "plan")
-    questions = [] if shown.moved_to is not None else asked_by(loaded.kind, shown.with_inbox)
+    asks = b"" if shown.moved_to is not None else loaded.kind.machine.summary(shown.with_inbox).asks
+    questions = decode_questions(asks)
     # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     next_step = next((item for item in parts.lines if item.plain.startswith("Next: ")), None)
