@@ -1,15 +1,21 @@
 """Status rows of runs. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
+from actors.run.words import in_words
 from actors.values.format import ago, stamp
-from actors.values.lines import Line, StyledSpan
+from actors.values.lines import Line, StyledSpan, columns
+from runtime.core.events import Record
 from runtime.core.names import describe
 from runtime.journal.head import place_moved_to
 from runtime.journal.port import FIRST_KIND, RunRow
 from runtime.logs.terminal_text import clean
+
+if TYPE_CHECKING:
+    from actors.run.kind import Kind
+
 
 _PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
 """The beginning of the title of an execution, which names the planning run."""
@@ -71,3 +77,21 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
         "records": row.last_seq,
         "driven_by": None if row.owner is None or place is not None else describe(row.owner),
     }
+
+
+def record_line(
+    kind: "Kind[Any, Any]", record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
+) -> Line:
+    """Return a record as one line: its number, its time, what happened.
+
+    `state` is the state after it. `worded` replaces the ids in the text by words.
+    """
+    text = clean(worded(kind.views.record_text(record.event, state)), one_line=True)
+    named = Line((StyledSpan(text, run=record.run if record.run in text else ""),))
+    return columns(f"{record.seq:>4}", stamp(record.at), named)
+
+
+def record_to_json(kind: "Kind[Any, Any]", record: Record[Any]) -> dict[str, Any]:
+    """Return a record as plain data; `at` is when it was written, as ISO 8601 in UTC."""
+    position = {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch}
+    return {**position, **kind.views.record_fields(record.event)}

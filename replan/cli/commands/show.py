@@ -173,7 +173,7 @@ def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> N
 
 def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
     from replan.cli.terminal.console import print_json
-    from replan.views.records import record_to_json
+    from replan.views.rows import record_to_json
 
     if as_json:
         print_json({"run_id": run, "events": [record_to_json(loaded.kind, record) for record in loaded.records]})
@@ -298,7 +298,7 @@ class RecordPrinter:
     def print(self, records: Iterable[Record[Any]]) -> None:
         """Print the next records."""
         from replan.cli.terminal.console import print_json, print_row
-        from replan.views.records import record_line, record_to_json
+        from replan.views.rows import record_line, record_to_json
 
         for record in records:
             self.last_seq = record.seq

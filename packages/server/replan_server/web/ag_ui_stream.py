@@ -20,7 +20,7 @@ from actors.run.words import in_words
 from replan.runs.families import ShownRun, read_shown
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
-from replan.views.records import record_to_json
+from replan.views.rows import record_to_json
 from replan_server.service import messages
 from replan_server.service.access import Principal
 from replan_server.service.ag_ui_input import AgUiInput

@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from replan.views.errors import error_fields
-from replan.views.records import record_to_json
-from replan.views.rows import row_to_json
+from replan.views.rows import record_to_json, row_to_json
 from replan_server.service.access import Principal
 from replan_server.service.cached_reader import MARK
 from replan_server.service.limits import RequestRefused

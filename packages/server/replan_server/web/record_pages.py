@@ -19,7 +19,7 @@ from replan.runs.families import read_shown
 from replan.setup.installation import program
 from replan.setup.settings import DEFAULT
 from replan.views.errors import line_of_error
-from replan.views.records import record_line
+from replan.views.rows import record_line
 from replan_server.service.access import Principal
 from replan_server.service.cached_reader import MARK
 from replan_server.web.replies import annotate, last_replies, replies, side_by_side, tool_outputs
