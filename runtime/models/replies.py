@@ -110,7 +110,7 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
     (else the first array) counts; the text from the first brace to the last, or from the first bracket to the last if
     those enclose the braces; a bare scalar. The whole text is first, since a fence inside it is part of a string. A
     candidate that is not JSON but a Python literal (single quotes, `True`, `None`) is read as one, since some models
-    write those; nothing else is repaired here (`runtime.models.json_in_replies`).
+    write those; nothing else is repaired here (`runtime.models.http_model`).
 
     If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
     """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from actors.planning.events import ArtifactProduced, VerdictReached
 from actors.run.calls import reject_cut_artifact
 from actors.values.artifacts import Artifact
-from runtime.models.json_in_replies import REPAIR_MAX, THOUGHTS_KEPT, repair
+from runtime.models.http_model import REPAIR_MAX, THOUGHTS_KEPT, repair
 from runtime.models.port import Fault, Reply
 from runtime.models.replies import Parsed, ReplyCode, Unreadable, read_reply, repeated_phrase
 from tests.contracts.model import TEXT, request

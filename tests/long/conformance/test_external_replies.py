@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runtime.models.json_in_replies import repair
+from runtime.models.http_model import repair
 from runtime.models.replies import Parsed, ReplyCode, Unreadable, read_reply
 from tests.support.external import cases
 
