@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 
 from replan.runs.models import rate_limiter_of
 from runtime.core.clock import TrioClock
-from runtime.models.rate_limits import (
+from runtime.models.servers import (
     FIRST_CALLS,
     LIMIT_MAX,
+    LIMITS_MAX,
     MARGIN,
     RESET_MAX,
     ReportedLimit,
     ServerLimits,
+    Servers,
     after_answer,
     after_call,
     next_call_at,
     read_limits,
     read_reset,
 )
-from runtime.models.servers import LIMITS_MAX, Servers
 from tests.models.wired import NOW
 from tests.support.answers import Answer
 from tests.support.artifacts import GOOD

@@ -10,7 +10,7 @@ from replan.runs.engine import Engine
 from replan.runs.prepare import RunOrder, prepare
 from replan.setup.settings import UserConfig
 from runtime.core.clock import SystemClock
-from runtime.models.rate_limits import FIRST_CALLS, MARGIN
+from runtime.models.servers import FIRST_CALLS, MARGIN
 from tests.support.answers import Answer
 from tests.support.artifacts import GOOD, PROBLEM
 from tests.support.openai_server import serve

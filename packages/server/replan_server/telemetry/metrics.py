@@ -23,7 +23,7 @@ from runtime.core.events import Record
 from runtime.core.hooks import APPEND_SECONDS, LEASE_LOST, observe_measures
 from runtime.core.ledger import MICRO
 from runtime.journal.port import Tally
-from runtime.models.rate_limits import ServerLimits, Window
+from runtime.models.servers import ServerLimits, Window
 
 
 @dataclass(frozen=True, slots=True)

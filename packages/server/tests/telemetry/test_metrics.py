@@ -9,7 +9,7 @@ from runtime.core.events import Record
 from runtime.core.hooks import LEASE_LOST, report_measure
 from runtime.core.ledger import Amount
 from runtime.journal.port import Tally
-from runtime.models.rate_limits import ServerLimits, Window
+from runtime.models.servers import ServerLimits, Window
 from tests.support.collector import attributes, collecting
 
 NOW = 1_000.0
