@@ -17,7 +17,7 @@ import trio
 
 from actors.config.loader import load_policy, load_workflow
 from actors.config.workflow import Workflow
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.children import actors_for
 from actors.planning.config import RunConfig
 from actors.planning.events import RunStarted

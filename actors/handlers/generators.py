@@ -5,13 +5,19 @@ str`, or a plain function if it does not wait. Its text is judged like that of a
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
-from actors.config.step_guards import PlugInFailed, attribute_errors
+from actors.config.action_pair import CHILD
+from actors.config.step_guards import BUILT_IN, PlugInFailed, attribute_errors, guards_of
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, Workflow
+from actors.guards.port import GuardFactory
 from actors.handlers.briefs import GenerationBrief
 from actors.prompting.book import schema_of
 from actors.run.ids import visit_of
 from actors.values.artifacts import Context
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.ledger import Usage
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.replies import Parsed
@@ -107,3 +113,45 @@ def material(context: Context) -> dict[str, Any]:
         "settings": dict(context.settings),
         **({} if context.given is None else {"given": context.given.model_dump(mode="json")}),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The guards and generators that workflows may name."""
+
+    guards: Mapping[str, GuardFactory] = field(default_factory=lambda: dict(BUILT_IN))
+    """The guards: built in, installed and passed in."""
+    generators: Mapping[str, Generator] = field(default_factory=dict)
+    """The generators from plug-ins, by name. Built-in generators are not included."""
+    templates: Path | None = None
+    """The folder of the plan templates; None if there is no template selector."""
+
+    sources: Mapping[str, PlugInFile] = field(default_factory=dict)
+    """The files of plug-ins, by kind and name, such as `guard 'small'`. An installed plug-in has no file here."""
+
+    @property
+    def generator_names(self) -> frozenset[str]:
+        """The names of all generators that a workflow may use."""
+        built_in = MODEL_GENERATORS if self.templates is None else MODEL_GENERATORS | FREE_GENERATORS
+        return built_in | frozenset(self.generators)
+
+    def find_missing(self, workflow: Workflow) -> tuple[str, ...]:
+        """Return the plug-ins that a workflow needs and the registry lacks, such as `guard 'mine'`."""
+        by_kind = {"generator": self.generator_names, "guard": self.guards}
+        return tuple(f"{kind} {name!r}" for kind, name in _names_needed(workflow) if name not in by_kind[kind])
+
+    def files_of(self, workflow: Workflow) -> tuple[PlugInFile, ...]:
+        """Return the plug-in file of each guard and generator that a workflow names, without repetition."""
+        keys = (f"{kind} {name!r}" for kind, name in _names_needed(workflow))
+        return tuple(self.sources[key] for key in keys if key in self.sources)
+
+
+def _names_needed(workflow: Workflow) -> dict[tuple[str, str], None]:
+    """Return the kind and name of every generator and guard that a workflow names, in its order, without repetition."""
+    return dict.fromkeys(
+        (kind, name)
+        for step, pair in workflow.action_pairs.items()
+        for kind, names in (("generator", (pair.generator,)), ("guard", guards_of(workflow, step)))
+        for name in names
+        if not name.startswith(CHILD)
+    )

@@ -13,10 +13,9 @@ from actors.config.action_pair import ActionPair
 from actors.config.step_guards import is_slow, make_step_guard
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, TOOL_PLANS
 from actors.guards.port import AnyGuard
-from actors.handlers.generators import Generator, ModelGenerator
+from actors.handlers.generators import Generator, ModelGenerator, Registry
 from actors.handlers.handlers import generate, judge, wait
 from actors.handlers.plan_generators import ToolPlanGenerator
-from actors.handlers.registry import Registry
 from actors.planning.briefs import ChildBrief
 from actors.planning.config import RunConfig
 from actors.planning.events import PlanningOutcome, RunStarted

@@ -18,7 +18,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 
 if TYPE_CHECKING:
-    from actors.handlers.registry import Registry
+    from actors.handlers.generators import Registry
     from actors.run.kind import ForkConfig, PreparedRun, Setup
     from runtime.drive.actor import Actor
 

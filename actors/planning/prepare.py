@@ -24,7 +24,7 @@ from actors.config.model_spec import (
 from actors.config.step_guards import GuardRefused, make_step_guard
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.config import LIMIT_KEYS, RunConfig, StepModel, writes_the_same
 from actors.planning.events import RunStarted
 from actors.planning.state import State

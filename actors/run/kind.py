@@ -84,7 +84,7 @@ class Resources:
     clock: "Clock"
     """The clock for waits."""
     registry: Any = None
-    """All guards and generators by name (`actors.handlers.registry.Registry`): built in, installed and passed in."""
+    """All guards and generators by name (`actors.handlers.generators.Registry`): built in, installed and passed in."""
     root: Path = field(default_factory=Path)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=dict)

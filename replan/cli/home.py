@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from replan.cli.logfile import open_log
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice

@@ -12,7 +12,7 @@ from typing import Any
 
 import trio
 
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.handlers.tools import ending_actors
 from actors.run.ids import parent_of
 from actors.run.kind import ChildRun, Resources, no_limit

@@ -9,7 +9,7 @@ from actors.config.model_spec import PluginSpec, TemplateSpec, parse_model_spec
 from actors.config.workflow import GuardLevel
 from actors.execution.prepare import CALLS, OUTPUT_TOKENS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.execution.state import State
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.config import RunConfig
 from actors.planning.prepare import RunOptions, RunRequest, planning_config
 from actors.plans.reader import read_draft

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from replan.runs.engine import Engine
 from replan.setup.home_folder import (
     LEASE_SECONDS,

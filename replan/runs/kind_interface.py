@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel
 
 from actors.files.suggestions import nearest
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.run.kind import PreparedRun
 from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
 from actors.run.result import RunResult

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from actors.config.model_profiles import read_profile
 from actors.config.model_spec import Named, PluginSpec, parse_model_spec, unpin_model
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.run.kind import PreparedRun, Setup
 from actors.values.model_settings import ModelSettings
 from replan.runs.models import check_model, check_server, make_plugin_model

@@ -17,8 +17,7 @@ from typing import Any, cast
 from actors.config.step_guards import BUILT_IN
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
 from actors.guards.port import AnyGuard, GuardFactory
-from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
-from actors.handlers.registry import Registry
+from actors.handlers.generators import FunctionGenerator, Generator, Registry, TextMaker
 from actors.values.plugin_marks import PlugInFile, mark_of
 from replan.setup.installation import data_root
 from runtime.core.entry_points import Installed, PluginGroup, accepts_arguments, function_of, reserved_name_error

@@ -6,8 +6,7 @@ import pytest
 import trio
 import trio.lowlevel
 
-from actors.handlers.generators import FunctionGenerator
-from actors.handlers.registry import Registry
+from actors.handlers.generators import FunctionGenerator, Registry
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunRequest
 from replan.runs.engine import Engine

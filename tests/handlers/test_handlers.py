@@ -9,9 +9,8 @@ import trio.lowlevel
 
 from actors.execution.actors import open_actors as of_execution
 from actors.guards.port import composite
-from actors.handlers.generators import FunctionGenerator
+from actors.handlers.generators import FunctionGenerator, Registry
 from actors.handlers.handlers import wait
-from actors.handlers.registry import Registry
 from actors.planning.children import actors_for
 from actors.planning.children import actors_for as of_planning
 from actors.planning.kind import CODEC

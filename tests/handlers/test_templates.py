@@ -8,8 +8,8 @@ import pytest
 
 from actors.config.step_guards import BUILT_IN
 from actors.guards.fields import PROBLEM_TYPES
+from actors.handlers.generators import Registry
 from actors.handlers.plan_generators import FALLBACK, TemplateSelectorGenerator
-from actors.handlers.registry import Registry
 from actors.planning.children import actors_for
 from actors.run.kind import Resources
 from actors.values.artifacts import Artifact, Context

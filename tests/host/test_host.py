@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.kind import PLANNING
 from actors.planning.machine import PlanningMachine
 from replan.runs.engine import Engine

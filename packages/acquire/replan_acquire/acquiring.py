@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.config.model_spec import TemplateSpec
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.values.format import format_count
 from replan.runs.prepare import Prepared, RunOrder, prepare
 from replan.setup.home_folder import locate_home

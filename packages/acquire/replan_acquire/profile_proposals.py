@@ -6,7 +6,7 @@ from pathlib import Path
 
 from actors.config.model_spec import TemplateSpec
 from actors.files.yaml_document import parse_document
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest
 from actors.run.limits import RunLimits
 from actors.run.result import RunResult

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import trio
 
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.kind import CODEC as PLANNING
 from actors.planning.prepare import PlanningInput, RunOptions
 from replan.runs.engine import Engine

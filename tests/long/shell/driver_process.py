@@ -9,7 +9,7 @@ from typing import ClassVar
 import trio
 
 from actors.config.step_guards import BUILT_IN
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.children import actors_for
 from actors.run.ids import call_of
 from actors.run.kind import Resources

@@ -9,7 +9,7 @@ import json
 import pytest
 import trio
 
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.children import actors_for
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine

@@ -11,7 +11,7 @@ from actors.config.loader import load_policy
 from actors.config.model_spec import parse_model_spec, pin_model
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import ParsedFile
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.config import RunConfig
 from actors.planning.events import PlanningEvent
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning

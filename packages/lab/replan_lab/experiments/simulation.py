@@ -16,9 +16,8 @@ from actors.config.step_guards import BUILT_IN, guards_of, make_step_guard
 from actors.config.workflow import TEMPLATE_GENERATORS
 from actors.guards.port import AnyGuard, Guard, GuardFactory, definition_of
 from actors.handlers.briefs import CallOptions, GenerationBrief
-from actors.handlers.generators import material
+from actors.handlers.generators import Registry, material
 from actors.handlers.plan_generators import TemplateSelectorGenerator
-from actors.handlers.registry import Registry
 from actors.planning.briefs import prompt_bytes
 from actors.planning.config import RunConfig
 from actors.planning.events import (

@@ -12,7 +12,7 @@ from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
 from actors.files.suggestions import nearest
 from actors.guards import review
 from actors.guards.port import AnyGuard
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.children import child_guard
 from actors.planning.config import LIMIT_KEYS, RunConfig, read_config
 from actors.planning.events import RunStarted, VerdictReached

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from actors.config.loader import shipped_policies, shipped_workflows
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest
 from actors.run.kind import PreparedRun
 from actors.run.limits import RunLimits

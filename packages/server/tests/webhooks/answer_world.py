@@ -19,7 +19,7 @@ import httpx2
 import trio
 
 from actors.handlers.agents import AgentTask, PreparedAgent, agent_kind
-from actors.handlers.registry import Registry
+from actors.handlers.generators import Registry
 from actors.run.agent import AgentSettings, Ask, End
 from actors.run.questions import (
     OUTCOME_SCHEMA,
