@@ -38,7 +38,7 @@ from replan.runs.executing import (
     tools_of,
 )
 from replan.runs.home import open_home
-from replan.runs.run_ids import new_run_id, resolve_run
+from replan.runs.reader import new_run_id, resolve_run
 from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 

@@ -33,7 +33,7 @@ from replan.runs.executing import ToolLoader, plan_with_tools
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.home import open_home
 from replan.runs.prepare import Prepared, RunOrder, prepare
-from replan.runs.run_ids import new_run_id, resolve_run
+from replan.runs.reader import new_run_id, resolve_run
 from replan.runs.token_goals import (
     TokenGoal,
     read_goal,

@@ -20,9 +20,8 @@ from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.runs.inbox import AnswerReceipt
 from replan.runs.prepare import RunOrder, prepare
-from replan.runs.reader import STATUSES, Status
+from replan.runs.reader import ALL, STATUSES, Status, resolve_run
 from replan.runs.retention import delete_run
-from replan.runs.run_ids import ALL, resolve_run
 from replan.setup.home_folder import locate_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry

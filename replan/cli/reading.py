@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from actors.run.ids import is_child
 from replan.cli.options import Invocation
-from replan.runs import run_ids
 from replan.setup.home_folder import Home, database_url, locate_home, prepare_home
 from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
@@ -90,8 +89,8 @@ async def _read(invocation: Invocation, work: Work[T]) -> T:
 
 
 async def resolve_named(reader: "RunReader", name: str) -> str:
-    """Return the id of the run that an id or a prefix names. Raises the errors of `run_ids.resolve_run`."""
-    return await run_ids.resolve_run(reader.journal, name)
+    """Return the id of the run that an id or a prefix names. Raises the errors of `reader.resolve_run`."""
+    return await reader.resolve_run(reader.journal, name)
 
 
 async def resolve_or_newest(reader: "RunReader", name: str | None) -> str:

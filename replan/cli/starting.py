@@ -23,7 +23,7 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignore_closed_stdout, notice, print_json, print_text, show
 from replan.runs.engine import Engine
 from replan.runs.prepare import Prepared
-from replan.runs.run_ids import new_run_id
+from replan.runs.reader import new_run_id
 from replan.runs.shipped_examples import ShippedExample, example_named
 from replan.runs.worst_case import cost_of, cost_of_run, cost_texts
 from replan.setup.home_folder import locate_home

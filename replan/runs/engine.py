@@ -11,8 +11,7 @@ from replan.runs import inbox
 from replan.runs.driving import Driver
 from replan.runs.families import check_own
 from replan.runs.loaded import start_state
-from replan.runs.reader import goes_on
-from replan.runs.run_ids import new_run_id
+from replan.runs.reader import goes_on, new_run_id
 from runtime.core.errors import JournalError, UsageProblem
 from runtime.drive.options import DETACHED, Admission, DriveOptions
 from runtime.drive.run_log import admit

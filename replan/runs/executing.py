@@ -23,7 +23,7 @@ from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
 from actors.tools.workspace import check_workspace, ensure_free
 from actors.values.given import Given
 from replan.runs.prepare import Prepared, setup_for
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan.runs.token_goals import MODEL, TOOLS_FILE, TokenGoal, planning_for_goal, with_tool_steps
 from replan.setup.home_folder import Home, locate_home
 from replan.setup.installation import data_root, program

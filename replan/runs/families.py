@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actors.run.ids import is_child
 from replan.runs.loaded import Loaded
-from replan.runs.reader import status_of
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL, status_of
 from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.head import place_moved_to

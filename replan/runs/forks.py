@@ -34,7 +34,7 @@ from replan.runs.families import check_own
 from replan.runs.inbox import not_started
 from replan.runs.loaded import AnyKind, Loaded
 from replan.runs.prepare import setup_for
-from replan.runs.run_ids import new_run_id
+from replan.runs.reader import new_run_id
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import program
 from replan.setup.settings import choose_model, read_user_config

@@ -18,8 +18,7 @@ from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, describe_expected, normal_answer
 from replan.runs.families import check_own
-from replan.runs.reader import RunReader
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL, RunReader
 from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import make_storable

@@ -3,16 +3,17 @@
 A short command reads a row or one run, so the modules that fold a run are imported only when a run is folded.
 """
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from actors.run.ids import is_child
-from replan.runs.run_ids import ALL
 from replan.setup.installation import program
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.core.events import Record
+from runtime.core.names import RUN_ID
 from runtime.journal.head import place_moved_to
 from runtime.journal.port import Readable, RunFilter, RunRow, is_drivable
 from runtime.process.identity import is_dead
@@ -23,6 +24,58 @@ if TYPE_CHECKING:
     from replan.runs.loaded import AnyKind, Loaded
     from replan.setup.kinds import Kinds
     from runtime.drive.options import Ending
+
+
+ALL = RunFilter(limit=1_000_000)
+"""The filter for every run of the home, since an id may name the oldest one."""
+PREFIX_MIN = 6
+"""The shortest prefix, in characters, that can name a run."""
+
+
+SHOWN = 8
+"""The number of characters of an id that pages show."""
+
+
+def new_run_id() -> str:
+    """Return a new run id: eight letters and digits, easy to type."""
+    alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
+    return "".join(secrets.choice(alphabet) for _ in range(SHOWN))
+
+
+def short_id(run: str) -> str:
+    """Return the part of a run's id that pages show. For a step of another run it begins after the last dot."""
+    return run.rpartition(".")[2][:SHOWN]
+
+
+async def resolve_run(journal: Readable[Any], prefix: str) -> str:
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `find_run`.
+
+    Rows are read only for a prefix: those of the runs whose ids begin with it.
+    """
+    try:
+        return (await journal.row(prefix)).run
+    except RunNotFound:
+        if prefix and RUN_ID.fullmatch(prefix) is None:  # No id begins so.
+            raise
+        return find_run(await journal.runs(replace(ALL, run_start=prefix)), prefix)
+
+
+def find_run(rows: list[RunRow], prefix: str) -> str:
+    """Return the run whose id is `prefix`, or the only one whose id begins with it.
+
+    A prefix has at least `PREFIX_MIN` characters. Raises `RunNotFound`, and `UsageProblem` if several runs match.
+    """
+    if prefix in [row.run for row in rows]:
+        return prefix
+    names = [row.run for row in rows if is_child(prefix) or not is_child(row.run)]
+    near = [name for name in names if name.startswith(prefix)]
+    if near and len(prefix) < PREFIX_MIN:
+        raise RunNotFound(prefix, cause=f"{prefix!r} is too short: a run is named by {PREFIX_MIN} characters at least")
+    if not near:
+        raise RunNotFound(prefix)
+    if len(near) > 1:
+        raise UsageProblem(f"{prefix!r} is the start of {len(near)} runs", place="RUN", hint=", ".join(near[:5]))
+    return near[0]
 
 
 Status = Literal["running", "waiting", "parked", "finished", "moved"]

@@ -15,7 +15,7 @@ from actors.tools.fork_workspace import LeftFolder
 from actors.tools.worktrees import remove_worktrees
 from replan.runs.families import check_own, family_of, runs_above
 from replan.runs.forks import clear_folders, made_folders
-from replan.runs.run_ids import ALL, resolve_run
+from replan.runs.reader import ALL, resolve_run
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import program
 from runtime.core.errors import RunMoved, UsageProblem

@@ -8,7 +8,7 @@ import pytest
 from replan.cli.reading import FIRST_ROWS, newest_run
 from replan.runs.families import runs_made_from
 from replan.runs.inbox import all_questions
-from replan.runs.run_ids import ALL, resolve_run
+from replan.runs.reader import ALL, resolve_run
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound
 from runtime.core.machine import Summary

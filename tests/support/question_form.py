@@ -9,7 +9,7 @@ from actors.values.answers import answer_form, options_of
 from actors.values.findings import Code
 from actors.values.question_form import WITHOUT, AskedForm
 from replan.api.options import run_at_home
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 
 _CODES = re.compile(r"(?<![\w.])(" + "|".join(re.escape(code) for code in Code) + r")(?![\w.])")
 _NODE = re.compile(r"\b\w+/(r\d+\.)?v\d+\.a\d+\b")

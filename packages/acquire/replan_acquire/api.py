@@ -9,7 +9,7 @@ from typing import Unpack
 from replan.api.loops import blocking_form, name_keywords
 from replan.api.options import Memory, StartKeywords, read_keywords
 from replan.api.runs import drive_run, run_beside_loop
-from replan.runs.run_ids import new_run_id
+from replan.runs.reader import new_run_id
 from replan_acquire.acquiring import prepare_to_acquire
 from replan_acquire.acquisition.prepare import AcquisitionInput
 from replan_acquire.acquisition.result import AcquisitionResult

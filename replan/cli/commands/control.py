@@ -282,7 +282,7 @@ async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest,
     from replan.cli.terminal.console import ignore_closed_stdout, notice, print_text
     from replan.runs.executing import EXECUTION
     from replan.runs.forks import fork_run
-    from replan.runs.run_ids import new_run_id
+    from replan.runs.reader import new_run_id
 
     async with open_engine(invocation, drives=not detach) as engine:
         origin = await resolve_or_newest(engine, prefix)

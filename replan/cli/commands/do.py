@@ -145,7 +145,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
     from replan.cli.home import open_engine
     from replan.cli.terminal.console import notice
     from replan.runs.executing import ensure_unused
-    from replan.runs.run_ids import new_run_id
+    from replan.runs.reader import new_run_id
     from replan.setup.home_folder import locate_home
 
     run, home = new_run_id(), locate_home().folder

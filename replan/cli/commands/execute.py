@@ -130,7 +130,7 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
     from replan.runs.executing import is_file, plan_in_file, plan_of_run, read_plan_file
-    from replan.runs.run_ids import resolve_run
+    from replan.runs.reader import resolve_run
     from runtime.models.replies import BYTES_MAX
 
     if name == "-":

@@ -63,8 +63,7 @@ def runs(
     from actors.values.lines import line
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import print_json, print_row, print_table
-    from replan.runs.reader import RowQuery
-    from replan.runs.run_ids import ALL
+    from replan.runs.reader import ALL, RowQuery
     from replan.views.rows import row_lines, row_to_json
     from runtime.journal.port import RunFilter
 

@@ -12,7 +12,7 @@ import trio
 
 from replan.api.loops import blocking_form, run_in_any_loop
 from replan.api.options import Home, environment_of
-from replan.runs.run_ids import ALL, find_run
+from replan.runs.reader import ALL, find_run
 from replan.setup.home_folder import USE_ANOTHER_HOME, database_url, journal_url, locate_home
 from replan.setup.settings import read_user_config
 from replan_lab.whatif import LIMIT_SECONDS

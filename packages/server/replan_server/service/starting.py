@@ -9,7 +9,7 @@ from replan.runs.engine import Engine
 from replan.runs.executing import EXECUTION
 from replan.runs.forks import ForkRequest, fork_run
 from replan.runs.kind_interface import KindInterface, KindOrder, OrderContext
-from replan.runs.run_ids import new_run_id
+from replan.runs.reader import new_run_id
 from replan_server.service.access import Principal
 from replan_server.service.limits import RequestRefused
 from replan_server.service.orders import ExecutionOrder, Order

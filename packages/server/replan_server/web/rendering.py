@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from actors.values.format import ago, format_count, money, stamp
-from replan.runs.run_ids import short_id
+from replan.runs.reader import short_id
 from runtime.logs.terminal_text import clean
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from actors.run.open_question import group_equal
 from replan.runs.inbox import all_questions, check_receipt, questions_of, split_question_id
-from replan.runs.reader import ORDERS, STATUSES, RowQuery
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL, ORDERS, STATUSES, RowQuery
 from replan.views.errors import line_of_error
 from replan.views.rows import row_to_json
 from replan_server.service.access import Principal

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan_server.service.access import Principal
 from replan_server.service.limits import Place
 from replan_server.web.site import Site

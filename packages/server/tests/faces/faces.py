@@ -18,7 +18,7 @@ from packages.server.tests.mcp.world import served as served_mcp
 from packages.server.tests.web.world import served
 from replan.cli.app import app
 from replan.cli.exits import Exit
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
 from replan_server.service.orders import Order, ServerOffer

@@ -12,7 +12,7 @@ from actors.values.answers import ANSWER_MAX
 from packages.server.tests.faces.faces import FACES, MISSING, REFUSED, house
 from packages.server.tests.web.test_hostile_texts import REVIEWED
 from replan.cli.app import app
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan.setup.installation import data_root
 from runtime.drive.options import DriveOptions, Stop
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct

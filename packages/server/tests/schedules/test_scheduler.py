@@ -9,8 +9,8 @@ import pytest
 import trio
 
 from replan.runs.engine import Engine
+from replan.runs.reader import ALL
 from replan.runs.retention import delete_run
-from replan.runs.run_ids import ALL
 from replan.runs.services import Process, run_services
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packages.server.tests.schedules.test_scheduler import BEGIN, Home
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan.runs.services import Process
 from replan_server.schedules.scheduler import Scheduler
 from replan_server.schedules.timetable import Timetable, due_of

@@ -5,8 +5,8 @@ import pytest
 from packages.server.tests.web.world import served, use_home
 from replan.runs.families import family_of
 from replan.runs.inbox import all_questions
+from replan.runs.reader import ALL
 from replan.runs.retention import is_over
-from replan.runs.run_ids import ALL
 from runtime.journal.port import nobody
 
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from actors.planning.prepare import PlanningInput, RunOptions
 from packages.server.tests.web.world import served
 from replan.runs.prepare import RunOrder, prepare
-from replan.runs.run_ids import ALL, SHOWN, short_id
+from replan.runs.reader import ALL, SHOWN, short_id
 from replan.setup.settings import UserConfig
 from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, STRATEGY
 from tests.long.api.test_children import CHILD, PARENT, write

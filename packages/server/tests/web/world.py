@@ -10,7 +10,7 @@ import httpx2
 import trio
 
 from replan.runs.home import open_home
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import config_model

@@ -6,7 +6,7 @@ import replan
 import replan_acquire
 from packages.acquire.tests.test_acquire_command import GOAL
 from packages.server.tests.faces.faces import REFUSED, house
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from tests.tidy.source import ROOT
 
 GIVEN = {"core.region": "Portugal", "core.currency": "EUR", "segment.win_rate": "4 %"}

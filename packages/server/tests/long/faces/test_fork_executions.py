@@ -6,7 +6,7 @@ import pytest
 
 import replan
 from packages.server.tests.faces.faces import REFUSED, house
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from tests.long.cli.test_fork_execution import ACTIONS, PLAN, TOOLS, files, git
 from tests.support.python_tools import execution_options
 

@@ -16,7 +16,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
 from packages.server.tests.mcp.world import House, at_rest, called, refused, served
 from replan.cli.options import Invocation
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan_server.commands.serve import mcp
 from replan_server.mcp.calls import ANSWER_BYTES_MAX
 from replan_server.mcp.server import check_arguments, offered_tools

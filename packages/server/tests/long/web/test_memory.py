@@ -17,7 +17,7 @@ import yaml
 
 from packages.server.tests.web.world import ASKS
 from replan.runs.home import open_home
-from replan.runs.run_ids import ALL
+from replan.runs.reader import ALL
 from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
