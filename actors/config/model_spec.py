@@ -1,6 +1,6 @@
 """The argument of `--model`, parsed into a value."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -276,21 +276,3 @@ def _read_recording(rest: str, place: str) -> RecordingSpec:
     if missing and isinstance(parse_model_spec(missing, place=place), ReplaySpec | RecordingSpec):
         raise UsageProblem("?record= takes a model, not a recording or a replay", place=place, hint=GRAMMAR)
     return RecordingSpec(path, lenient, missing)
-
-
-def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
-    """Check that a run has a step or a call for each key of a script. Other models need no check.
-
-    `names` are those of the steps or calls. `owner` and `thing` are the words of the message, such as `the workflow`
-    and `step`. Raises `UsageProblem` for the first unknown key, whose place it names.
-    """
-    spec = parse_model_spec(model)
-    if not isinstance(spec, Scripted):
-        return
-    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 -- most runs have no script
-
-    script = ScriptedModel.from_file(spec.path)
-    for key, name in script.keys.items():
-        if name not in names:
-            hint = nearest(name, names, kind=f"{thing}s")
-            raise UsageProblem(f"{owner} has no {thing} {name!r}", place=script.place_of(key), hint=hint)

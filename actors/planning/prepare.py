@@ -15,12 +15,12 @@ from actors.config.model_spec import (
     RecordingSpec,
     ReplaySpec,
     Scripted,
-    check_script,
     check_settings,
     is_author,
     parse_model_spec,
     pin_model,
 )
+from actors.config.script_keys import check_script
 from actors.config.step_guards import GuardRefused, make_step_guard
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow

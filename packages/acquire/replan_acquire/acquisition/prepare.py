@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.config.model_spec import check_script, check_settings
+from actors.config.model_spec import check_settings
+from actors.config.script_keys import check_script
 from actors.files.suggestions import nearest
 from actors.prompting.book import load_prompts
 from actors.run.kind import Setup
