@@ -5,6 +5,7 @@ from collections.abc import Collection
 from actors.config.model_spec import Scripted, parse_model_spec
 from actors.files.suggestions import nearest
 from runtime.core.errors import UsageProblem
+from runtime.models.scripted import ScriptedModel
 
 
 def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
@@ -16,8 +17,6 @@ def check_script(model: str, names: Collection[str], owner: str, thing: str) -> 
     spec = parse_model_spec(model)
     if not isinstance(spec, Scripted):
         return
-    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415 -- most runs have no script
-
     script = ScriptedModel.from_file(spec.path)
     for key, name in script.keys.items():
         if name not in names:
