@@ -89,8 +89,8 @@ async def _read(invocation: Invocation, work: Work[T]) -> T:
 
 
 async def resolve_named(reader: "RunReader", name: str) -> str:
-    """Return the id of the run that an id or a prefix names. Raises the errors of `reader.resolve_run`."""
-    return await reader.resolve_run(reader.journal, name)
+    """Return the id of the run that an id or a prefix names. Raises the errors of `resolve_run`."""
+    return await resolve_run(reader.journal, name)
 
 
 async def resolve_or_newest(reader: "RunReader", name: str | None) -> str:
