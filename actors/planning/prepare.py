@@ -3,7 +3,7 @@
 Workflow, policy, prompts and limits are resolved and checked before the run begins.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,10 +20,10 @@ from actors.config.model_spec import (
     parse_model_spec,
     pin_model,
 )
-from actors.config.script_keys import check_script
 from actors.config.step_guards import GuardRefused, make_step_guard
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import SEARCHES, check_belief, check_workflow
+from actors.files.suggestions import nearest
 from actors.handlers.generators import Registry
 from actors.planning.config import LIMIT_KEYS, RunConfig, StepModel, writes_the_same
 from actors.planning.events import RunStarted
@@ -39,6 +39,24 @@ from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits, Price
+from runtime.models.scripted import ScriptedModel
+
+
+def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
+    """Check that a run has a step or a call for each key of a script. Other models need no check.
+
+    `names` are those of the steps or calls. `owner` and `thing` are the words of the message, such as `the workflow`
+    and `step`. Raises `UsageProblem` for the first unknown key, whose place it names.
+    """
+    spec = parse_model_spec(model)
+    if not isinstance(spec, Scripted):
+        return
+    script = ScriptedModel.from_file(spec.path)
+    for key, name in script.keys.items():
+        if name not in names:
+            hint = nearest(name, names, kind=f"{thing}s")
+            raise UsageProblem(f"{owner} has no {thing} {name!r}", place=script.place_of(key), hint=hint)
+
 
 PROBLEM_BYTES_MAX = 1024 * 1024
 """The largest number of bytes in a problem. A prompt contains at most a fifth of this."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.config.model_spec import check_settings
-from actors.config.script_keys import check_script
 from actors.files.suggestions import nearest
+from actors.planning.prepare import check_script
 from actors.prompting.book import load_prompts
 from actors.run.kind import Setup
 from actors.run.limits import RunLimits, check_limits, ledger_limits
