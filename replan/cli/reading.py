@@ -90,6 +90,8 @@ async def _read(invocation: Invocation, work: Work[T]) -> T:
 
 async def resolve_named(reader: "RunReader", name: str) -> str:
     """Return the id of the run that an id or a prefix names. Raises the errors of `resolve_run`."""
+    from replan.runs.reader import resolve_run
+
     return await resolve_run(reader.journal, name)
 
 

@@ -1,4 +1,4 @@
-"""Status rows of runs. Pure."""
+"""Status rows and records of runs as lines, and records as plain data, whatever the kind. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,8 @@
-"""What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits."""
+"""What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits.
+
+A rate limit is a window: a number of requests until a point in time, at which all of them are available again. If the
+server has a bucket that refills continuously, the bucket is full at that time. So one rule fits both.
+"""
 
 import fcntl
 import hashlib
