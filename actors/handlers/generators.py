@@ -1,7 +1,8 @@
 """Generators of artifacts, and the registry of guards and generators by name.
 
-The built-in generators call a model; a plug-in is any function from a context to text. A plug-in is written for anyio, so its author need not know the event loop. It is `async def make(context: Context) ->
-str`, or a plain function if it does not wait. Its text is judged like that of a model.
+The built-in generators call a model; a plug-in is any function from a context to text. A plug-in is written for
+anyio, so its author need not know the event loop. It is `async def make(context: Context) -> str`, or a plain function
+if it does not wait. Its text is judged like that of a model.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
