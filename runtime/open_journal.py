@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import BudgetSource
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
@@ -28,7 +28,7 @@ class JournalScheme:
     All raise `UsageProblem` for a URL that cannot be used. A `place` is the setting with the URL, for messages.
     """
 
-    open: Callable[[str, Codec[Any] | Codecs, Clock, HomeBudget | None], AbstractAsyncContextManager[Journal[Any]]]
+    open: Callable[[str, Codec[Any] | Codecs, Clock, BudgetSource | None], AbstractAsyncContextManager[Journal[Any]]]
     """Open the journal with a URL: `open(url, codecs, clock, budget)`. The other arguments are as in `open_journal`."""
     shown_url: Callable[[str, str], str]
     """Return the part of a URL that may be shown, without a password: `shown_url(url, place)`."""
@@ -68,7 +68,7 @@ def open_journal(
     codecs: Codec[Any] | Codecs,
     clock: Clock,
     *,
-    budget: HomeBudget | None = None,
+    budget: BudgetSource | None = None,
     use_another: str = USE_ANOTHER,
 ) -> AbstractAsyncContextManager[Journal[Any]]:
     """Return the journal with this URL, as a context to enter.

@@ -3,6 +3,9 @@
 With `at_limit: ask`, a run that cannot pay for its next request asks a person before it ends. No request is made until
 a person has raised the limit. An answer that raises it is followed by `SettingsChanged`, as if the person had changed
 the limits of the run.
+
+A run that waits for the next day of a daily budget asks too. No answer raises such a budget: its owner edits the
+settings, and the answer `go on` makes the run try again.
 """
 
 import math
@@ -11,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from actors.run.calls import CallRequested
-from actors.run.ending import RunFinished, exhausted_limit
+from actors.run.ending import Outcome, RunFinished, end_exhausted_run, exhausted_limit
 from actors.run.ids import step_of
 from actors.run.limits import duration_text
 from actors.run.questions import (
+    GO_ON,
     MODEL_CHOICE,
     OTHER_MODEL,
     STOP,
@@ -28,6 +32,7 @@ from actors.run.questions import (
 from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from actors.run.tools import ToolRequested
+from actors.run.waits import HOME_BUDGET
 from actors.run.words import step_in_words
 from actors.values.format import format_count, money
 from actors.values.question_form import make_form
@@ -105,17 +110,68 @@ def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChange
     if not run.limit_question:
         return None
     question = run.questions[run.limit_question]
-    if question.status is not Status.ANSWERED or question.answer == STOP:
+    if question.status is not Status.ANSWERED or question.answer in (STOP, GO_ON):
         return None
     return settings_of(question, run.ledger, run.now)
 
 
-def stopped_at(run: RunState[Any]) -> Limit | None:
-    """Return the limit at which a person has stopped the run; None if nobody has, or if the question is still open."""
-    question = run.questions[run.limit_question] if run.limit_question else None
+def stopped_at(run: RunState[Any]) -> RunFinished | None:
+    """Return the end of a run that a person has stopped at a limit; None if nobody has, or the question is open.
+
+    A question about a daily budget that nobody answers stops nothing: the run waits for the next day.
+    """
+    question = run.at_limit
     if question is None or question.open or question.request.reached is None:
         return None
-    return question.request.reached.limit
+    if question.request.reached.limit is not None:
+        return end_exhausted_run(question.request.reached.limit)
+    if question.answer != STOP or HOME_BUDGET not in run.waits:
+        return None
+    why = run.waits[HOME_BUDGET].why
+    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why, cause="home_budget")
+
+
+def ask_about_day(
+    run: RunState[Any], next_move: Callable[[], NextMove], *, priced: bool
+) -> ClarificationRequested | ClarificationWithdrawn | None:
+    """Ask how a run goes on that waits for the next day, or withdraw the question if it does not wait any more.
+
+    The arguments are those of `ask_or_end`.
+    """
+    wait, asked = run.waits.get(HOME_BUDGET), run.at_limit
+    if run.parked or run.renewing:
+        return None
+    if wait is None:
+        about_day = asked is not None and asked.open and not asked.request.of_run_limit
+        return ClarificationWithdrawn(question_id=run.limit_question) if about_day else None
+    if asked is not None or run.child or run.ledger.limits.at_limit != "ask":
+        return None
+    move = next_move()
+    choices = {GO_ON: "The run tries again at once; it is accepted after the budget was raised in config.yaml."}
+    if move.reserve.micro_usd:
+        choices[MODEL_CHOICE] = "The run goes on with the model that you name, if the budget allows its price."
+    choices[STOP] = "The run ends here; it can be resumed later."
+    model = f"|^{OTHER_MODEL} *[^ ]" if MODEL_CHOICE in choices else ""
+    used = f"{wait.why[:1].upper()}{wait.why[1:]}"
+    form = make_form(
+        f"{used}: how does the run go on with {move.does}{_cost_text(move, priced=priced)}?",
+        about="Only the owner of the home can raise this budget, in config.yaml. No request is made until then.",
+        otherwise="the run waits for the next day (UTC), which costs nothing.",
+        choices=choices,
+        schema={
+            "type": "string",
+            "pattern": f"^({GO_ON}|{STOP})${model}",
+            "description": ", ".join(choices),
+        },
+    )
+    return ClarificationRequested(
+        question_id=new_id(run.questions),
+        node="limit/home_budget",
+        why="limit: home_budget",
+        blocks=(),
+        reached=LimitReached(limit=None, needs=move.reserve),
+        **form.form,
+    )
 
 
 def addition_of(reached: LimitReached, answer: str) -> int | None:
@@ -123,7 +179,7 @@ def addition_of(reached: LimitReached, answer: str) -> int | None:
 
     Another model gets the least addition, except for money: a cheaper model may go on with the rest.
     """
-    if answer.startswith(OTHER_MODEL) and reached.limit is not Limit.COST:
+    if answer.startswith(OTHER_MODEL) and reached.limit not in (Limit.COST, None):
         return next(iter(reached.more.values()))
     return reached.more.get(answer)
 
@@ -133,7 +189,9 @@ def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChang
     reached, change = question.request.reached, question.change
     assert reached is not None, "only a question at a limit changes settings"
     added = addition_of(reached, question.answer)
-    limits = None if added is None else raise_limit(ledger.limits, reached.limit, added, now)
+    limits = None
+    if reached.limit is not None and added is not None:
+        limits = raise_limit(ledger.limits, reached.limit, added, now)
     price = change.get("price")
     return SettingsChanged(
         at=now,
@@ -165,12 +223,11 @@ def _ask(
         STOP: "The run ends here; it can go on later, with a higher limit.",
     }
     spent = _amount_text(run.ledger.used, priced=priced)
-    cost = f", for at most {_amount_text(move.reserve, priced=priced)}" if move.reserve != ZERO else ""
     then = "the run waits, which costs nothing."
     if expires is not None:
         then = f"the run waits, which costs nothing, and ends after {duration_text(expires)}."
     form = make_form(
-        f"{_used_text(run.ledger, limit)}: may it go on with {move.does}{cost}?",
+        f"{_used_text(run.ledger, limit)}: may it go on with {move.does}{_cost_text(move, priced=priced)}?",
         about=f"So far the run has spent {spent}. Nothing more is requested until you answer.",
         otherwise=then,
         choices=choices,
@@ -250,6 +307,10 @@ def _used_text(ledger: Ledger, limit: Limit) -> str:
             return "The deadline of the run has passed"
         case _:
             assert_never(limit)
+
+
+def _cost_text(move: NextMove, *, priced: bool) -> str:
+    return f", for at most {_amount_text(move.reserve, priced=priced)}" if move.reserve != ZERO else ""
 
 
 def _amount_text(amount: Amount, *, priced: bool) -> str:

@@ -30,7 +30,7 @@ from actors.run.tools import (
     ToolRequested,
     ToolStarted,
 )
-from actors.run.waits import DEADLINE, PROVIDER, TimedEvent, WaitEnded, WaitRequested
+from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER, TimedEvent, WaitEnded, WaitRequested
 from runtime.core.copies import changed
 
 RunEvent = (
@@ -88,7 +88,11 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             return changed(run, calls=calls_now, ledger=ledger)
         case WaitRequested():
             paused = parking.begin_wait(run.calls, event, run.waits.get(event.request_id))
-            return changed(run, waits={**run.waits, event.request_id: event}, calls=paused)
+            asked = run.at_limit
+            again = event.request_id == HOME_BUDGET and asked is not None and not asked.open
+            about_limit = "" if again else run.limit_question
+            left = {**run.waits, event.request_id: event}
+            return changed(run, waits=left, calls=paused, limit_question=about_limit)
         case WaitEnded():
             ended = parking.end_wait(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.remove_wait(run.waits, event.request_id), calls=ended)
@@ -155,6 +159,9 @@ def _with_question(run: RunState[C], event: ClarificationRequested) -> RunState[
 def _without_question(run: RunState[C], event: questions.ClosingEvent) -> RunState[C]:
     left = waits.remove_wait(run.waits, expiry_id(event.question_id))
     left = waits.remove_wait(left, reminder_id(event.question_id))
+    reached = run.questions[event.question_id].request.reached
+    if reached is not None and reached.limit is None and getattr(event, "answer", "") == questions.GO_ON:
+        left = waits.remove_wait(left, HOME_BUDGET)
     place = inbox.next_place(run.messages, run.questions)
     return changed(run, questions=questions.close_question(run.questions, event, place), waits=left)
 

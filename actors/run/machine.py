@@ -188,6 +188,12 @@ class CallPrompt:
     """Returns the data from which the prompt was made, for models in this process."""
 
 
+def _without_day(state: S) -> S:
+    """Return the state of a run as if it did not wait for the next day of a daily budget."""
+    run = state.run
+    return changed(state, run=changed(run, waits=waits.remove_wait(run.waits, waits.HOME_BUDGET)))
+
+
 def try_fields(
     state: BegunState, prompt: CallPrompt, node: str, try_number: int, *, call: str = "", reserve: Amount | None = None
 ) -> dict[str, Any]:
@@ -400,9 +406,12 @@ class RunMachine(ABC, Generic[S, E]):
         following = at_limit.follow_answer(state.run)
         if following is not None:
             return following
-        if (limit := at_limit.stopped_at(state.run)) is not None:
-            return self._stop(state, limit)
+        if (end := at_limit.stopped_at(state.run)) is not None:
+            return self._stop(state, end)
         event: Any = self.decide(state)
+        priced = state.config.price is not None
+        if event is None:
+            return at_limit.ask_about_day(state.run, partial(self._next_move, state), priced=priced)
         if not isinstance(event, RunFinished):
             return event
         return at_limit.ask_or_end(
@@ -410,17 +419,17 @@ class RunMachine(ABC, Generic[S, E]):
             event,
             partial(self._decide_under, state),
             partial(self._next_move, state),
-            priced=state.config.price is not None,
+            priced=priced,
             expires=state.config.question_expires_seconds,
         )
 
-    def _stop(self, state: S, limit: Limit) -> RunFinished:
+    def _stop(self, state: S, end: RunFinished) -> RunFinished:
         """Return the end of a run that a person has stopped at a limit. Its rules may add a result."""
-        ledger, end = state.run.ledger, end_exhausted_run(limit)
+        ledger, state = state.run.ledger, _without_day(state)
         spent = ledger.limits.model_copy(update={"calls": max(1, ledger.committed.calls)})
         event = self._decide_under(state, spent)
         if isinstance(event, RunFinished) and event.outcome == Outcome.BUDGET_EXHAUSTED:
-            return event.model_copy(update={"why": end.why})
+            return event.model_copy(update={"why": end.why, "cause": end.cause})
         return event if isinstance(event, RunFinished) else self.end_event(end)
 
     def _decide_under(self, state: S, limits: Limits) -> Any:
@@ -432,6 +441,7 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the run's next move without its limits, for the question at a limit."""
         calls_left, free = self.calls_ahead(state), at_limit.without_limits(state.run.ledger.limits)
         request: Any = None
+        state = _without_day(state)
         for _ in range(at_limit.DECISIONS_MAX):
             event = self._decide_under(state, free)
             request = getattr(event, "again", event)

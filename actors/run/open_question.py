@@ -11,6 +11,7 @@ from actors.run.ids import expiry_id
 from actors.run.questions import Question
 from actors.run.reminders import step_text, steps_left
 from actors.run.state import RunState
+from actors.run.waits import HOME_BUDGET
 from actors.run.words import question_in_words
 from actors.values.answers import TEXT, answer_form, describe_expected
 from actors.values.format import stamp
@@ -103,15 +104,17 @@ def question_json(run: str, question: Question) -> OpenQuestion:
 def answer_deadline(run: RunState[Any], name: str) -> float | None:
     """Return the time after which an answer is too late, in UTC seconds since 1970; None if there is no such time.
 
-    It is the question's expiry or the run's deadline, whichever is earlier.
+    It is the earliest of the question's expiry, the run's deadline, and the next day for a question about a daily
+    budget. A question at a limit of the run has no deadline, because it is asked in place of an end.
     """
-    expiry = run.waits.get(expiry_id(name))
     question = run.questions.get(name)
-    waits_on = question is not None and question.request.reached is not None  # It is asked in place of an end.
-    deadline = None if waits_on else run.ledger.ends_at
-    return min(
-        (time for time in (deadline, None if expiry is None else expiry.until) if time is not None), default=None
-    )
+    request = None if question is None else question.request
+    of_day = request is not None and request.reached is not None and not request.of_run_limit
+    waits = [run.waits.get(expiry_id(name)), run.waits.get(HOME_BUDGET) if of_day else None]
+    times = [wait.until for wait in waits if wait is not None]
+    if run.ledger.ends_at is not None and not (request is not None and request.of_run_limit):
+        times.append(run.ledger.ends_at)
+    return min(times, default=None)
 
 
 Q = TypeVar("Q", bound=Mapping[str, Any])

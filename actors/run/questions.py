@@ -20,7 +20,7 @@ from actors.values.answers import choice
 from actors.values.artifacts import Clarified
 from actors.values.question_form import AskedForm, make_form
 from runtime.core.events import Event, Value
-from runtime.core.ledger import Limit
+from runtime.core.ledger import Amount, Limit
 from runtime.core.machine import Work
 
 SUCCEEDED = "it ran and succeeded"
@@ -99,6 +99,8 @@ USER = "user"
 
 STOP = "stop"
 """The answer at a limit that ends the run."""
+GO_ON = "go on"
+"""The answer at a daily budget that makes the run try again, after the budget was raised."""
 OTHER_MODEL = "model:"
 """The beginning of an answer at a limit that names another model; the model's name follows."""
 MODEL_CHOICE = f"{OTHER_MODEL} NAME"
@@ -108,10 +110,12 @@ MODEL_CHOICE = f"{OTHER_MODEL} NAME"
 class LimitReached(Value):
     """The limit that a question is about, and what its answers add to it."""
 
-    limit: Limit
-    """The limit that forbids the run's next request."""
-    more: Mapping[str, int]
-    """The amounts that answers add: calls, tokens, micro-dollars or seconds, ascending."""
+    limit: Limit | None
+    """The limit of the run that forbids its next request; None for the daily budget of a home or a tenant."""
+    more: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The amounts that answers add: calls, tokens, micro-dollars or seconds, ascending. None raises a daily budget."""
+    needs: Amount | None = Field(default=None, exclude_if=lambda needs: needs is None)
+    """The most that the next request can cost, for a daily budget; None for a limit of the run."""
 
 
 class ClarificationRequested(AskedForm, Event):
@@ -135,6 +139,11 @@ class ClarificationRequested(AskedForm, Event):
     """Who is asked first, and what happens while nobody answers; None without reminders."""
     reached: LimitReached | None = None
     """The limit that the run has reached, if it asks how to go on; None for any other question."""
+
+    @property
+    def of_run_limit(self) -> bool:
+        """Whether it asks how to go on at a limit of the run, in place of the run's end."""
+        return self.reached is not None and self.reached.limit is not None
 
     @property
     def step(self) -> str:

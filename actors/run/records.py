@@ -93,8 +93,9 @@ def _question_text(event: Any, state: Any) -> str:
         case ClarificationDeclined():
             return f"question {event.question_id} declined{_from(event)}; {_consequence_text(event, state)}"
         case ClarificationWithdrawn():
-            of_limit = state.run.questions[event.question_id].request.reached is not None
-            why = "the limits or the model changed" if of_limit else "its step is redone"
+            request = state.run.questions[event.question_id].request
+            of_limit = "the limits or the model changed" if request.of_run_limit else "the run does not wait any more"
+            why = "its step is redone" if request.reached is None else of_limit
             return f"question {event.question_id} withdrawn, since {why}"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_consequence_text(event, state)}"

@@ -11,7 +11,7 @@ from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.fork_event import Fork
 from actors.run.inbox import MessageKind, Messages
-from actors.run.questions import ClarificationRequested, Questions, open_requests, questions_for_prompts
+from actors.run.questions import ClarificationRequested, Question, Questions, open_requests, questions_for_prompts
 from actors.run.reminder_events import ReminderRule
 from actors.run.settings import NEVER_STRICT
 from actors.run.tools import Tools
@@ -151,8 +151,14 @@ class RunState(Generic[C]):
 
     @property
     def asks_at_limit(self) -> bool:
-        """Whether a person is asked how the run goes on at a limit."""
-        return bool(self.limit_question) and self.questions[self.limit_question].open
+        """Whether a person is asked how the run goes on at a limit of its own."""
+        asked = self.at_limit
+        return asked is not None and asked.open and asked.request.of_run_limit
+
+    @property
+    def at_limit(self) -> Question | None:
+        """The latest question about a limit or a daily budget; None before one, and after the limits changed."""
+        return self.questions[self.limit_question] if self.limit_question else None
 
     @property
     def clarifications(self) -> tuple[Clarified, ...]:

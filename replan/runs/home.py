@@ -22,8 +22,9 @@ from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry as installed
 from replan.setup.provider_table import read_refusals
-from replan.setup.settings import UserConfig, read_user_config
+from replan.setup.settings import ConfiguredBudget, UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock
+from runtime.core.daily_budget import BudgetSource
 from runtime.host.wakeup import WakeSockets
 from runtime.journal.folder import explain, is_there
 from runtime.journal.sqlite.anchors import SUFFIX, check_not_lost
@@ -59,9 +60,10 @@ async def open_home(
     inspect = inspect and not is_writable(locate_home(environment))
     home, exists = _prepare_home(environment, make=make, write=not inspect)
     time, kinds = clock or SystemClock(), kinds or Kinds()
-    config = read_user_config(home.config) if config is None else config
+    given = config
+    config = read_user_config(home.config) if given is None else given
     limits = config.host
-    budget = config.budget
+    budget: BudgetSource = ConfiguredBudget(home.config, config) if given is None else config.budget
     database = database_url(environment)
     listening = None if database is None else database_wakeup(environment)
     copied = inspect and exists and database is None

@@ -79,7 +79,7 @@ def let_take_turns(engine: Engine) -> Engine:
     Raises `UsageProblem` if no runs of the home share a budget.
     """
     budget = engine.config.budget
-    if all(shared.calls is None and shared.micro_usd is None for shared in (budget, *budget.tenants.values())):
+    if not any(shared.limited for shared in (budget, *budget.tenants.values())):
         hint = "set home_budget in config.yaml, or drop the option"
         raise UsageProblem("the runs of this home share no budget", place="--fair", hint=hint)
     return replace(engine, turns=Turns())

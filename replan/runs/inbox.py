@@ -338,7 +338,10 @@ class RunPoster(RunReader):
 
         So several answers can be checked before the first one is posted. Raises the errors of `answer`.
         """
-        from replan.runs.limit_answers import change_of_answer  # noqa: PLC0415 -- reading questions opens no model
+        from replan.runs.limit_answers import (  # noqa: PLC0415 -- reading questions opens no model
+            change_of_answer,
+            check_budget_allows,
+        )
 
         run, name = split_question_id(question)
         await check_own(self, run, "questions RUN")
@@ -350,6 +353,8 @@ class RunPoster(RunReader):
             )
 
         common = await self.common_with_inbox(run)
+        if common is not None and (asked := common.questions.get(name)) is not None and asked.open:
+            await check_budget_allows(self.journal, run, asked, text)
         return check_answer(common, run, name, text, via=via, person=person, change_of=change)
 
     async def post_answer(self, checked: CheckedAnswer) -> AnswerReceipt:

@@ -8,12 +8,13 @@ from typing import Any
 
 from actors.run.at_limit import addition_of, raise_limit
 from actors.run.limits import LIMITS
-from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, LimitReached, Question, Via
+from actors.run.questions import GO_ON, MODEL_CHOICE, OTHER_MODEL, LimitReached, Question, Via
 from actors.run.state import RunState
 from replan.runs.prepare import model_change
 from replan.setup.settings import ClientsEntry, UserConfig
 from runtime.core.errors import UsageProblem
-from runtime.core.ledger import MICRO
+from runtime.core.ledger import MICRO, ZERO
+from runtime.journal.port import Journal
 
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
 """The ways by which clients send answers. The command line and Python may exceed the ceilings."""
@@ -53,7 +54,7 @@ def change_of_answer(
 def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, clients: ClientsEntry, now: float) -> None:
     """Raise `UsageProblem` if an answer raises a limit beyond its ceiling."""
     added = addition_of(reached, answer)
-    if added is None:
+    if added is None or reached.limit is None:
         return
     raised = raise_limit(run.ledger.limits, reached.limit, added, now)
     values = {
@@ -62,3 +63,16 @@ def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, client
         if spec.ceiling and getattr(raised, spec.key) != getattr(run.ledger.limits, spec.key)
     }
     clients.check_ceilings(values)
+
+
+async def check_budget_allows(journal: Journal[Any], run: str, question: Question, answer: str | None) -> None:
+    """Raise `UsageProblem` if an answer tells a run to go on, and a daily budget does not allow its next request."""
+    reached = question.request.reached
+    if reached is None or reached.limit is not None or answer is None or answer.strip() != GO_ON:
+        return
+    needs = reached.needs or ZERO
+    for budget, spent in await journal.budgets_today(run):
+        if limit := budget.shortfall(spent + needs, needs):
+            cause = f"{budget.whose} for today is still used up ({limit} a day, UTC)"
+            hint = f"who may edit the settings raises {budget.setting}, or the run goes on when the next day begins"
+            raise UsageProblem(cause, place=f"{run}/{question.request.question_id}", hint=hint)

@@ -37,6 +37,7 @@ from runtime.core.extras import how_to_install
 from runtime.core.ledger import FREE, Price, micro_limit
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
+from runtime.logs import log
 from runtime.models.providers import PROVIDERS, find_price
 
 DEFAULT = "default"
@@ -207,6 +208,34 @@ class UserConfig(Config):
             for name, entry in self.tenants.items()
         }
         return replace(self.home_budget.budget, tenants=tenants)
+
+
+class ConfiguredBudget:
+    """The daily budget in the config file, also after the file was edited."""
+
+    def __init__(self, path: Path, config: UserConfig) -> None:
+        """Take the file, and the settings that were read from it."""
+        self._path, self._budget, self._edited = path, config.budget, _edited(path)
+
+    def current(self) -> HomeBudget:
+        """Return the budget in the file. If the file is wrong, the budget does not change, and the log says why."""
+        edited = _edited(self._path)
+        if edited != self._edited:
+            self._edited = edited
+            try:
+                self._budget = read_user_config(self._path).budget
+            except UsageProblem as problem:
+                log.get_logger("run").warning("budget.kept", reason=str(problem))
+        return self._budget
+
+
+def _edited(path: Path) -> tuple[int, int]:
+    """Return the time of a file's last edit in nanoseconds, and its size; zeros if there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
 
 
 SETTINGS = PluginGroup(

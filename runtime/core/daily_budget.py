@@ -7,7 +7,7 @@ reservation would exceed the day's limit, the whole batch is refused, in every p
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from runtime.core.ledger import MICRO, ZERO, Amount
 
@@ -17,9 +17,17 @@ HOME = ""
 """The tenant under which all runs together are booked."""
 
 
+class BudgetSource(Protocol):
+    """Gives the limits that hold now. They may change while a journal is open."""
+
+    def current(self) -> "HomeBudget":
+        """Return the limits of a UTC day. It is called before every booking, also in other threads; it never raises."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class HomeBudget:
-    """The limits of one UTC day."""
+    """The limits of one UTC day; as a `BudgetSource`, limits that do not change."""
 
     calls: int | None = None
     """The largest number of calls; None means no limit."""
@@ -34,9 +42,18 @@ class HomeBudget:
     tenants: Mapping[str, "HomeBudget"] = field(default_factory=dict)
     """Further limits for the runs of each tenant, by the tenant's name."""
 
+    def current(self) -> "HomeBudget":
+        """Return these limits."""
+        return self
+
     def of(self, tenant: str) -> dict[str, "HomeBudget"]:
         """Return the budgets that a tenant's run counts against, by tenant: the common budget, and the tenant's own."""
         return {HOME: self, tenant: self.tenants.get(tenant, NO_LIMIT)} if tenant else {HOME: self}
+
+    @property
+    def limited(self) -> bool:
+        """Whether it has a limit; those of tenants do not count."""
+        return self.calls is not None or self.micro_usd is not None
 
     def shortfall(self, day: Amount, change: Amount) -> str:
         """Return as text the first limit that a day's total exceeds after a change; empty if it exceeds none.
@@ -44,7 +61,7 @@ class HomeBudget:
         `day` is the total after the change.
         """
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
-            return f"{self.calls:,} calls"
+            return f"{self.calls:,} call{'' if self.calls == 1 else 's'}"
         if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:
             return _dollars(self.micro_usd)
         return ""

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import BudgetSource, HomeBudget
 from runtime.core.errors import RunExists, RunNotFound
 from runtime.core.events import Codec
 from runtime.core.ledger import ZERO, Amount
@@ -263,7 +263,7 @@ async def open_memory(
     *,
     store: MemoryStore | None = None,
     fault: Fault | None = None,
-    budget: HomeBudget | None = None,
+    budget: BudgetSource | None = None,
 ) -> AsyncIterator[Journal[E]]:
     """Open a journal in memory, on a new or a given store. It can read the kinds that have `codecs`."""
     by_kind = codecs_by_kind(codecs)
@@ -276,9 +276,9 @@ def _no_fault(operation: str, moment: Moment) -> None:
 
 
 class _MemoryJournal(Operations[E], MemoryCursors):
-    def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: HomeBudget) -> None:
-        super().__init__(codecs)
-        self._clock, self._store, self._fault, self._budget = clock, store, fault, budget
+    def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, *, budget: BudgetSource) -> None:
+        super().__init__(codecs, budget)
+        self._clock, self._store, self._fault = clock, store, fault
 
     def now(self) -> float:
         return self._clock.now()
@@ -302,7 +302,7 @@ class _MemoryJournal(Operations[E], MemoryCursors):
 
     async def _write(self, work: RunOperation[T]) -> T:
         now = self._clock.now()
-        return await self._commit(work.operation, lambda: self._store.carry_out(work, now, self._budget))
+        return await self._commit(work.operation, lambda: self._store.carry_out(work, now, self._budget.current()))
 
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
         now = self._clock.now()

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from runtime.core.daily_budget import HOME, day_of
+from runtime.core.daily_budget import HOME, BudgetSource, HomeBudget, day_of
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
@@ -110,8 +110,8 @@ class RawOperations(ReadOperations[Any]):
 class Operations(ReadOperations[E]):
     """The operations of the port, except for hosts and cursors, whose tables differ between stores."""
 
-    def __init__(self, codecs: Codecs) -> None:
-        self._codecs = codecs
+    def __init__(self, codecs: Codecs, budget: BudgetSource) -> None:
+        self._codecs, self._budget = codecs, budget
         self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
 
     @abstractmethod
@@ -208,6 +208,15 @@ class Operations(ReadOperations[E]):
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
         return await self._look(lambda reader: reader.spent(tenant, day_of(reader.now)))
+
+    async def budgets_today(self, run: str) -> list[tuple[HomeBudget, Amount]]:
+        budget = self._budget.current()
+
+        def read(reader: StoreReader) -> list[tuple[HomeBudget, Amount]]:
+            day, limits = day_of(reader.now), budget.of(reader.head(run).placement.tenant)
+            return [(limit, reader.spent(tenant, day)) for tenant, limit in limits.items() if limit.limited]
+
+        return await self._look(read)
 
     async def _codec(self, run: str) -> Codec[E]:
         """Return the codec for a run's events. Raises `RunNotFound`, `KindUnknown`."""

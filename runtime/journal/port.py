@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from runtime.core.daily_budget import HOME
+from runtime.core.daily_budget import HOME, HomeBudget
 from runtime.core.errors import JournalNewer, JournalUnreadable, KindUnknown
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
@@ -465,6 +465,12 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Return the calls and money that all runs, or those of a tenant, have committed in this UTC day.
 
         Tokens are not stored per day.
+        """
+
+    async def budgets_today(self, run: str) -> list[tuple[HomeBudget, Amount]]:
+        """Return the daily budgets that limit a run, each with what is committed of it in this UTC day.
+
+        A budget without a limit is left out. Raises `RunNotFound`.
         """
 
     async def version(self) -> int:

@@ -4,12 +4,17 @@ import pytest
 import trio
 
 from actors.planning.result_lines import outcome_lines
+from actors.run.questions import VIAS
 from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import Engine
+from replan.runs.inbox import questions_of
 from replan.runs.session import RunSession
+from replan.setup.settings import ConfiguredBudget, read_user_config
 from runtime.core.daily_budget import DAY_SECONDS, HomeBudget
+from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Amount
 from runtime.drive.options import DriveOptions, Stop
+from runtime.journal.port import Placement
 from tests.host.fake_home import START, FakeHome, run_request
 from tests.support.worlds import always_hosted
 
@@ -175,3 +180,90 @@ async def test_the_amount_spent_today_can_be_read(autojump_clock, calls):
     async with home.engine(budget=HomeBudget(calls=calls)) as engine:
         await engine.begin(run_request("a", "b"), run="first")
         assert await engine.journal.spent_today() == Amount(calls=2)
+
+
+async def _asked(engine, run="first"):
+    """Return the open questions of a run as plain data."""
+    return await questions_of(engine, run)
+
+
+async def test_a_run_asks_how_to_go_on_when_the_budget_is_used_up(autojump_clock):
+    """It waits without a process. Until the budget is raised, `go on` is refused, with who may raise it."""
+    home = FakeHome()
+    async with home.engine(budget=HomeBudget(calls=1, setting="home_budget in config.yaml"), asks=True) as engine:
+        result = await engine.begin(run_request("a", "b"), run="first")
+        assert (result.status, len(home.calls)) == ("waiting", 1)
+        (question,) = await _asked(engine)
+        assert question["text"].startswith("The home's budget for today is used up (1 call a day, UTC; home_budget")
+        assert "the step 'b', for at most 1 call" in question["text"]
+        assert [item["value"] for item in question["choices"]] == ["go on", "model: NAME", "stop"]
+        assert "owner of the home" in question["about"]
+        assert question["until"].endswith("T00:00:00Z")
+        for via in VIAS:
+            with pytest.raises(UsageProblem, match="the home's budget for today is still used up") as refused:
+                await engine.answer("first/q1", "go on", via=via)
+            assert "home_budget in config.yaml" in refused.value.hint
+        assert (await engine.resume("first")).status == "waiting"
+        assert [item["id"] for item in await _asked(engine)] == ["first/q1"], "it is not asked again"
+    async with home.engine(budget=HomeBudget(calls=2), asks=True) as engine:
+        assert (await engine.answer("first/q1", "go on", via="cli")).result == "accepted"
+        assert (await engine.resume("first")).succeeded
+    assert max(home.calls) < MINUTE
+
+
+async def test_the_question_is_withdrawn_when_the_next_day_begins(autojump_clock):
+    home = FakeHome()
+    async with home.engine(budget=HomeBudget(calls=1), asks=True) as engine:
+        await engine.admit(run_request("a", "b"), run="first")
+        async with home.hosting(engine):
+            await trio.sleep(2 * MINUTE)
+        assert home.row("first") == ("finished", "success")
+        kinds = [record.event.kind for record in await engine.journal.read("first")]
+    assert kinds.count("clarification_requested") == kinds.count("clarification_withdrawn") == 1
+    assert home.calls[1] >= MINUTE
+
+
+async def test_a_run_that_a_person_stops_at_the_budget_ends_and_can_be_resumed(autojump_clock):
+    home = FakeHome()
+    async with home.engine(budget=HomeBudget(calls=1), asks=True) as engine:
+        await engine.begin(run_request("a", "b"), run="first")
+        await engine.answer("first/q1", "stop")
+        result = await engine.resume("first")
+        assert (result.outcome, result.cause, len(home.calls)) == ("budget_exhausted", "home_budget", 1)
+        assert (await engine.resume("first")).status == "waiting"
+        assert [item["id"] for item in await _asked(engine)] == ["first/q2"]
+    async with home.engine(budget=HomeBudget(calls=2), asks=True) as engine:
+        assert (await engine.resume("first")).succeeded
+
+
+async def test_a_declined_question_leaves_the_run_waiting_for_the_next_day(autojump_clock):
+    home = FakeHome()
+    async with home.engine(budget=HomeBudget(calls=1), asks=True) as engine:
+        await engine.begin(run_request("a", "b"), run="first")
+        await engine.decline("first/q1")
+        assert (await engine.resume("first")).succeeded
+        assert await _asked(engine) == []
+    assert home.calls[1] >= MINUTE
+
+
+async def test_the_question_names_the_budget_of_the_tenant(autojump_clock):
+    home = FakeHome()
+    own = HomeBudget(calls=1, setting="tenants.red in config.yaml", whose="the budget of tenant red")
+    budget = HomeBudget(tenants={"red": own})
+    async with home.engine(budget=budget, asks=True, placement=Placement("red")) as engine:
+        await engine.begin(run_request("a", "b"), run="first")
+        (question,) = await _asked(engine)
+        with pytest.raises(UsageProblem, match="budget of tenant red") as refused:
+            await engine.answer("first/q1", "go on")
+    assert question["text"].startswith("The budget of tenant red for today is used up")
+    assert "tenants.red in config.yaml" in refused.value.hint
+
+
+async def test_a_raised_budget_holds_in_a_journal_that_is_open(tmp_path):
+    file = tmp_path / "config.yaml"
+    budget = ConfiguredBudget(file, read_user_config(file))
+    for text, calls in (("home_budget: {calls: 3}", 3), ("home_budget: {calls: three}", 3)):
+        file.write_text(text)
+        assert budget.current().calls == calls
+    file.unlink()
+    assert budget.current().calls is None

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import BudgetSource
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.extras import install_command
@@ -30,7 +30,7 @@ def _open(
     url: str,
     codecs: Codec[Any] | Codecs,
     clock: Clock,  # noqa: ARG001 -- the database has one of its own
-    budget: HomeBudget | None,
+    budget: BudgetSource | None,
 ) -> AbstractAsyncContextManager[Journal[Any]]:
     address = _address(url)
     from replan_server.postgres.journal import open_postgres  # noqa: PLC0415

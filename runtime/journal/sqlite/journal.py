@@ -15,7 +15,7 @@ import apsw
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import BudgetSource, HomeBudget
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec
 from runtime.journal import folder
@@ -137,7 +137,7 @@ async def open_sqlite(
     *,
     vfs: str | None = None,
     busy_seconds: float = 10.0,
-    budget: HomeBudget | None = None,
+    budget: BudgetSource | None = None,
     use_another: str = folder.USE_ANOTHER,
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
@@ -209,7 +209,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         codecs: Codecs,
         clock: Clock,
         explain: Explain,
-        budget: HomeBudget,
+        budget: BudgetSource,
         *,
         path: Path,
         writing: SqliteWriter,
@@ -217,8 +217,8 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         watching: apsw.Connection,
         noted: Anchors,
     ) -> None:
-        super().__init__(codecs)
-        self._clock, self._explain, self._budget, self._path = clock, explain, budget, path
+        super().__init__(codecs, budget)
+        self._clock, self._explain, self._path = clock, explain, path
         self._writing, self._reading, self._watching = writing, reading, watching
         self._anchors, self._lost = noted, set[str]() if noted.count == 0 else None
         self._version = 0
@@ -254,7 +254,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         def carried_out(connection: apsw.Connection) -> Change[T]:
             if work.new is not None:
                 self._check_new(connection, work.run)
-            return writing.carry_out(connection, work, now, self._budget, self._anchors)
+            return writing.carry_out(connection, work, now, self._budget.current(), self._anchors)
 
         change = await self._writing.do(carried_out)
         if change.head is not None and change.records:

@@ -54,7 +54,7 @@ def is_pause(event: Any) -> bool:
         case WaitRequested():
             return event.request_id == HOME_BUDGET
         case RunFinished():
-            return event.cause == "home_budget"
+            return event.cause == "home_budget" and event.at is not None
         case RunParked():
             return not event.cause
         case _:

@@ -28,7 +28,7 @@ from replan_server.postgres.transaction import (
     lock,
     write,
 )
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import BudgetSource
 from runtime.core.errors import JournalUncertain
 from runtime.journal.rules import RunOperation
 from runtime.journal.thread import GROUP_MAX, ConnectionThread, GroupCommit, ThreadJob
@@ -60,7 +60,7 @@ class _NotCommittedError(Exception):
 class Committer:
     """Commits the groups of one open journal, one after the other."""
 
-    def __init__(self, budget: HomeBudget, retry_seconds: float = RETRY_SECONDS) -> None:
+    def __init__(self, budget: BudgetSource, retry_seconds: float = RETRY_SECONDS) -> None:
         """Take the daily budget, and the time during which a group is tried again."""
         self._budget, self._retry_seconds = budget, retry_seconds
         self._writer, self._number = secrets.token_bytes(12), 0
@@ -124,7 +124,7 @@ class Committer:
                 if isinstance(work, Alone):
                     return GroupResults({place: self._attempt_alone(link, connection, work)})
             works = {place: work for place, work in batch.items() if isinstance(work, RunOperation)}
-            group = lock(link, [*works.values()], self._budget, exact=exact)
+            group = lock(link, [*works.values()], self._budget.current(), exact=exact)
             decided = decide(group, works)
             early = {place: error for place, error in decided.errors.items() if writes_early(works[place])}
             if early:  # The others are tried again without them, so that nothing of them is left.

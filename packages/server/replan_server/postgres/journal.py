@@ -18,7 +18,7 @@ from replan_server.postgres.group import Alone
 from replan_server.postgres.raw import delete_runs
 from replan_server.postgres.reading import PostgresReader, retry_read
 from replan_server.postgres.transaction import snapshot
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import BudgetSource, HomeBudget
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.journal.operations import Operations
@@ -116,7 +116,7 @@ async def open_postgres(
     address: DatabaseAddress,
     codecs: Codec[E] | Codecs,
     *,
-    budget: HomeBudget | None = None,
+    budget: BudgetSource | None = None,
     clock: Time | None = None,
     answer_seconds: float = ANSWER_SECONDS,
     retry_seconds: float = RETRY_SECONDS,
@@ -142,9 +142,11 @@ async def open_postgres(
         open_thread("journal-writer", link, explained) as writing,
     ):
         shared = await reading_.do(partial(_check_link, address))
-        async with open_writer(writing, Committer(budget or HomeBudget(), retry_seconds)) as writer:
+        limits = budget or HomeBudget()
+        async with open_writer(writing, Committer(limits, retry_seconds)) as writer:
             yield _PostgresJournal(
                 codecs_by_kind(codecs),
+                limits,
                 writing=writer,
                 reading=reading_,
                 link=shared,
@@ -170,13 +172,14 @@ class _PostgresJournal(Operations[E], PostgresCursors):
     def __init__(
         self,
         codecs: Codecs,
+        budget: BudgetSource,
         *,
         writing: PostgresWriter,
         reading: ConnectionThread[DatabaseLink],
         link: DatabaseLink,
         retry_seconds: float,
     ) -> None:
-        super().__init__(codecs)
+        super().__init__(codecs, budget)
         self._writing, self._reading, self._link = writing, reading, link
         self._retry_seconds = retry_seconds
 
