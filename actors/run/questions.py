@@ -173,6 +173,11 @@ class ClarificationAnswered(TimedEvent):
     change: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
     """The settings of the model that the answer names, as in a message that changes settings; else empty."""
 
+    @property
+    def precedes_takeover(self) -> bool:
+        """Whether it answers a question at a limit. After the takeover, the run may not wait at it any more."""
+        return self.answer in (GO_ON, STOP) or bool(self.change)
+
 
 class ClarificationDeclined(TimedEvent):
     """The user declined a question; its `otherwise` says what follows."""

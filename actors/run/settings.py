@@ -40,7 +40,6 @@ NEVER_STRICT = "strict needs a run that makes a plan from a text"
 class SettingsChanged(TimedEvent):
     """A person changed limits, the model, the limits or settings of calls, or made plans strict."""
 
-    precedes_takeover: ClassVar[bool] = True
     added_fields: ClassVar[tuple[str, ...]] = ("model_settings",)
     kind: Literal["settings_changed"] = "settings_changed"
     limits: StoredLimits | None = None
@@ -59,6 +58,11 @@ class SettingsChanged(TimedEvent):
     """Whether plans with a demand in no step are rejected from now on."""
     model_settings: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
     """The changed settings of calls, by name; None removes a setting."""
+
+    @property
+    def precedes_takeover(self) -> bool:
+        """True, because calls depend on the settings."""
+        return True
 
 
 def change_of(

@@ -51,12 +51,15 @@ class Event(Value):
 
     texts: ClassVar[tuple[str, ...]] = ()
     """The string fields that are stored by content hash."""
-    precedes_takeover: ClassVar[bool] = False
-    """Whether a message with this event is accepted before the takeover event, because decisions depend on it."""
     added_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that were added after the first release. Their default values are not shown to people."""
     kind: str = ""
     """The name under which the event is stored."""
+
+    @property
+    def precedes_takeover(self) -> bool:
+        """Whether a message with this event is accepted before the takeover event, because decisions depend on it."""
+        return False
 
 
 def text_hash(text: str) -> str:

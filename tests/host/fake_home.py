@@ -46,12 +46,12 @@ class FakeHome:
         return rejected(self.reject.pop(0)) if self.reject else passed()
 
     @asynccontextmanager
-    async def engine(self, *, budget=None, plugins=True, clock=None, **fields):
+    async def engine(self, *, budget=None, plugins=True, clock=None, fault=None, **fields):
         """Open a further engine over the home; `plugins`: whether it has the generator `made`."""
         generators = {"made": FunctionGenerator(self.make, "made")} if plugins else {}
         registry = Registry(guards={"toy": lambda _: self.judge}, generators=generators)
         time = clock or self.clock
-        async with open_memory(CODEC, time, store=self.store, budget=budget) as journal:
+        async with open_memory(CODEC, time, store=self.store, budget=budget, fault=fault) as journal:
             yield Engine(journal=journal, registry=registry, clock=time, threads=False, environment={}, **fields)
 
     @asynccontextmanager

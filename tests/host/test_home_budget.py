@@ -267,3 +267,81 @@ async def test_a_raised_budget_holds_in_a_journal_that_is_open(tmp_path):
         assert budget.current().calls == calls
     file.unlink()
     assert budget.current().calls is None
+
+
+@pytest.mark.parametrize("answer", ["go on", "stop"])
+async def test_an_answer_is_taken_before_the_run_goes_on_by_itself(autojump_clock, answer):
+    """Else the resumed run would make its request, and withdraw the question before it reads the answer."""
+    home = FakeHome()
+    async with home.engine(budget=HomeBudget(calls=1), asks=True) as engine:
+        await engine.begin(run_request("a", "b"), run="first")
+    async with home.engine(budget=HomeBudget(calls=2), asks=True) as engine:
+        await engine.answer("first/q1", answer)
+        result = await engine.resume("first")
+        kinds = [record.event.kind for record in await engine.journal.read("first")]
+    assert result.outcome == ("success" if answer == "go on" else "budget_exhausted")
+    assert "mail_refused" not in kinds
+    assert "clarification_withdrawn" not in kinds
+
+
+class Killed(Exception):
+    """The driver is killed."""
+
+
+def kill_at(number, moment):
+    """Return a fault that kills the driver at one of its appends, before or after the commit."""
+    appends = []
+
+    def fault(operation, when):
+        if operation == "append" and when == moment:
+            appends.append(operation)
+            if len(appends) == number:
+                raise Killed
+
+    return fault
+
+
+async def _play(home, answer, fault):
+    """Play a run to its success; a person answers at the budget, and raises it. Return how often the driver died."""
+    budget, deaths, stopped = HomeBudget(calls=1), 0, False
+    while True:
+        try:
+            async with home.engine(budget=budget, asks=True, fault=fault) as engine:
+                known = "first" in home.store.runs
+                result = await (
+                    engine.resume("first") if known else engine.begin(run_request("a", "b", "c"), run="first")
+                )
+                if result.status == "finished" and result.succeeded:
+                    return deaths
+                if result.status == "finished":
+                    assert (result.cause, answer) == ("home_budget", "stop")
+                    stopped = True
+                assert len(home.calls) <= 1, "a call is made beyond a budget that nobody raised"
+            if stopped or answer == "go on":
+                budget = HomeBudget(calls=10)
+            if result.status == "waiting":
+                async with home.engine(budget=budget, asks=True) as engine:
+                    await engine.answer((await _asked(engine))[0]["id"], answer)
+        except Killed:
+            deaths += 1
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("answer", ["go on", "stop"])
+async def test_a_run_that_is_killed_at_any_record_asks_once_and_follows_the_answer(autojump_clock, answer, moment):
+    """No call is made beyond the budget before a person has raised it."""
+    number = deaths = 1
+    while deaths:
+        home, fault = FakeHome(), kill_at(number, moment)
+        deaths = await _play(home, answer, fault)
+        events = [record.event for record in await _records(home)]
+        asked = [event for event in events if event.kind == "clarification_requested"]
+        # Whoever resumes a run that was stopped, before the budget was raised, is asked again.
+        assert len(asked) == 1 or (answer == "stop" and len(asked) == 2)
+        number += 1
+    assert number > 5
+
+
+async def _records(home):
+    async with home.engine() as engine:
+        return await engine.journal.read("first")
