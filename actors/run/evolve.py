@@ -87,12 +87,7 @@ def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
             calls_now, ledger = calls.settle_late_reply(run.calls, run.ledger, event)
             return changed(run, calls=calls_now, ledger=ledger)
         case WaitRequested():
-            paused = parking.begin_wait(run.calls, event, run.waits.get(event.request_id))
-            asked = run.at_limit
-            again = event.request_id == HOME_BUDGET and asked is not None and not asked.open
-            about_limit = "" if again else run.limit_question
-            left = {**run.waits, event.request_id: event}
-            return changed(run, waits=left, calls=paused, limit_question=about_limit)
+            return _with_wait(run, event)
         case WaitEnded():
             ended = parking.end_wait(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.remove_wait(run.waits, event.request_id), calls=ended)
@@ -146,6 +141,15 @@ def _reopens_run(run: RunState[C], what: ReopenedBy) -> bool:
 
 def _ended_early(run: RunState[C]) -> bool:
     return run.finished is not None and run.finished.early
+
+
+def _with_wait(run: RunState[C], event: WaitRequested) -> RunState[C]:
+    """Return the state with a wait. At a daily budget, a closed question about an earlier wait counts no more."""
+    paused = parking.begin_wait(run.calls, event, run.waits.get(event.request_id))
+    asked = run.at_limit
+    again = event.request_id == HOME_BUDGET and asked is not None and not asked.open
+    about_limit = "" if again else run.limit_question
+    return changed(run, waits={**run.waits, event.request_id: event}, calls=paused, limit_question=about_limit)
 
 
 def _with_question(run: RunState[C], event: ClarificationRequested) -> RunState[C]:
