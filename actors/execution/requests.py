@@ -8,7 +8,7 @@ from actors.execution.ids import replan_node
 from actors.execution.state import Attempt, Replan, State
 from actors.planning.config import RunConfig
 from actors.prompting.render import render
-from actors.run.calls import CallRequested, child_share
+from actors.run.calls import CallRequested, child_share, reserve_fields
 from actors.run.machine import CallPrompt, try_fields
 from actors.tools.snapshot_texts import read_file_output
 from actors.tools.uses import ModelUse
@@ -103,14 +103,11 @@ def _file_try(state: State, attempt: Attempt, try_number: int) -> FileRequested:
 
 
 def _replan_try(state: State, replan: Replan, planning: RunConfig, try_number: int) -> ReplanRequested:
-    share = child_share(state.run.ledger, planning.most_calls)
     return ReplanRequested(
         node=replan.node or replan_node(state.revision, replan.number),
         try_number=try_number,
         prompt_hash="",
-        calls=share.calls,
-        tokens_max=share.tokens,
-        micro_usd_max=share.micro_usd,
+        **reserve_fields(child_share(state.run.ledger, planning.most_calls)),
         level=replan.level,
     )
 

@@ -28,7 +28,7 @@ from actors.run.questions import ClarificationRequested
 from actors.run.waits import WaitRequested
 from actors.values.findings import limit_verdict
 from actors.values.given import Given
-from runtime.core.ledger import ZERO, Amount, Ledger, Limits
+from runtime.core.ledger import COUNTED, ZERO, Amount, Ledger, Limits
 from runtime.core.machine import Work
 
 
@@ -209,10 +209,9 @@ def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limit
     Its `stop_below` is its own, but 0 if the parent never stops early.
     """
     above, seconds_left = ledger.limits, ledger.active_left
+    amounts: dict[str, Any] = {limit.key: getattr(reserve, limit.key) or None for limit in COUNTED}
     return Limits(
-        calls=reserve.calls,
-        tokens=reserve.tokens or None,
-        micro_usd=reserve.micro_usd or None,
+        **amounts,
         active_seconds=None if seconds_left is None else max(0.001, seconds_left),
         deadline=ledger.ends_at,
         patience_seconds=above.patience_seconds,

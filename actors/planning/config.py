@@ -7,7 +7,6 @@ a parked run.
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
@@ -38,9 +37,7 @@ STOP_BELOW = 0.025
 """The usual limit `stop_below` of a belief policy: the least chance of success per call that a move must have."""
 
 
-LIMIT_KEYS: Mapping[str, str] = MappingProxyType(
-    {"max_total_calls": "max_calls", "stop_below": "stop_below", "at_limit": "at_limit"}
-)
+LIMIT_KEYS: Mapping[str, str] = {spec.workflow: name for name, spec in LIMITS.items() if spec.workflow}
 """The keys of a workflow that limit its runs, each with the name of the limit (`actors.run.limits`)."""
 
 

@@ -160,7 +160,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     settings = check_limits(options.limits).get("model_settings") or {}
     pinned = pin(loaded, policy, setup.model, setup.price, no_input=options.no_input, setup=setup, settings=settings)
     setup.check_price(limited="max_cost" in check_limits(options.limits), others=pinned.step_prices)
-    limits = ledger_limits(options.limits, now=setup.now, **pinned.limits)
+    limits = ledger_limits(options.limits, pinned.limits, setup.now)
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for item in everything for file in registry.files_of(item.workflow)))
     title = title_of(problem)

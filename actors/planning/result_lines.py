@@ -32,7 +32,7 @@ from actors.values.format import format_chance, format_count, format_usage
 from actors.values.lines import BLANK, Line, LineTree, Style, StyledSpan, diff_lines, indent_line, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
-from runtime.core.ledger import ZERO, Limit
+from runtime.core.ledger import COUNTED, ZERO
 
 UNANSWERED = "answer in the problem what was asked, and run it again"
 """The advice if a question has no answer and the run accepts no answer any more."""
@@ -88,7 +88,6 @@ _NEXT = {
     "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model",
     "cancelled": "what was validated is kept",
 }
-_PER_CALL = (Limit.TOKENS, Limit.COST)
 
 
 def brief_lines(result: Result, program: str = "replan") -> list[Line]:
@@ -174,7 +173,7 @@ def _advice(result: Result, program: str) -> str:
     if _ended_without_going_back(result) and not _was_unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
-        too_large = not result.calls and exhausted_limit(result.why) in _PER_CALL
+        too_large = not result.calls and exhausted_limit(result.why) in COUNTED[1:]
         per_call = "the first call alone may take more; " if too_large else ""
         first = f"{by_finding}; " if _was_unreadable(result) else ""
         return f"{per_call}{first}{common}; {tree}"

@@ -1,8 +1,10 @@
 """The next step after a run that did not succeed, and after a provider that fails. Pure."""
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from actors.run.ending import EARLY, STUCK_FOR_GOOD, exhausted_limit
+from actors.run.limits import LIMITS, Unit, flag, name_of
 from actors.run.result import RunResult
 from runtime.core.ledger import Limit
 from runtime.models.port import Fault, FaultKind
@@ -13,6 +15,7 @@ _SERVERS = {
     "responses": "a server with OpenAI's Responses API",
     "messages": "a server with Anthropic's Messages API",
 }
+_EXAMPLES: Mapping[Unit, str] = {"count": "N", "dollars": "USD", "time": "1h"}
 
 
 def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = "openai") -> str:
@@ -77,23 +80,6 @@ def _missing_advice(status: int | None, provider: Provider) -> str:
     return f"set {provider.address} to where the server redirects"
 
 
-def _raising_option(limit: Limit) -> str:
-    """Return the option that raises a limit, with an example of its value."""
-    match limit:
-        case Limit.CALLS:
-            return "--max-calls N"
-        case Limit.TOKENS:
-            return "--max-tokens N"
-        case Limit.COST:
-            return "--max-cost USD"
-        case Limit.ACTIVE_TIME:
-            return "--active-time 1h"
-        case Limit.DEADLINE:
-            return "--deadline 1h"
-        case _:
-            assert_never(limit)
-
-
 def advice(result: RunResult, program: str) -> str:
     """Return the user's next step as a clause without a full stop; empty if there is nothing to do."""
     resume = f"`{program} resume {result.run_id}`"
@@ -118,7 +104,8 @@ def advice(result: RunResult, program: str) -> str:
             return helps
         return f"{helps}, {resume[:-1]} --keep-trying` goes on as it is"
     if result.outcome == "budget_exhausted":
-        option = _raising_option(exhausted_limit(result.why) or Limit.CALLS)
+        name = name_of((exhausted_limit(result.why) or Limit.CALLS).key)
+        option = f"{flag(name)} {_EXAMPLES[LIMITS[name].unit]}"
         return f"`{program} resume {result.run_id} {option}` goes on with all that was accepted"
     return ""
 

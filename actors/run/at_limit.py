@@ -11,12 +11,12 @@ settings, and the answer `go on` makes the run try again.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any
 
 from actors.run.calls import CallRequested
 from actors.run.ending import Outcome, RunFinished, end_exhausted_run, exhausted_limit
 from actors.run.ids import step_of
-from actors.run.limits import duration_text
+from actors.run.limits import duration_text, spec_of
 from actors.run.questions import (
     GO_ON,
     MODEL_CHOICE,
@@ -36,7 +36,7 @@ from actors.run.waits import HOME_BUDGET
 from actors.run.words import step_in_words
 from actors.values.format import format_count, money
 from actors.values.question_form import make_form
-from runtime.core.ledger import MICRO, ZERO, Amount, Ledger, Limit, Limits, Price
+from runtime.core.ledger import COUNTED, MICRO, ZERO, Amount, Ledger, Limit, Limits, Price
 
 STEP_SECONDS = 600
 """The assumed duration of a move whose time limit is not known, in seconds."""
@@ -249,24 +249,15 @@ def _ask(
 
 def _needed(ledger: Ledger, limit: Limit, move: NextMove) -> int:
     """Return the least addition to a limit with which the next move fits."""
-    limits, committed = ledger.limits, ledger.committed
-    match limit:
-        case Limit.CALLS:
-            needed: float = move.reserve.calls - ledger.calls_left
-        case Limit.TOKENS:
-            needed = committed.tokens + move.reserve.tokens - (limits.tokens or 0)
-        case Limit.COST:
-            needed = committed.micro_usd + move.reserve.micro_usd - (limits.micro_usd or 0)
-        case Limit.ACTIVE_TIME | Limit.DEADLINE:
-            needed = move.seconds
-        case _:
-            assert_never(limit)
+    needed: float = move.seconds
+    if limit in COUNTED:
+        needed = ledger.committed_of(limit) + getattr(move.reserve, limit.key) - (limit.of(ledger.limits) or 0)
     return _rounded(limit, max(1, needed))
 
 
 def _rounded(limit: Limit, amount: float) -> int:
     """Return an amount rounded up: calls to whole ones, times to minutes, tokens and money to two digits."""
-    if limit in (Limit.ACTIVE_TIME, Limit.DEADLINE):
+    if limit not in COUNTED:
         return 60 * math.ceil(amount / 60)
     whole = math.ceil(amount)
     digit = 10 ** max(0, len(str(whole)) - 2)
@@ -275,38 +266,20 @@ def _rounded(limit: Limit, amount: float) -> int:
 
 def _more_text(limit: Limit, amount: int) -> str:
     """Return an addition to a limit as a person answers it."""
-    match limit:
-        case Limit.CALLS:
-            return f"{amount} more call{'' if amount == 1 else 's'}"
-        case Limit.TOKENS:
-            return f"{amount} more tokens"
-        case Limit.COST:
-            return f"{amount / MICRO:.6f}".rstrip("0").rstrip(".") + " more dollars"
-        case Limit.ACTIVE_TIME:
-            return f"{duration_text(amount)} more of work"
-        case Limit.DEADLINE:
-            return f"{duration_text(amount)} more"
-        case _:
-            assert_never(limit)
+    spec = spec_of(limit)
+    if limit is Limit.COST:
+        return f"{amount / MICRO:.6f}".rstrip("0").rstrip(".") + " more dollars"
+    if limit in COUNTED:
+        return f"{amount} more {spec.noun}{'' if amount == 1 else 's'}"
+    return f"{duration_text(amount)} more{spec.suffix}"
 
 
 def _used_text(ledger: Ledger, limit: Limit) -> str:
     """Return a description of the used amount, as the beginning of a sentence."""
-    limits, committed = ledger.limits, ledger.committed
-    match limit:
-        case Limit.CALLS:
-            return f"The run has used {committed.calls:,} of its {format_count(limits.calls, 'call')}"
-        case Limit.TOKENS:
-            return f"The run has used {committed.tokens:,} of its {limits.tokens or 0:,} tokens"
-        case Limit.COST:
-            used, of_all = (money(amount / MICRO) for amount in (committed.micro_usd, limits.micro_usd or 0))
-            return f"The run has used {used} of its {of_all}"
-        case Limit.ACTIVE_TIME:
-            return f"The run has worked for the {duration_text(limits.active_seconds or 0)} that it may work"
-        case Limit.DEADLINE:
-            return "The deadline of the run has passed"
-        case _:
-            assert_never(limit)
+    spec, most = spec_of(limit), limit.of(ledger.limits) or 0
+    if limit in COUNTED:
+        return f"The run has used {spec.number(ledger.committed_of(limit))} of its {spec.text(most)}"
+    return spec.used.format(spec.number(most))
 
 
 def _cost_text(move: NextMove, *, priced: bool) -> str:

@@ -18,7 +18,7 @@ from actors.values.artifacts import LENGTH, Artifact, lacks_end
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.copies import changed, without
 from runtime.core.events import Event, Seconds, make_storable
-from runtime.core.ledger import ZERO, Amount, Ledger, Price, Usage, cost_of_call
+from runtime.core.ledger import COUNTED, ZERO, Amount, Ledger, Price, Usage, cost_of_call
 from runtime.core.messages import Control, Message
 from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 from runtime.models.replies import repeated_phrase
@@ -190,12 +190,19 @@ def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> A
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
-    """Return the budget of a child run: at most `calls_max` calls, and the same share of the tokens and money left."""
-    limits, committed, left = ledger.limits, ledger.committed, ledger.calls_left
-    calls = max(1, min(calls_max, left))
-    tokens = 0 if limits.tokens is None else max(1, (limits.tokens - committed.tokens) * calls // max(1, left))
-    money = 0 if limits.micro_usd is None else max(1, (limits.micro_usd - committed.micro_usd) * calls // max(1, left))
-    return Amount(calls, tokens, money)
+    """Return the budget of a child run: at most `calls_max` calls, and the same share of what else is limited."""
+    committed, left = ledger.committed, ledger.calls_left
+    share = {"calls": max(1, min(calls_max, left))}
+    for limit in COUNTED[1:]:
+        if (most := limit.of(ledger.limits)) is not None:
+            rest = int(most) - getattr(committed, limit.key)
+            share[limit.key] = max(1, rest * share["calls"] // max(1, left))
+    return Amount(**share)
+
+
+def reserve_fields(reserve: Amount) -> dict[str, Any]:
+    """Return the fields of a request that reserve an amount."""
+    return {"calls": reserve.calls, "tokens_max": reserve.tokens, "micro_usd_max": reserve.micro_usd}
 
 
 C = TypeVar("C", bound=CallRequested, covariant=True)

@@ -1,8 +1,9 @@
 """How a run ends: the event, the outcomes that every kind of agent has, and what reopens a run. Pure."""
 
 from enum import StrEnum
-from typing import Literal, assert_never
+from typing import Literal
 
+from actors.run.limits import spec_of
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 
@@ -80,26 +81,10 @@ EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
 
 def end_exhausted_run(limit: Limit) -> RunFinished:
     """Return the end of a run that has used up a limit."""
-    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=_why_exhausted(limit))
+    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=spec_of(limit).end)
 
 
 def exhausted_limit(why: str) -> Limit | None:
     """Return the limit that the recorded reason of a run's end names; None if it names none."""
     first_words = why.partition(":")[0]
-    return next((limit for limit in Limit if _why_exhausted(limit) == first_words), None)
-
-
-def _why_exhausted(limit: Limit) -> str:
-    match limit:
-        case Limit.CALLS:
-            return "no calls left"
-        case Limit.TOKENS:
-            return "no tokens left"
-        case Limit.COST:
-            return "no money left"
-        case Limit.ACTIVE_TIME:
-            return "no active time left"
-        case Limit.DEADLINE:
-            return "the deadline has passed"
-        case _:
-            assert_never(limit)
+    return next((limit for limit in Limit if spec_of(limit).end == first_words), None)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
 from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:  # The help of the command line loads no pydantic.
-    from runtime.core.ledger import Limits
+    from runtime.core.ledger import Limit, Limits
 
 Unit = Literal["count", "dollars", "time", "chance", "switch", "settings", "choice"]
 """The unit of a limit: whole numbers, dollars, a length of time, a number from 0 to 1, a switch (true or false),
@@ -51,6 +51,18 @@ class LimitSpec:
 
     choices: tuple[str, ...] = ()
     """The words of a choice."""
+    noun: str = ""
+    """What it counts, in the singular; empty for a limit that a run cannot use up."""
+    end: str = ""
+    """Why a run ends at it; empty for a limit that a run cannot reach."""
+    near: str = ""
+    """The warning about a limit of time, in which `{}` stands for the time."""
+    used: str = ""
+    """The beginning of the question at a limit of time, in which `{}` stands for the time."""
+    suffix: str = ""
+    """The words after an amount of time, if it is not time by the clock."""
+    workflow: str = ""
+    """The key of a workflow for its usual value; empty if workflows do not set it."""
     plain: bool = False
     """Whether the command line also accepts a number of seconds without a unit, because nobody would read it as
     minutes.
@@ -66,16 +78,55 @@ class LimitSpec:
         """The help text, for an interface that also accepts a length of time as a number."""
         return f"{self.help} A number of seconds, or a text such as 15m." if self.unit == "time" else self.help
 
+    def value(self, amount: float) -> float:
+        """Return an amount of a ledger in the unit in which people give the limit."""
+        from runtime.core.ledger import MICRO  # noqa: PLC0415 -- the help of the command line loads no pydantic
+
+        return amount / MICRO if self.unit == "dollars" else amount
+
+    def number(self, amount: float) -> str:
+        """Return an amount of a ledger in figures: `2,400`, `$1.20`, or `15m`."""
+        from actors.values.format import money  # noqa: PLC0415 -- as above
+
+        if self.unit == "time":
+            return duration_text(amount)
+        return money(self.value(amount)) if self.unit == "dollars" else f"{amount:,}"
+
+    def text(self, amount: float) -> str:
+        """Return an amount of a ledger with what it counts: `2,400 tokens`, `$1.20`, or `15m of work`."""
+        noun = f" {self.noun}{'' if amount == 1 else 's'}" if self.unit == "count" else self.suffix
+        return f"{self.number(amount)}{noun}"
+
 
 class RunLimits(TypedDict, total=False):
     """The limits that are set for a run. A limit that is missing or None has its usual value."""
 
     max_calls: Annotated[
-        int | None, LimitSpec("The most model calls to make.", "Model calls", "count", 10**6, "calls", ceiling=True)
+        int | None,
+        LimitSpec(
+            "The most model calls to make.",
+            "Model calls",
+            "count",
+            10**6,
+            "calls",
+            ceiling=True,
+            noun="call",
+            end="no calls left",
+            workflow="max_total_calls",
+        ),
     ]
     max_tokens: Annotated[
         int | None,
-        LimitSpec("The most tokens to use, input plus output.", "Tokens", "count", 10**12, "tokens", ceiling=True),
+        LimitSpec(
+            "The most tokens to use, input plus output.",
+            "Tokens",
+            "count",
+            10**12,
+            "tokens",
+            ceiling=True,
+            noun="token",
+            end="no tokens left",
+        ),
     ]
     max_cost: Annotated[
         float | None,
@@ -86,11 +137,22 @@ class RunLimits(TypedDict, total=False):
             10**9,
             "micro_usd",
             ceiling=True,
+            noun="micro-dollar",
+            end="no money left",
         ),
     ]
     deadline: Annotated[
         Duration | None,
-        LimitSpec("End the run after this time, such as 2h.", "Ends after, such as 2h", "time", 10**10, "deadline"),
+        LimitSpec(
+            "End the run after this time, such as 2h.",
+            "Ends after, such as 2h",
+            "time",
+            10**10,
+            "deadline",
+            end="the deadline has passed",
+            near="the {} until the deadline have passed",
+            used="The deadline of the run has passed",
+        ),
     ]
     active_time: Annotated[
         Duration | None,
@@ -101,6 +163,11 @@ class RunLimits(TypedDict, total=False):
             10**10,
             "active_seconds",
             ceiling=True,
+            noun="active second",
+            end="no active time left",
+            near="{} of active time are used",
+            used="The run has worked for the {} that it may work",
+            suffix=" of work",
         ),
     ]
     patience: Annotated[
@@ -121,6 +188,7 @@ class RunLimits(TypedDict, total=False):
             "chance",
             1,
             "stop_below",
+            workflow="stop_below",
         ),
     ]
     keep_trying: Annotated[
@@ -142,6 +210,7 @@ class RunLimits(TypedDict, total=False):
             0,
             "at_limit",
             choices=("ask", "stop"),
+            workflow="at_limit",
         ),
     ]
     output_tokens_max: Annotated[
@@ -187,6 +256,16 @@ LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
     {name: kind.__metadata__[0] for name, kind in RunLimits.__annotations__.items()}
 )
 """Every limit by its name."""
+
+
+def name_of(key: str) -> str:
+    """Return the name of the limit with a key; the key itself if no limit has it."""
+    return next((name for name, spec in LIMITS.items() if spec.key == key), key)
+
+
+def spec_of(limit: "Limit") -> LimitSpec:
+    """Return the facts about a limit that a run can reach."""
+    return LIMITS[name_of(limit.key)]
 
 
 def flag(name: str) -> str:
@@ -250,32 +329,34 @@ def check_limits(limits: RunLimits) -> RunLimits:
     return cast("RunLimits", values)
 
 
-def ledger_limits(
-    limits: RunLimits,
-    calls: int,
-    now: float,
-    *,
-    stop_below: float | None = None,
-    at_limit: Literal["ask", "stop"] | None = None,
-) -> "Limits":
+def stored_limits(limits: RunLimits, now: float) -> dict[str, Any]:
+    """Return the limits that are set as a run stores them, by key. The deadline counts from `now`, in UTC seconds.
+
+    Raises `UsageProblem`, whose place is the limit.
+    """
+    from runtime.core.ledger import micro_limit  # noqa: PLC0415 -- as above
+
+    stored: dict[str, Any] = {LIMITS[name].key: value for name, value in check_limits(limits).items()}
+    if "micro_usd" in stored:
+        stored["micro_usd"] = micro_limit(stored["micro_usd"])
+    if "deadline" in stored:
+        stored["deadline"] += now
+    if (least := least_value(limits)) is not None:
+        stored["stop_below"] = least
+    return stored
+
+
+def ledger_limits(limits: RunLimits, usual: Mapping[str, Any], now: float) -> "Limits":
     """Return the limits of a run's ledger.
 
-    `calls` is the usual limit of calls, and `now` the start of the run. `stop_below` and the usual `at_limit` come from
-    the run's configuration.
+    `usual` are the limits that hold if nobody sets others, by key, and `now` is the start of the run. `stop_below` is
+    always the usual one: options set it in the run's configuration.
     """
-    from runtime.core.ledger import Limits, micro_limit  # noqa: PLC0415 -- the help of the command line loads no pydantic
+    from runtime.core.ledger import Limits  # noqa: PLC0415 -- as above
 
-    values: Mapping[str, Any] = check_limits(limits)
-    return Limits(
-        calls=values.get("max_calls", calls),
-        tokens=values.get("max_tokens"),
-        micro_usd=micro_limit(values["max_cost"]) if "max_cost" in values else None,
-        active_seconds=values.get("active_time"),
-        deadline=now + values["deadline"] if "deadline" in values else None,
-        patience_seconds=values.get("patience"),
-        stop_below=stop_below,
-        at_limit=values.get("at_limit", at_limit),
-    )
+    stored = stored_limits(limits, now)
+    own = {key: value for key, value in stored.items() if key in Limits.model_fields and key != "stop_below"}
+    return Limits(**{**usual, **own})
 
 
 def least_value(limits: RunLimits) -> float | None:

@@ -26,6 +26,7 @@ from actors.run.calls import (
     Settled,
     accept_reply,
     call_cost,
+    reserve_fields,
 )
 from actors.run.ending import Outcome, RunFinished, end_exhausted_run
 from actors.run.evolve import TIMED, CommonEvent, evolve_run, record_time
@@ -210,9 +211,7 @@ def try_fields(
         "node": node,
         "try_number": try_number,
         "prompt_hash": prompt.text.ref,
-        "calls": reserve.calls,
-        "tokens_max": reserve.tokens,
-        "micro_usd_max": reserve.micro_usd,
+        **reserve_fields(reserve),
         "timeout_seconds": time_limit(state.run, call or node, prompt.timeout_seconds),
     }
 

@@ -9,14 +9,13 @@ parent run pays for it.
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
-from actors.run.limits import duration_text
+from actors.run.limits import spec_of
 from actors.run.state import RunState
-from actors.values.format import format_count, money
 from runtime.core.copies import changed
 from runtime.core.events import Event
-from runtime.core.ledger import MICRO, Limit, Limits
+from runtime.core.ledger import COUNTED, Limit, Limits
 
 WARN_AT = (50, 80)
 """The levels of the runs of this release, in percent of a limit."""
@@ -43,20 +42,10 @@ class LimitNear(Event):
     @property
     def text(self) -> str:
         """The warning in one line, such as "80 % of 40 calls are used"."""
-        percent, most = min(100, max(self.percent, int(100 * self.used / self.most))), self.most
-        match self.limit:
-            case Limit.CALLS:
-                what = f"{format_count(int(most), 'call')} {'is' if most == 1 else 'are'} used"
-            case Limit.TOKENS:
-                what = f"{format_count(int(most), 'token')} {'is' if most == 1 else 'are'} used"
-            case Limit.COST:
-                what = f"{money(most / MICRO)} is used"
-            case Limit.ACTIVE_TIME:
-                what = f"{duration_text(max(1, round(most)))} of active time are used"
-            case Limit.DEADLINE:
-                what = f"the {duration_text(max(1, round(most)))} until the deadline have passed"
-            case _:
-                assert_never(self.limit)
+        percent = min(100, max(self.percent, int(100 * self.used / self.most)))
+        most, spec = max(1, round(self.most)), spec_of(self.limit)
+        one = most == 1 or spec.unit == "dollars"
+        what = spec.near.format(spec.number(most)) or f"{spec.text(most)} {'is' if one else 'are'} used"
         return f"{percent} % of {what}"
 
 
@@ -96,11 +85,9 @@ def nearest_limit(run: RunState[Any]) -> str:
 def _uses(run: RunState[Any]) -> Iterator[tuple[Limit, float, float]]:
     """Yield each limit that is set, with what is used of it."""
     limits, used = run.ledger.limits, run.ledger.used
-    yield Limit.CALLS, used.calls, limits.calls
-    if limits.tokens is not None:
-        yield Limit.TOKENS, used.tokens, limits.tokens
-    if limits.micro_usd is not None:
-        yield Limit.COST, used.micro_usd, limits.micro_usd
+    for limit in COUNTED:
+        if (most := limit.of(limits)) is not None:
+            yield limit, getattr(used, limit.key), most
     if limits.active_seconds is not None:
         yield Limit.ACTIVE_TIME, round(run.ledger.active, 6), limits.active_seconds
     if limits.deadline is not None and limits.deadline > run.deadline_set:

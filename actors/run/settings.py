@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
+from actors.run.limits import spec_of
 from actors.run.waits import StoredLimits, TimedEvent
 from actors.values.model_settings import KEY as MODEL_SETTINGS
 from actors.values.model_settings import ModelSettings, check_settings
 from runtime.core.copies import changed
 from runtime.core.errors import UsageProblem
 from runtime.core.events import make_storable
-from runtime.core.ledger import Ledger, Limits, Price
+from runtime.core.ledger import Ledger, Limit, Limits, Price
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300
@@ -29,7 +30,6 @@ OUTPUT_TOKENS_MOST = 10**6
 
 MODEL_KEYS = frozenset({"model", "price", "call_seconds"})
 """The keys of a change that names another model."""
-_UNITS = {"micro_usd": "micro-dollars", "active_seconds": "active seconds"}
 _OWN = frozenset(
     {"kind", "model", "price", "call_seconds", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
 )
@@ -170,18 +170,12 @@ def message_for_children(changes: Mapping[str, Any], before: Ledger, event: Sett
 
 def _refuse_reached(ledger: Ledger, limits: Limits, changes: Mapping[str, Any], at: float) -> None:
     """Refuse a limit that is already reached, because the run could do nothing under it."""
-    committed = ledger.committed
-    reached: dict[str, tuple[float | None, float]] = {
-        "calls": (limits.calls, committed.calls),
-        "tokens": (limits.tokens, committed.tokens),
-        "micro_usd": (limits.micro_usd, committed.micro_usd),
-        "active_seconds": (limits.active_seconds, ledger.active),
-        "deadline": (limits.deadline, at),
-    }
-    for key, (limit, used) in reached.items():
-        if key in changes and limit is not None and limit <= used:
-            amounts = f"the limit of {_UNITS.get(key, key)} is reached already: {used:,.10g} of {limit:,.10g}"
-            raise UsageProblem("the deadline has passed already" if key == "deadline" else amounts, place=key)
+    for limit in Limit:
+        most, used = limit.of(limits), at if limit is Limit.DEADLINE else ledger.committed_of(limit)
+        if limit.key in changes and most is not None and most <= used:
+            cause = f"the limit of {spec_of(limit).noun}s is reached already: {used:,.10g} of {most:,.10g}"
+            cause = "the deadline has passed already" if limit is Limit.DEADLINE else cause
+            raise UsageProblem(cause, place=limit.key)
 
 
 def _is_number(value: object) -> bool:

@@ -12,6 +12,7 @@ from actors.run import records
 from actors.run.advice import advice
 from actors.run.calls import CallReissued, CallRequested
 from actors.run.ids import child_run
+from actors.run.limits import spec_of
 from actors.run.machine import RunMachine
 from actors.run.result import RunResult, RunView, common_lines, result_fields
 from actors.values.findings import Finding
@@ -20,7 +21,7 @@ from actors.values.format import format_count, money
 from actors.values.lines import BLANK, Line, LineTree, line
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
-from runtime.core.ledger import MICRO
+from runtime.core.ledger import COUNTED, Limit
 from runtime.core.machine import fold
 
 E = TypeVar("E")
@@ -167,15 +168,16 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
     used = ledger.used
     # Calls in flight count too, since the user waits for them.
     parts = [f"{ledger.committed.calls} of {format_count(limits.calls, 'call')}"]
-    if used.tokens or limits.tokens:
-        parts.append(format_count(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
-    if ledger.cached_tokens:
-        parts[-1] += f", {ledger.cached_tokens:,} of them from the prompt cache"
-        saved = 0.0 if state.config.price is None else state.config.price.cache_saving_usd(ledger.cached_tokens)
-        parts[-1] += f" (saved {money(saved)})" if saved > 0 else ""
-    if used.micro_usd or limits.micro_usd or (used.tokens and not price_known):
-        cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
-        parts.append(money(used.micro_usd / MICRO if price_known else None) + cap)
+    for limit in COUNTED[1:]:
+        amount, most, spec = getattr(used, limit.key), limit.of(limits), spec_of(limit)
+        unknown = limit is Limit.COST and not price_known
+        if amount or most or (unknown and used.tokens):
+            text = money(None) if unknown else spec.text(amount)
+            parts.append(text + (f" of {spec.number(most)}" if most else ""))
+        if limit is Limit.TOKENS and ledger.cached_tokens:
+            parts[-1] += f", {ledger.cached_tokens:,} of them from the prompt cache"
+            saved = 0.0 if state.config.price is None else state.config.price.cache_saving_usd(ledger.cached_tokens)
+            parts[-1] += f" (saved {money(saved)})" if saved > 0 else ""
     running = max(0.0, now - state.run.now) if working else 0.0
     parts.append(f"{ledger.active + running:.0f} s")
     return line(" · ".join(parts), "dim")

@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 from actors.run.ending import Outcome
-from actors.run.limits import LIMITS, RunLimits, check_limits, least_value
+from actors.run.limits import LIMITS, RunLimits, check_limits, name_of, stored_limits
 from actors.run.result import RunResult
 from replan.runs.engine import Engine
 from replan.runs.prepare import model_change
@@ -18,7 +18,6 @@ from replan.setup.home_folder import locate_home
 from replan.setup.installation import program
 from replan.setup.settings import read_user_config
 from runtime.core.errors import Held, ReplanError, UsageProblem
-from runtime.core.ledger import micro_limit
 from runtime.core.messages import Crashed, Parking
 from runtime.drive.run_log import append_one
 from runtime.journal.port import Posted
@@ -68,8 +67,7 @@ def name_limits() -> Iterator[None]:
     try:
         yield
     except UsageProblem as problem:
-        place = next((name for name, spec in LIMITS.items() if spec.key == problem.place), problem.place)
-        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
+        raise UsageProblem(problem.cause, place=name_of(problem.place), hint=problem.hint) from None
 
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
@@ -77,12 +75,7 @@ def message_of(changes: Changes, result: RunResult, now: float, environment: Map
 
     `result` is the result of the run so far; `now` is in UTC seconds since 1970.
     """
-    limits = check_limits(changes.limits)
-    body: dict[str, Any] = {LIMITS[name].key: value for name, value in limits.items()}
-    if (least := least_value(limits)) is not None:
-        body["stop_below"] = least
-    if "deadline" in body:
-        body["deadline"] += now
+    body = stored_limits(changes.limits, now)
     if changes.strict:
         body["strict"] = True
     price_known = result.cost_usd is not None
@@ -90,11 +83,9 @@ def message_of(changes: Changes, result: RunResult, now: float, environment: Map
         config = read_user_config(locate_home(environment).config)
         body |= model_change(changes.model, environment, config, now)
         price_known = body["price"] is not None
-    if "micro_usd" in body:
-        if not price_known:
-            hint = "give its price under prices in config.yaml, or limit calls or tokens"
-            raise UsageProblem("the price of the model is not known", place="max_cost", hint=hint)
-        body["micro_usd"] = micro_limit(body["micro_usd"])
+    if "micro_usd" in body and not price_known:
+        hint = "give its price under prices in config.yaml, or limit calls or tokens"
+        raise UsageProblem("the price of the model is not known", place="max_cost", hint=hint)
     return body
 
 

@@ -198,7 +198,7 @@ def prepare_to_execute(
         planning=planning,
         author_lacks=_no_new_plan(source, setup.model, tools, unnamed),
         timeout_seconds=float(limit_values.get("timeout") or setup.call_seconds),
-        limits=ledger_limits(limit_values, now=now, **(planning.limits | {"calls": CALLS})),
+        limits=ledger_limits(limit_values, planning.limits | {"calls": CALLS}, now),
         output_tokens_max=limit_values.get("output_tokens_max") or OUTPUT_TOKENS,
         model_settings=limit_values.get("model_settings") or {},
     )

@@ -13,7 +13,7 @@ from actors.run.state import RunState
 from replan.runs.prepare import model_change
 from replan.setup.settings import ClientsEntry, UserConfig
 from runtime.core.errors import UsageProblem
-from runtime.core.ledger import MICRO, ZERO
+from runtime.core.ledger import ZERO
 from runtime.journal.port import Journal
 
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
@@ -58,7 +58,7 @@ def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, client
         return
     raised = raise_limit(run.ledger.limits, reached.limit, added, now)
     values = {
-        name: getattr(raised, spec.key) / (MICRO if spec.unit == "dollars" else 1)
+        name: spec.value(getattr(raised, spec.key))
         for name, spec in LIMITS.items()
         if spec.ceiling and getattr(raised, spec.key) != getattr(run.ledger.limits, spec.key)
     }

@@ -192,7 +192,7 @@ FREE = Price.model_construct(input_per_token_usd=0, output_per_token_usd=0, sour
 
 
 class Limit(StrEnum):
-    """The kinds of limits that a run can reach."""
+    """The limits that a run can reach, in the order of the checks. Their words are in `actors.run.limits`."""
 
     CALLS = "calls"
     TOKENS = "tokens"
@@ -229,6 +229,9 @@ class Amount:
 
 
 ZERO = Amount()
+COUNTED = tuple(limit for limit in Limit if limit.key in Amount.__dataclass_fields__)
+"""The limits of which requests reserve an amount: each has a field of `Amount`, named as its field of `Limits`."""
+_KEYS_OF_COUNTED = tuple((limit, limit.key) for limit in COUNTED)
 
 
 AtLimit = Literal["ask", "stop"]
@@ -302,6 +305,11 @@ class Ledger:
         reserved = sum(amount.calls for amount in self.reserved.values())
         return self.limits.calls - self.spent.calls - self.unknown.calls - reserved
 
+    def committed_of(self, limit: Limit) -> float:
+        """Return the amount that counts against a limit: a part of `committed`, or the active seconds."""
+        amount: float = getattr(self.committed, limit.key) if limit in COUNTED else self.active
+        return amount
+
     @property
     def active_left(self) -> float | None:
         """The active seconds left, or None without a limit."""
@@ -319,13 +327,11 @@ class Ledger:
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
         """Return the first limit that would be exceeded if `amount` were reserved at `now`."""
-        if amount.calls > self.calls_left:
-            return Limit.CALLS
-        limits = self.limits
-        if limits.tokens is not None and self.committed.tokens + amount.tokens > limits.tokens:
-            return Limit.TOKENS
-        if limits.micro_usd is not None and self.committed.micro_usd + amount.micro_usd > limits.micro_usd:
-            return Limit.COST
+        limits, committed = self.limits, self.committed
+        for limit, key in _KEYS_OF_COUNTED:
+            most = getattr(limits, key)
+            if most is not None and getattr(committed, key) + getattr(amount, key) > most:
+                return limit
         if self.active_left == 0.0:
             return Limit.ACTIVE_TIME
         return self.ended_by(now)

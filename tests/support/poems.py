@@ -98,7 +98,7 @@ def prepare(order: KindOrder, setup: Setup) -> PreparedRun:
         raise UsageProblem(f"there is no style {wanted.style!r}", place="style", hint=", ".join(STYLES))
     task = f"{wanted.topic}: {STYLES.get(wanted.style or '', 'any form')}{', in rhymes' if wanted.rhymes else ''}"
     task += "".join(f"; {word} means {meaning}" for word, meaning in wanted.words.items())
-    return _AGENT.prepare(AgentTask(task, ledger_limits(order.limits, CALLS, setup.now)), setup)
+    return _AGENT.prepare(AgentTask(task, ledger_limits(order.limits, {"calls": CALLS}, setup.now)), setup)
 
 
 POEM = replace(_AGENT, prepare=prepare, interface="tests.support.poems:INTERFACE")

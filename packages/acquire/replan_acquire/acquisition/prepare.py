@@ -114,7 +114,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
         question_expires_seconds=request.question_expires_seconds,
     )
     check_settings(setup.model, pinned.model_settings.body)
-    limits = ledger_limits(wanted, CALLS, setup.now)
+    limits = ledger_limits(wanted, {"calls": CALLS}, setup.now)
     given = _read_given_values(loaded.profile, request.given)
     if unused := unused_fields(loaded.profile):
         notices += (f"filled, but in no formula of {loaded.profile.name}: {', '.join(unused)}",)

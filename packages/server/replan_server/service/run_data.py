@@ -11,15 +11,15 @@ from actors.guards.review import APPROVE, REJECT
 from actors.guards.review import SCHEMA as REVIEW
 from actors.run.ids import is_child
 from actors.run.inbox import body_of
+from actors.run.limits import spec_of
 from actors.run.open_question import reminder_lines
 from actors.run.questions import MODEL_CHOICE, OTHER_MODEL, WAYS, Status, Via
 from actors.run.state import RunState
 from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, describe_expected, options_of
-from actors.values.format import format_count, money
 from actors.values.lines import Line, LineTree
 from replan.runs.kind_interface import outline_of
-from runtime.core.ledger import MICRO, Amount
+from runtime.core.ledger import COUNTED, Amount, Ledger, Limit
 from runtime.logs.terminal_text import clean
 
 
@@ -117,36 +117,22 @@ class Bar:
 
 def budget_bars(common: RunState[Any], *, price_known: bool) -> list[Bar]:
     """Return the bars of a run. The bar for cost is included only if the price of the run's model is known."""
-    ledger, limits = common.ledger, common.ledger.limits
-    open_amount = sum(ledger.reserved.values(), Amount())
-    spent, unknown = ledger.spent, ledger.unknown
-    bars = [
-        _bar("calls", spent.calls, unknown.calls, open_amount.calls, limits.calls),
-        _bar("tokens", spent.tokens, unknown.tokens, open_amount.tokens, limits.tokens),
-    ]
-    if price_known:
-        cap = None if limits.micro_usd is None else limits.micro_usd / MICRO
-        usd = (spent.micro_usd / MICRO, unknown.micro_usd / MICRO, open_amount.micro_usd / MICRO)
-        text = _text([money(part) for part in usd], money(cap) if cap else "")
-        bars.append(Bar("cost", usd[0], usd[1], usd[2], cap, text))
-    active = f"{ledger.active:.0f} s"
-    cap = limits.active_seconds
+    ledger = common.ledger
+    bars = [_bar(limit, ledger) for limit in COUNTED if price_known or limit is not Limit.COST]
+    active, cap = f"{ledger.active:.0f} s", ledger.limits.active_seconds
     text = f"{active} of {cap:,.0f} s" if cap else f"{active}, no limit"
     return [*bars, Bar("active time", ledger.active, 0.0, 0.0, cap, text)]
 
 
-def _bar(name: str, spent: int, unknown: int, reserved: int, limit: int | None) -> Bar:
-    text = _text(
-        [f"{part:,}" for part in (spent, unknown, reserved)],
-        format_count(limit, name.removesuffix("s")) if limit else "",
-    )
-    return Bar(name, spent, unknown, reserved, limit, text)
-
-
-def _text(parts: list[str], limit: str) -> str:
-    spent, unknown, reserved = parts
-    more = [f"{part} {name}" for part, name in ((unknown, "unknown"), (reserved, "reserved")) if part.strip("$0.,")]
-    return f"{', '.join([f'{spent} spent', *more])}{f' of {limit}' if limit else ', no limit'}"
+def _bar(limit: Limit, ledger: Ledger) -> Bar:
+    spec, most = spec_of(limit), limit.of(ledger.limits)
+    amounts = {"spent": ledger.spent, "unknown": ledger.unknown, "reserved": sum(ledger.reserved.values(), Amount())}
+    parts = {name: getattr(amount, limit.key) for name, amount in amounts.items()}
+    texts = {name: spec.number(part) for name, part in parts.items()}
+    shown = [f"{text} {name}" for name, text in texts.items() if name == "spent" or text.strip("$0.,")]
+    text = f"{', '.join(shown)}{f' of {spec.text(most)}' if most else ', no limit'}"
+    cap = None if most is None else spec.value(most)
+    return Bar(limit.value, **{name: spec.value(part) for name, part in parts.items()}, limit=cap, text=text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.config.model_spec import describe_model
-from actors.run.limits import LIMITS, LimitSpec, duration_text
+from actors.run.limits import LIMITS, LimitSpec, duration_text, spec_of
 from actors.run.open_question import decode_questions
 from actors.run.views import AskedFor
 from actors.run.waits import Started
 from actors.run.words import in_words
-from actors.values.format import format_count, money
 from actors.values.lines import Line, reword_line, reword_tree
 from replan.runs.editing import may_edit
 from replan.runs.families import ShownRun, read_shown
@@ -43,7 +42,7 @@ from replan_server.web.start_page import form_of
 from replan_server.web.streams import cursor_at
 from replan_server.web.timeline import Timeline, TimelineBar, at_time, seconds_text
 from runtime.core.errors import ReplanError
-from runtime.core.ledger import MICRO, Limits
+from runtime.core.ledger import Limit, Limits
 from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
@@ -256,18 +255,15 @@ def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
         elif spec.unit == "time":
             text = duration_text(present)
         else:
-            text = f"{present / MICRO if spec.unit == 'dollars' else present:g}"
+            text = f"{spec.value(present):g}"
         rows.append((name, spec, text))
     return rows
 
 
 def _limits_text(limits: Limits) -> str:
     """Return the limits of a run that are set, in words, without the deadline."""
-    parts = [format_count(limits.calls, "call")]
-    parts += [format_count(limits.tokens, "token")] if limits.tokens else []
-    parts += [money(limits.micro_usd / MICRO)] if limits.micro_usd else []
-    parts += [f"{duration_text(limits.active_seconds)} of work"] if limits.active_seconds else []
-    return ", ".join(parts)
+    shown = (limit for limit in Limit if limit is not Limit.DEADLINE)
+    return ", ".join(spec_of(limit).text(most) for limit in shown if (most := limit.of(limits)))
 
 
 def _start_again_address(run: str, kind: str, *, executes: bool) -> str:

@@ -30,7 +30,7 @@ from replan_server.web.run_actions import limits_in_form, values_in_form
 from replan_server.web.site import Site
 from replan_server.web.start_costs import explain_workflows, model_labels, start_cost
 from runtime.core.errors import UsageProblem
-from runtime.core.ledger import MICRO, Limits
+from runtime.core.ledger import Limits
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "planning": ("problem", "workflow", "strict", "model", *LIMITS),
@@ -271,7 +271,7 @@ def _limits_as_text(limits: Limits) -> dict[str, str]:
         if spec.unit == "choice":
             texts[name] = present
             continue
-        texts[name] = f"{present / MICRO if spec.unit == 'dollars' else present:g}{'s' if spec.unit == 'time' else ''}"
+        texts[name] = f"{spec.value(present):g}{'s' if spec.unit == 'time' else ''}"
     return texts
 
 
