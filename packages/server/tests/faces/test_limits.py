@@ -61,7 +61,7 @@ def test_a_limit_has_its_name_in_every_face(name):
 
 def form(kind):
     offer = {key: [] for key in ("workflows", "models", "tools", "profiles", "documents")}
-    ceilings = {"max_calls": 9, "max_tokens": None, "max_cost": None}
+    ceilings = dict.fromkeys(CEILINGS) | {"max_calls": 9}
     frame = {"csrf": "", "signed_in": True, "now": 0.0, "live": None, "here": "new", "notice": "", "user": ""}
     rights = {"may_answer": True, "may_control": True, "executes": True, "trouble": "", "limited": False, "key": ""}
     names = (*LIMITS, "model", "problem", "workflow", "strict", "plan_of", "tools")
