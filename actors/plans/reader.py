@@ -3,12 +3,14 @@
 Reading never fails, is strict about types, and reports all errors at once.
 
 A missing optional field gets its default, so plans of older versions load unchanged. No value is converted: a string in
-place of a list is reported and not split, and a bool is not a number. Unknown keys are ignored with a warning.
+place of a list is reported and not split, and a bool is not a number. An unknown key is ignored with a warning, but one
+that is nearly a known key is an error: a plan that lost its preconditions would be proved, and be wrong.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from actors.files.suggestions import closest
 from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, NamedOutcome, Plan, Step
 from actors.values.findings import Code, Finding
 from actors.values.format import describe_value, printable
@@ -76,6 +78,10 @@ def _error(where: str, cause: str, limit: int) -> Finding:
     return Finding(code=Code.PLAN_TOO_LARGE, where="" if where == "the plan" else where, message=text)
 
 
+NEAR_KEY = 0.8
+"""The least similarity, a ratio of `difflib`, from which an unknown key counts as a misspelt known one."""
+NEAR_KEY_LENGTH_MAX = 40
+"""The longest key that is compared with the known ones, in characters."""
 FINDINGS_MAX = 1_000
 """The largest number of findings about fields and types. Reading stops there."""
 
@@ -283,9 +289,17 @@ class _Reader:
                 if field is not None:
                     fields[key] = field
             elif key not in other_keys:
-                where = f"{prefix}{printable(str(key))}"
-                self._warn(Code.UNKNOWN, where, f"{where} is not a field that a plan has; it is ignored.")
+                self._unknown(str(key), prefix, (*types, *other_keys))
         return fields
+
+    def _unknown(self, key: str, prefix: str, known: Sequence[str]) -> None:
+        """Report an unknown key: an error if it is nearly a known one, else a warning."""
+        where = f"{prefix}{printable(key)}"
+        near = closest(key.lower(), known, cutoff=NEAR_KEY) if len(key) <= NEAR_KEY_LENGTH_MAX else ""
+        if near:
+            self._add_error(Code.UNKNOWN, where, f"{where} is not a field that a plan has; did you mean '{near}'?")
+        else:
+            self._warn(Code.UNKNOWN, where, f"{where} is not a field that a plan has; it is ignored.")
 
     def _field(self, field_type: str, raw: Any, where: str) -> Any:
         """Return the value if it has the type. Otherwise report a finding and return None."""

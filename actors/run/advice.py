@@ -94,9 +94,9 @@ def advice(result: RunResult, program: str) -> str:
     if result.outcome == "failed":
         return f"this is a bug: report it; {log}, the log has the traceback; {resume} tries again"
     if result.cause == "home_budget" and result.status == "parked":
-        return "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller"
+        return "raise that limit in config.yaml and resume it, or start a run whose requests are smaller"
     if result.cause == "home_budget":
-        return f"on the next day (UTC), or with a larger `home_budget` in config.yaml, {resume} goes on"
+        return f"on the next day (UTC), or with that limit raised in config.yaml, {resume} goes on"
     if result.outcome == "budget_exhausted" and result.why.partition(":")[0] in EARLY:
         tell_hint = f"`{program} tell {result.run_id} TEXT --as requirement` says more or drops a demand"
         helps = f"{resume[:-1]} -m MODEL` asks another model, {tell_hint}"

@@ -28,7 +28,7 @@ class Code(StrEnum):
     TYPE = "field.type"
     CHOICE = "field.choice"
     EMPTY = "field.empty"
-    UNKNOWN = "field.unknown"  # warning
+    UNKNOWN = "field.unknown"  # warning; an error if it is nearly a known key of a plan
     TOO_LARGE = "field.too_large"  # more items or keys than are read
     # plan, structure (minimal): `where` is the step id
     NO_STEPS = "plan.no_steps"

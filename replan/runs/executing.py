@@ -197,6 +197,7 @@ def prepare_to_execute(
         plan_of=source.plan_of,
         planning=planning,
         author_lacks=_no_new_plan(source, setup.model, tools, unnamed),
+        question_expires_seconds=planning.question_expires_seconds,
         timeout_seconds=float(limit_values.get("timeout") or setup.call_seconds),
         limits=ledger_limits(limit_values, planning.limits | {"calls": CALLS}, now),
         output_tokens_max=limit_values.get("output_tokens_max") or OUTPUT_TOKENS,

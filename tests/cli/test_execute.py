@@ -171,6 +171,24 @@ def test_a_plan_that_was_edited_after_its_proof_is_proved_again(replan, home, fi
     assert not home.exists()
 
 
+def test_a_misspelt_key_of_a_plan_is_refused_here_and_by_check(replan, files):
+    """The precondition would be lost, and a wrong plan proved."""
+    for command in (("check",), ("execute", *files()[1:], "--dry-run")):
+        arguments = files(precondition=["start"])
+        result = replan(command[0], arguments[0], *command[1:])
+        assert result.exit_code == {"check": 3, "execute": 2}[command[0]]
+        assert "did you mean 'preconditions'?" in result.stdout + result.stderr
+
+
+def test_a_question_of_an_execution_expires_as_its_workflow_says(replan, files, tmp_path):
+    workflow = (data_root() / "configs" / "workflows" / "search.yaml").read_text()
+    (tmp_path / "soon.yaml").write_text(f"{workflow}\nquestion_expires_seconds: 86400\n")
+    options = ("--approve", "each", "-w", tmp_path / "soon.yaml", "--no-input")
+    assert replan("execute", *files(), *options).exit_code == 6
+    (question,) = json.loads(replan("questions", "--last", "--json").stdout)["questions"]
+    assert question["until"] > question["asked"]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", "not JSON", '{"plan": 3}'])
 def test_a_file_without_a_plan_is_one_line(replan, files, tmp_path, text):
     arguments = files()

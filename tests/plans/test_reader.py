@@ -109,12 +109,28 @@ def test_every_problem_is_reported_at_once():
 
 
 def test_unknown_keys_are_ignored_with_a_warning():
-    """A misspelt field is named, and rejects nothing."""
-    read, findings = read_plan(plan(step("a", precondition=["x"])))
+    read, findings = read_plan(plan(step("a", note="x", depends_on=["y"])) | {"version": 2, "p" * 41: 1})
     assert read is not None
     assert [(finding.code, finding.where, finding.severity) for finding in findings] == [
-        (Code.UNKNOWN, "steps[0].precondition", "warning")
+        (Code.UNKNOWN, where, "warning") for where in ("version", "p" * 41, "steps[0].note", "steps[0].depends_on")
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("precondition", "preconditions"),
+        ("Effects", "effects"),
+        ("outcome", "outcomes"),
+        ("retry_budgets", "retry_budget"),
+    ],
+)
+def test_a_misspelt_key_is_an_error_that_names_the_right_one(key, near):
+    """Otherwise the plan would be proved without it."""
+    read, findings = read_plan(plan(step("a", **{key: ["x"]})))
+    assert read is None
+    assert [(finding.code, finding.where) for finding in findings] == [(Code.UNKNOWN, f"steps[0].{key}")]
+    assert findings[0].message.endswith(f"did you mean '{near}'?")
 
 
 def test_a_string_is_never_taken_apart():

@@ -40,11 +40,11 @@ def result(status="finished", outcome="", why="", **fields):
         ),
         (
             {"cause": "home_budget", "status": "parked"},
-            "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller",
+            "raise that limit in config.yaml and resume it, or start a run whose requests are smaller",
         ),
         (
             {"cause": "home_budget"},
-            "on the next day (UTC), or with a larger `home_budget` in config.yaml, `p resume r` goes on",
+            "on the next day (UTC), or with that limit raised in config.yaml, `p resume r` goes on",
         ),
         (
             {"outcome": "budget_exhausted", "why": "stuck: the same again"},
