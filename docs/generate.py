@@ -138,7 +138,7 @@ def workflows() -> str:
 
 
 def limits() -> str:
-    """Return the limits of a run: their names and bounds; the help of `run` says what each limits."""
+    """Return the limits of a run: their names and bounds; the help of `run` explains each."""
     units = {
         "count": "integer",
         "dollars": "dollars",

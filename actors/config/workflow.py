@@ -88,7 +88,7 @@ class Workflow(Config):
     search: Search = "depth_first"
     """The search strategy: a name, a name with its numbers (`beam:4`), or a mapping."""
     target_guard_level: GuardLevel = "medium"
-    """The level at which all leaves check plans. The default is the strictest level that a guard of a leaf names."""
+    """The level at which all leaves check plans. If missing, the strictest that a guard of a leaf names."""
     assurance: Assurance = "strong_cyclic"
     """The guarantee that an expansive plan guard demands for all traces that do not escalate."""
     rmax: Positive = 3

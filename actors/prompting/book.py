@@ -72,9 +72,9 @@ class PromptEntry(Config):
     task: Text
     """The task. In the user part only the feedback comes after it."""
     feedback_wrapper: Wrapper
-    """The text around one rejection of this step's own artifact, which replaces `{feedback}`."""
+    """The text around one rejection (`{feedback}`) of this step's own artifact."""
     escalation_feedback_wrapper: Wrapper
-    """The text around one later failure that this step caused, which replaces `{feedback}`."""
+    """The text around one later failure (`{feedback}`) that this step caused."""
     compact: ShorterTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
     """The shorter texts that the setting `compact` uses instead; null for an entry that is short enough."""
 

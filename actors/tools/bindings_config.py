@@ -61,9 +61,9 @@ class StepTokens(Config):
     preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that must hold before the step. Tokens whose values the call uses are added automatically."""
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that its success adds."""
+    """The tokens that the step's success adds."""
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that its success deletes, before its effects are added."""
+    """The tokens that the step's success deletes, before its effects are added."""
     outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
     """The changes of outcomes, by their names in the binding. An outcome that is not named changes nothing more."""
     guard: PlanName | None = None

@@ -124,11 +124,11 @@ class _Called(Config):
     pre_check: Bound | None = None
     """A command or Python tool that must succeed before each call."""
     disk_mb: int = Field(default=0, ge=0, le=1_000_000_000)
-    """The free disk space that it needs, in megabytes (10^6 bytes); it is looked up before the plan runs."""
+    """The free disk space that the tool needs, in megabytes (10^6 bytes), checked before the plan runs."""
     makes: tuple[str, ...] = Field(default=(), max_length=50)
     """The files and folders that a success leaves in the workspace, for later steps that read them."""
     undo: ToolName | None = None
-    """The tool that undoes one successful call, `nothing`, or `irreversible`; used for steps that name none."""
+    """The tool that undoes one successful call, `nothing`, or `irreversible`, for steps without an `undo`."""
 
     @field_validator("makes")
     @classmethod
@@ -145,7 +145,7 @@ class _Run(_Called):
     parameters: dict[ParameterName, Parameter] = Field(default_factory=dict, max_length=50)
     """The values that bindings fill in, by name."""
     repeatable: bool = False
-    """Whether a second call does no harm. Then it may be made again after a crash or an interruption."""
+    """Whether a second call does no harm. Then a call may be made again after a crash or an interruption."""
     timeout_seconds: float = Field(default=TIMEOUT_SECONDS, gt=0, le=86_400)
     """The time limit of a call, in seconds. A longer call is ended, and counts as a transient failure."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
@@ -168,7 +168,7 @@ class CommandTool(_Run):
     transient_exit_codes: tuple[ExitCode, ...] = Field(default=(), max_length=255)
     """Exit codes of failures that may be temporary, so that the call is worth repeating."""
     broken_exit_codes: tuple[ExitCode, ...] | None = Field(default=None, max_length=255)
-    """Exit codes by which the program says that it could not do its work, such as 2 to 5 of pytest: no result."""
+    """Exit codes that mean no result: the program could not do its work, such as 2 to 5 of pytest."""
     failure_pattern: Regex = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
     """A regular expression. If it matches in a line of the kept output, exit code 0 is a failure."""
 
@@ -277,7 +277,7 @@ class RemoteTool(Config):
     """The tool's name at the server."""
     arguments: dict[Annotated[str, Field(max_length=200)], Any] | None = Field(default=None, max_length=100)
     """The arguments for the server; `{name}` in a text stands for a parameter, and a text with nothing else becomes
-    its value. Without them, each parameter is the argument of its name."""
+    the parameter's value. Without this key, each parameter is the argument of its name."""
 
 
 class McpTool(_Run):
@@ -348,21 +348,21 @@ class AgentCommand(Config):
     max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
     """The largest cost of a call in dollars. The run's budget reserves it, and work that cost more is not merged."""
     timeout_seconds: float = Field(gt=0, le=86_400)
-    """The time limit of a call, in seconds. After it, its processes are killed and its work is not merged."""
+    """The time limit of a call, in seconds. A longer call is killed, and its work is not merged."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
     confined: bool = True
-    """Whether Linux lets it write only to its worktree, a folder for temporary files, and `writable`."""
+    """Whether Linux lets the agent write only to its worktree, a folder for temporary files, and `writable`."""
     writable: tuple[WritablePath, ...] = Field(default=(), max_length=50)
-    """Other files and folders that it may write, such as `~/.claude`."""
+    """Other files and folders that the agent may write, such as `~/.claude`."""
     repeatable: bool = False
-    """Whether it is called again after a crash without asking a person; its unfinished work is not merged."""
+    """Whether the agent is called again after a crash without asking a person; unfinished work is not merged."""
     max_files: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
-    """The largest number of files that it may change."""
+    """The largest number of files that the agent may change."""
     max_diff_bytes: Annotated[int, Field(strict=True, ge=1, le=OUTPUT_BYTES_MAX)] = 262_144
-    """The largest number of bytes in its changes as a diff."""
+    """The largest number of bytes in the agent's changes as a diff."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
-    """How many bytes of its final text are kept."""
+    """How many bytes of the agent's final text are kept."""
 
     @checks(mode="after")
     def _check_words(self) -> "AgentCommand":
@@ -440,9 +440,9 @@ class ToolsFile(Config):
     mcp_servers: dict[ToolName, McpServer] = Field(default_factory=dict, max_length=50)
     """The MCP servers by name, for tools with the key `mcp`."""
     generators: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tools that execute the steps of each generator, by its name: a tool's name, or `{tool, with}`."""
+    """The tools that execute the steps of each generator, by the generator's name: a tool's name, or `{tool, with}`."""
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tools that check the steps of each guard, by its name, which has no meaning under `generators`."""
+    """The tools that check the steps of each guard, by the guard's name."""
     steps: dict[PlanName, StepBinding] = Field(default_factory=dict, max_length=1_000)
     """The tools of single steps, by a step's id: `{generator, guard}`. They take precedence over `generators` and
     `guards`.

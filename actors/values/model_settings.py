@@ -108,8 +108,8 @@ class ModelSettings(Config):
     context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
         default=None, exclude_if=_is_not_set
     )
-    """The largest number of tokens in a prompt and its reply together. The setting is not sent, and neither is a longer
-    prompt. Without it, the server is asked.
+    """The largest number of tokens in a prompt and its reply together. A longer prompt is not sent. If the setting is
+    missing, the server is asked. The setting is not sent.
     """
     compact: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=operator.not_)
     """Whether the shorter texts of prompts are used, for a model with a small context window. The setting is not

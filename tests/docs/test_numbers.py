@@ -61,10 +61,10 @@ STATED = [
         f"1 MiB, {yaml_document.NODES_MAX:,} values, {yaml_document.DEPTH_MAX} levels",
     ),
     ("reference/tools.md", f"keeps the newest {listing.KEPT} listings"),
-    ("reference/guards.md", f"{recon.ITEMS_MAX:,}; {recon.SEARCH_MAX:,}"),
+    ("reference/guards.md", f"{recon.ITEMS_MAX:,} items in a list (`field.type`); {recon.SEARCH_MAX:,} characters"),
     ("reference/files.md", f"passed {LOG_BYTES_MAX // 1024**2} MiB"),
-    ("reference/guards.md", f"more than {BYTES_MAX // 1024**2} MiB"),
-    ("reference/guards.md", f"deeper than {DEPTH_MAX} levels"),
+    ("reference/guards.md", f"A reply: {BYTES_MAX // 1024**2} MiB"),
+    ("reference/guards.md", f"{DEPTH_MAX} levels deep"),
     ("reference/plan.md", f"`retry_budget` (whole number, default {RETRY_BUDGET_DEFAULT})"),
     ("reference/plan.md", f"`total_retry_budget` (whole number, default {TOTAL_RETRY_BUDGET_DEFAULT})"),
     (
