@@ -106,9 +106,14 @@ async def newest_run(reader: "RunReader") -> str:
 
 
 async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
-    """Return the newest run that `resume` can continue, with raised limits or without; if none, the newest run.
+    """Return the newest run, for `resume --last`. With `raised`, the user raises limits.
 
     A message may reopen a finished run. Of these runs, the `READ_MAX` newest are read.
+
+    Raises:
+        RunNotFound: there is no run.
+        UsageProblem: the newest run has finished, and an older one can go on. The hint names this one: to drive it may
+            cost money, so the user must name it.
     """
     from actors.run.ending import FINAL, Outcome
 
@@ -124,8 +129,13 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
         left -= 1
         return await _is_reopened(reader, row.run)
 
-    newest = await _newest(reader, goes_on) or await _newest(reader, _any_run)
-    return newest or _none(f"no run to resume (`{program()} run PROBLEM` starts one)")
+    newest = await _newest(reader, _any_run) or _none(f"no run to resume (`{program()} run PROBLEM` starts one)")
+    can_go_on = await _newest(reader, goes_on)
+    if can_go_on is None or can_go_on == newest:
+        return newest
+    title = (await reader.journal.row(can_go_on)).title
+    hint = f"`{program()} resume {can_go_on}` goes on with the newest run that can: {title}"
+    raise UsageProblem(f"run {newest} is the newest, and it has finished", place="--last", hint=hint)
 
 
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:

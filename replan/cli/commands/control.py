@@ -41,7 +41,7 @@ _RESUME = examples(
     epilog=_RESUME,
     short_help="Go on with a run, with other limits or another model.",
 )
-@run_argument(last="Resume the newest run that can go on.")
+@run_argument(last="Resume the newest run.")
 @click.option("-m", "--model", help="Another model from now on.")
 @limit_options
 @click.option("--strict", is_flag=True, help="Reject plans that leave a demand of the text in no step, from now on.")
@@ -81,7 +81,6 @@ async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) 
     async with open_engine(invocation, drives=True) as engine:
         if prefix is None:
             run = await newest_to_resume(engine, raised=changes.raises_limits)
-            await _say_if_older(engine, run)
         else:
             run = await resolve_named(engine, prefix)
         if changes:
@@ -92,17 +91,6 @@ async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) 
         if row.status == "finished":
             await _print_if_finished(engine, run)
         return await drive_further(engine, run, invocation, kind=kind, title=row.title)
-
-
-async def _say_if_older(engine: Engine, run: str) -> None:
-    """Print a notice that names the run which is resumed, if a newer run has finished."""
-    from replan.cli.reading import newest_run
-    from replan.cli.terminal.console import notice
-
-    newest = await newest_run(engine)
-    if newest != run:
-        row = await engine.journal.row(run)
-        notice(f"run {newest} has finished; the newest that goes on is {run}: {row.title}")
 
 
 async def _print_if_finished(engine: Engine, run: str) -> None:
