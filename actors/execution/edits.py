@@ -6,6 +6,7 @@ is not done again.
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from actors.execution.events import PlanEdited, StepOutcome
@@ -13,8 +14,8 @@ from actors.execution.state import AttemptPhase, State
 from actors.plans.constraints import dropped_constraints, with_constraints
 from actors.plans.graph import bits
 from actors.plans.reader import read_plan
-from actors.run.inbox import EDIT, PERSON_MAX, MailRefused, plan_in_message, refuse_message
-from actors.run.questions import PEOPLE, read_via
+from actors.run.inbox import EDIT, MailRefused, edit_fields, read_edit, refuse_message
+from actors.run.questions import PEOPLE
 from actors.values.findings import Code, Finding
 from runtime.core.errors import UsageProblem
 from runtime.core.events import make_storable
@@ -129,25 +130,17 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanE
     """Return the event for a message with an edited plan; None for any other message."""
     if body.get("kind") != EDIT:
         return None
-    cause, value = edit_problem(state), None
-    if not cause and body.get("revision") != state.revision:
-        cause = f"the plan was changed meanwhile: it is revision {state.revision} now"
-    if not cause:
-        try:
-            value = plan_in_message(body)
-        except UsageProblem as problem:
-            cause = problem.cause
-    if value is not None and (found := check_edit(state, value)):
-        cause = found[0].message
-    if cause:
+    if cause := edit_problem(state):
         return refuse_message(message, cause)
-    via = read_via(body.get("via"))
-    shown = body.get("approves") if via in PEOPLE else None
+    try:
+        value = read_edit(body, {"revision": state.revision}, partial(check_edit, state))
+    except UsageProblem as problem:
+        return refuse_message(message, problem.cause)
+    fields = edit_fields(body, message)
+    shown = body.get("approves") if fields["via"] in PEOPLE else None
     # A step that began to wait after the person opened the plan was not shown, and has a question of its own.
     approves = tuple(step for step in waiting_approvals(state) if isinstance(shown, list) and step in shown)
-    person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
-    plan = make_storable(json.dumps(value, sort_keys=True))
-    return PlanEdited(at=message.at, mono=message.mono, plan=plan, via=via, person=person, approves=approves)
+    return PlanEdited(**fields, plan=make_storable(json.dumps(value, sort_keys=True)), approves=approves)
 
 
 def waiting_approvals(state: State) -> tuple[str, ...]:

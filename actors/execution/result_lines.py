@@ -7,7 +7,7 @@ from actors.execution.goals import GoalStatus
 from actors.execution.result import ExecutionResult, ShownGoal, ShownRevision, ShownStep, StepStatus
 from actors.execution.undo import effect_text
 from actors.plans.plan_text import field_line, step_details
-from actors.run.advice import advice
+from actors.run.advice import advice, draft_command
 from actors.run.result import heading, message_lines, question_lines, usage_line
 from actors.values.findings import summary_of
 from actors.values.flow import Checklist, ChecklistItem, NodeState
@@ -152,7 +152,7 @@ def _advice_lines(result: ExecutionResult, program: str) -> list[Line]:
         step = f"{tell}, then `{program} resume {result.run_id}` plans anew"
     lines = [line(f"Next: {step}.", "cyan")] if step else []
     if result.has_draft:
-        written = f"{program} export {result.run_id} --draft -o draft.json"
+        written = draft_command(result.run_id, program)
         lines.append(line(f"What is left, as a plan that is not proved: {written}", "dim"))
     return lines
 

@@ -11,6 +11,7 @@ from actors.demands.table import DemandStanding, DemandTable, TableRow
 from actors.guards.plan_settings import Settings
 from actors.planning.events import PlanningOutcome
 from actors.planning.state import Node, State
+from actors.run.advice import draft_command
 from actors.run.result import DemandJson
 from actors.values.findings import Code, Finding, Verdict, finding_line
 from actors.values.format import format_count, quote_names
@@ -94,8 +95,7 @@ class Draft:
 
     def commands(self, run_id: str, program: str) -> tuple[str, str]:
         """Return the commands that write the draft to a file, and that check the file."""
-        written = f"{program} export {run_id} --draft -o draft.json"
-        return written, f"{program} check draft.json {self.options}".rstrip()
+        return draft_command(run_id, program), f"{program} check draft.json {self.options}".rstrip()
 
     def to_json(self) -> dict[str, Any]:
         """Return the draft as plain data, with the keys of `DraftJson`."""

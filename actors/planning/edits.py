@@ -8,6 +8,7 @@ is part of the message.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,8 +22,8 @@ from actors.planning.result import accepted_value, best_path
 from actors.planning.state import Node, State, with_branch
 from actors.plans.constraints import Constraints, constraints_of, dropped_constraints
 from actors.plans.reader import read_plan
-from actors.run.inbox import PERSON_MAX, ForPeopleOnly, MailRefused, plan_in_message, refuse_message
-from actors.run.questions import PEOPLE, Via, read_via
+from actors.run.inbox import ForPeopleOnly, MailRefused, edit_fields, read_edit, refuse_message
+from actors.run.questions import PEOPLE, Via
 from actors.search.progress import accept
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict, limit_verdict
@@ -130,39 +131,26 @@ def check_person(state: State, plan: EditablePlan, via: Via) -> None:
 
 def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanCorrected | MailRefused:
     """Return the event for a message with an edited plan."""
-    via, plan = read_via(body.get("via")), editable_plan(state)
+    plan, fields = editable_plan(state), edit_fields(body, message)
     if isinstance(plan, str):
         return refuse_message(message, plan)
+    place = {"revision": revision_of(state), "node": plan.node.node}
     try:
-        value, verdict = _read_edit(state, plan, body, via)
+        check_person(state, plan, fields["via"])
+        value = read_edit(body, place, partial(check_edit, plan))
+        verdict = _verdict_in(body)
     except UsageProblem as problem:
         return refuse_message(message, problem.cause)
-    return PlanCorrected(
-        at=message.at,
-        mono=message.mono,
-        node=plan.node.node,
-        plan=make_storable(json.dumps(value)),
-        verdict=verdict,
-        via=via,
-        person=make_storable(str(body.get("person") or ""))[:PERSON_MAX],
-        question_id=plan.question_id,
-    )
+    text = make_storable(json.dumps(value))
+    return PlanCorrected(**fields, node=plan.node.node, plan=text, verdict=verdict, question_id=plan.question_id)
 
 
-def _read_edit(
-    state: State, plan: EditablePlan, body: Mapping[str, Any], via: Via
-) -> tuple[Mapping[str, Any], Verdict]:
-    """Return the edited plan in a message and the verdict on it. Raises `UsageProblem` if the edit is refused."""
-    if body.get("revision") != revision_of(state) or body.get("node") != plan.node.node:
-        raise UsageProblem(f"the plan was changed meanwhile: it is revision {revision_of(state)} now")
-    check_person(state, plan, via)
-    value = plan_in_message(body)
-    if found := check_edit(plan, value):
-        raise UsageProblem(found[0].message)
+def _verdict_in(body: Mapping[str, Any]) -> Verdict:
+    """Return the verdict on the edited plan in a message. Raises `UsageProblem` if it does not pass."""
     try:
         verdict = Verdict.model_validate(body.get("verdict"))
     except ValidationError:
         raise UsageProblem("no guard has judged the edited plan") from None
     if not verdict.passed:
         raise UsageProblem("the guards reject the edited plan")
-    return value, verdict
+    return verdict

@@ -123,3 +123,8 @@ def reopening_advice(result: RunResult, program: str) -> str:
             return f"`{program} resume {run}` goes on with it."
         case _:
             return f"Nothing follows; `{program} show {run}` shows what it came to."
+
+
+def draft_command(run_id: str, program: str) -> str:
+    """Return the command that writes the draft of a run to a file."""
+    return f"{program} export {run_id} --draft -o draft.json"

@@ -7,7 +7,7 @@ answer and the decline of a question share one key of the inbox, so only the fir
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -25,6 +25,7 @@ from actors.run.questions import (
 from actors.run.settings import MODEL_KEYS, SettingsChanged, change_of
 from actors.run.waits import TimedEvent
 from actors.values.answers import normal_answer
+from actors.values.findings import Finding
 from runtime.core.errors import UsageProblem
 from runtime.core.events import make_storable
 from runtime.core.ledger import Ledger
@@ -237,15 +238,33 @@ def _check_open(questions: Questions, name: str, kind: str, via: str, person: st
         raise UsageProblem(f"{person} is not asked this question")
 
 
-def plan_in_message(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the edited plan in the body of a message, as JSON. Raises `UsageProblem` if it has none."""
+def read_edit(
+    body: Mapping[str, Any],
+    place: Mapping[str, Any],
+    check: Callable[[Mapping[str, Any]], Sequence[Finding]],
+) -> dict[str, Any]:
+    """Return the edited plan in the body of a message, as JSON.
+
+    `place` has the `revision` that can be edited now, and other keys by which the body must name it. Raises
+    `UsageProblem` for another place, for a body without a plan, and for the first finding of `check`.
+    """
+    if any(body.get(key) != value for key, value in place.items()):
+        raise UsageProblem(f"the plan was changed meanwhile: it is revision {place['revision']} now")
     text = str(body.get("plan") or "")
     if len(text) > EDIT_BYTES_MAX:
         raise UsageProblem(f"the plan has more than {EDIT_BYTES_MAX:,} bytes")
     value = body_of(text)
     if not isinstance(value.get("steps"), list):
         raise UsageProblem("it is no plan")
+    if found := check(value):
+        raise UsageProblem(found[0].message)
     return value
+
+
+def edit_fields(body: Mapping[str, Any], message: "Mailed") -> dict[str, Any]:
+    """Return the fields of the event of an edit that say when it came, by which way, and from whom."""
+    person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
+    return {"at": message.at, "mono": message.mono, "via": read_via(body.get("via")), "person": person}
 
 
 def body_of(text: str) -> dict[str, Any]:
