@@ -9,7 +9,7 @@ import pytest
 import replan
 from tests.cli.samples import write_script
 from tests.journal.behind import query
-from tests.support.python_tools import execution_options
+from tests.support.python_tools import PLAN, execution_options
 
 TOOLS = """
 tools:
@@ -26,23 +26,6 @@ def make(workspace):
 def made(workspace):
     return (workspace / "made").exists()
 """
-STEP = {
-    "step_id": "make",
-    "name": "Make it",
-    "generator": "maker",
-    "guard": "dynamic_test",
-    "retry_budget": 2,
-    "dependencies": [],
-    "preconditions": ["start"],
-    "effects": ["made"],
-}
-PLAN = {
-    "plan_id": "p1",
-    "initial_state": ["start"],
-    "goal_state": ["made"],
-    "total_retry_budget": 4,
-    "steps": [STEP],
-}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from replan.setup.installation import data_root
 from tests.cli.conftest import run_id
+from tests.support.python_tools import PLAN, STEP
 
 EXAMPLES = data_root() / "configs" / "examples"
 
@@ -40,23 +41,7 @@ def there(workspace):
 
 
 def plan(**changes):
-    step = {
-        "step_id": "make",
-        "name": "Make it",
-        "generator": "maker",
-        "guard": "dynamic_test",
-        "retry_budget": 2,
-        "dependencies": [],
-        "preconditions": ["start"],
-        "effects": ["made"],
-    }
-    return {
-        "plan_id": "p1",
-        "initial_state": ["start"],
-        "goal_state": ["made"],
-        "total_retry_budget": 4,
-        "steps": [step | changes],
-    }
+    return {**PLAN, "steps": [STEP | changes]}
 
 
 @pytest.fixture
@@ -239,10 +224,6 @@ def test_a_failed_goal_is_exit_3(replan, files, tmp_path):
     result = replan("execute", *files(), "--no-input")
     assert result.exit_code in (3, 6), result.stderr
     assert "✗ make" in result.stdout
-
-
-def script_of(steps):
-    return {"g_plan": [plan() | {"steps": steps}]}
 
 
 def test_do_plans_and_executes_and_the_two_runs_name_each_other(replan, files, problem, scripted, tmp_path):

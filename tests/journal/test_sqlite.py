@@ -129,21 +129,6 @@ async def test_a_database_of_another_program_is_refused_and_left_alone(open_jour
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE TRIGGER theirs AFTER INSERT ON events BEGIN DELETE FROM runs; END",
-        "CREATE TABLE theirs (x)",
-        "DROP INDEX consumed",
-    ],
-)
-async def test_a_journal_with_other_tables_is_refused(written, open_journal, path, statement):
-    change(path, statement)
-    with pytest.raises(JournalDamaged, match="the tables"):
-        async with open_journal():
-            pass
-
-
 async def test_two_that_open_a_new_file_at_once_both_get_it(open_journal):
     opened = []
 

@@ -86,6 +86,7 @@ async def test_a_journal_of_an_older_development_version_is_refused_and_left_alo
     [
         "CREATE TRIGGER theirs AFTER INSERT ON events BEGIN DELETE FROM runs; END",
         "CREATE VIEW theirs AS SELECT * FROM runs",
+        "CREATE TABLE theirs (x)",
         "DROP INDEX consumed",
         "ALTER TABLE hosts DROP COLUMN kinds",
         "ALTER TABLE runs ADD COLUMN team TEXT",

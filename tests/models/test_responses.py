@@ -175,10 +175,6 @@ async def test_what_a_response_says(streamed, items, text):
     assert reply.usage == Usage(input_tokens=10, output_tokens=5)
 
 
-def stream_of(*events):
-    return Answer.events([api.event(value) for value in events])
-
-
 CREATED = {"type": "response.created", "response": api.response(status="in_progress", usage=None)}
 DELTA = {"type": "response.output_text.delta", "delta": "{}"}
 MESSAGE = api.message(api.text("{}"))

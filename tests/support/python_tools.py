@@ -1,4 +1,22 @@
-"""Tools that are Python functions, written beside a test."""
+"""Tools that are Python functions, written beside a test, and a plan of one step that they can do."""
+
+STEP = {
+    "step_id": "make",
+    "name": "Make it",
+    "generator": "maker",
+    "guard": "dynamic_test",
+    "retry_budget": 2,
+    "dependencies": [],
+    "preconditions": ["start"],
+    "effects": ["made"],
+}
+PLAN = {
+    "plan_id": "p1",
+    "initial_state": ["start"],
+    "goal_state": ["made"],
+    "total_retry_budget": 4,
+    "steps": [STEP],
+}
 
 
 def execution_options(folder, tools, actions):

@@ -49,13 +49,6 @@ ENTRY = PromptEntry(
     escalation_feedback_wrapper="ESCALATION {feedback}",
 )
 
-ROLE_GUARDS = {
-    "analysis": "analysis_valid",
-    "recon": "recon_valid",
-    "strategy": "strategy_valid",
-    "plan": "plan_medium",
-}
-
 
 @cache
 def shipped_policy(name: str) -> Policy:

@@ -1,5 +1,6 @@
 """Child runs, budgets and plug-ins: what stops a run, and how it goes on, against a real server."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,18 +79,23 @@ async def test_a_child_run_waits_and_its_parent_with_it(hosted: bool, tmp_path: 
             assert (await engine.load(child))[0].run.ledger.spent.calls == 2
 
 
-async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in_between(tmp_path: Path) -> None:
-    clock = JumpingClock()
-    question = {**ANALYSIS, "open_questions": ["Which users?"]}
-    provider = Provider(clock, GOOD)
-    first = iter([question])
+def answer_analyses(provider: Provider, *first: object) -> Callable[[Any, Any, int], Answer]:
+    """Return the handler of a provider whose first analyses are these."""
+    left = iter(first)
 
     def handle(body: Any, headers: Any, n: int) -> Answer:
         name = headers.get("x-client-request-id", "").partition("/")[2]
         answer = Provider.handle(provider, body, headers, n)
-        return Answer.value(next(first, ANALYSIS)) if name.startswith("g_analysis") else answer
+        return Answer.value(next(left, ANALYSIS)) if name.startswith("g_analysis") else answer
 
-    with serve(handle) as server:
+    return handle
+
+
+async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in_between(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    question = {**ANALYSIS, "open_questions": ["Which users?"]}
+    provider = Provider(clock, GOOD)
+    with serve(answer_analyses(provider, question)) as server:
         async with home(clock, server.base_url) as engine:
             result = await engine.begin(request(engine, workflow=write(tmp_path), limits={"max_calls": 1}), run="run-1")
             assert result.status == "waiting", result
@@ -114,14 +120,8 @@ async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in
 async def test_a_question_opens_after_the_first_raise_and_a_child_run_begins_after_the_second(tmp_path: Path) -> None:
     clock = JumpingClock()
     provider = Provider(clock, GOOD)
-    first = iter([{"problem_type": 1}, {**ANALYSIS, "open_questions": ["Which users?"]}])
-
-    def handle(body: Any, headers: Any, n: int) -> Answer:
-        name = headers.get("x-client-request-id", "").partition("/")[2]
-        answer = Provider.handle(provider, body, headers, n)
-        return Answer.value(next(first, ANALYSIS)) if name.startswith("g_analysis") else answer
-
-    with serve(handle) as server:
+    question = {**ANALYSIS, "open_questions": ["Which users?"]}
+    with serve(answer_analyses(provider, {"problem_type": 1}, question)) as server:
         async with home(clock, server.base_url) as engine:
             result = await engine.begin(request(engine, workflow=write(tmp_path), limits={"max_calls": 1}), run="run-1")
             assert result.outcome == "budget_exhausted", result

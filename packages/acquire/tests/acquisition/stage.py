@@ -44,6 +44,17 @@ def profile_file(folder, text, name="profile.yaml"):
     return path
 
 
+GIVEN = {
+    "core.region": "Portugal",
+    "core.currency": "EUR",
+    "market.customers": "1000",
+    "market.annual_spend": "20",
+    "segment.share": "50 %",
+    "segment.win_rate": "10 %",
+}
+"""The values with which the shipped profile `market_size` needs no document."""
+
+
 class Stage:
     """One run; after each message the machine has decided all that follows, and a refold gives the same state."""
 

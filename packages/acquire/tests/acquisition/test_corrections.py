@@ -2,20 +2,11 @@
 
 import pytest
 
-from packages.acquire.tests.acquisition.stage import Stage, prepared
+from packages.acquire.tests.acquisition.stage import GIVEN, Stage, prepared
 from replan_acquire.acquisition.answers import make_correction
 from replan_acquire.acquisition.kind import CODEC
 from runtime.core.errors import UsageProblem
 from runtime.core.machine import fold
-
-GIVEN = {
-    "core.region": "Portugal",
-    "core.currency": "EUR",
-    "market.customers": "1000",
-    "market.annual_spend": "20",
-    "segment.share": "50 %",
-    "segment.win_rate": "10 %",
-}
 
 
 def done():

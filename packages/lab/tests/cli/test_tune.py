@@ -6,11 +6,9 @@ import pytest
 import yaml
 
 from replan.setup.installation import data_root
-from tests.cli.samples import PLAN
 
 PROBLEM = str(data_root() / "configs" / "problems" / "login_timeout.md")
 RACE = ("lab", "race", PROBLEM, "-m", "simulated:base", "-w", "single", "-w", "search", "-p", "default", "--jobs", "1")
-UNMADE = {**PLAN, "goal_state": ["a_token_that_nothing_makes"]}
 
 
 @pytest.fixture

@@ -8,13 +8,10 @@ from urllib.parse import unquote
 import trio
 
 from actors.run.questions import NAMED, VIAS
-from packages.server.tests.web.world import PLANS, served
+from packages.server.tests.web.world import served
 from runtime.core.errors import RunNotFound
 from runtime.journal.port import RunFilter
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
-
-LOOPS = {**PLANS, "g_plan": ["no JSON"] * 40}
-"""A script whose plans are never accepted."""
 
 
 async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):

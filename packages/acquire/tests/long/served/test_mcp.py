@@ -2,6 +2,7 @@
 
 from mcp_types import CallToolResult, ElicitResult
 
+from packages.acquire.tests.acquisition.stage import GIVEN
 from packages.server.tests.long.mcp.test_tasks import with_tasks
 from packages.server.tests.mcp.task_client import new_task, until, updated
 from packages.server.tests.mcp.world import at_rest, called, refused, served
@@ -36,19 +37,11 @@ async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given
 async def test_a_value_is_told_to_a_finished_acquisition(tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     named = {"acquisitions": {"documents": {"market": str(tmp_path / "docs")}}}
-    given = {
-        "core.region": "Portugal",
-        "core.currency": "EUR",
-        "market.customers": "1000",
-        "market.annual_spend": "20",
-        "segment.share": "50 %",
-        "segment.win_rate": "10 %",
-    }
     async with (
         served(tmp_path, monkeypatch, settings=named) as home,
         home.client() as client,
     ):
-        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "given": given}
+        order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "given": GIVEN}
         run = (await called(client, "acquire", documents="market", **order))["run_id"]
         assert (await at_rest(client, run))["status"] == "finished"
         assert "is not a field" in await refused(client, "tell", id=run, text="market.custamers=5")
