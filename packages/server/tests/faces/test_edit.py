@@ -76,6 +76,12 @@ def renamed(value, name):
     return {**value, "steps": [{**first, "name": name}, *rest]}
 
 
+async def edit_over_mcp(client, run):
+    opened = await called(client, "rest_of_plan", id=run)
+    fields = {"plan": renamed(opened["plan"], "Mine"), "revision": opened["revision"], "edits": opened["edits"]}
+    assert (await called(client, "edit_plan", id=run, **fields))["result"] == "accepted"
+
+
 def hidden_fields(page):
     """Return the plan in a form, and its hidden numbers."""
     text = html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)[1])
@@ -113,9 +119,7 @@ async def test_a_program_edits_a_plan_where_it_may_execute(options, tmp_path):
 async def test_a_client_of_mcp_edits_a_plan(options, tmp_path, monkeypatch):
     async with served_to_mcp(tmp_path, monkeypatch, allow_execute=True) as home, home.client() as client:
         run = (await replan.aexecute(PLAN, **options)).run_id
-        rest = await called(client, "rest_of_plan", id=run)
-        fields = {"plan": renamed(rest["plan"], "Mine"), "revision": rest["revision"], "edits": rest["edits"]}
-        assert (await called(client, "edit_plan", id=run, **fields))["result"] == "accepted"
+        await edit_over_mcp(client, run)
 
 
 async def test_a_person_edits_a_plan_on_its_page_and_approves_in_the_same_act(options, tmp_path):
@@ -180,9 +184,7 @@ async def test_a_client_of_mcp_edits_the_plan_of_a_planning_run(tmp_path, monkey
     async with served_to_mcp(tmp_path, monkeypatch) as home, home.client() as client:
         run = (await called(client, "plan", problem="# Login fails\n\nIt fails.", model="plans"))["run_id"]
         await called(client, "wait", id=run)
-        opened = await called(client, "rest_of_plan", id=run)
-        fields = {"plan": renamed(opened["plan"], "Mine"), "revision": opened["revision"], "edits": opened["edits"]}
-        assert (await called(client, "edit_plan", id=run, **fields))["result"] == "accepted"
+        await edit_over_mcp(client, run)
 
 
 async def test_a_client_of_mcp_does_not_get_a_plan_under_review(tmp_path, monkeypatch):
