@@ -33,7 +33,7 @@ from actors.run.evolve import TIMED, CommonEvent, evolve_run, record_time
 from actors.run.fork_rules import OF_ORIGIN
 from actors.run.ids import visit_of
 from actors.run.inbox import InboxEvent
-from actors.run.near_limit import warn_near_limit
+from actors.run.near_limit import LimitNear, warn_near_limit, warn_of_day
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
 from actors.run.parking import RunParked, RunResumed
@@ -48,7 +48,7 @@ from runtime.core.copies import changed
 from runtime.core.events import make_storable
 from runtime.core.ledger import Amount, Limit, Limits, Price
 from runtime.core.machine import Refused, Summary, Work
-from runtime.core.messages import Control, Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
+from runtime.core.messages import Control, Crashed, DayUsed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import ModelRequest
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 ERROR_MAX = 500
 """The largest number of characters of a bug's message that the end of a run shows."""
 
-ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested | RunFinished
+ControlEvent = InboxEvent | LimitNear | RunParked | RunResumed | WaitEnded | WaitRequested | RunFinished
 
 
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
@@ -86,6 +86,8 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
             return _accept_mail(run, message)
         case Overdrawn():
             return parking.accept_overdrawn(run, message)
+        case DayUsed():
+            return warn_of_day(run, message)
         case _:
             assert_never(message)
 

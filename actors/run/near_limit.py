@@ -4,26 +4,35 @@ A warning is an event, decided from the state before any other decision. What a 
 for, without reservations. No timer waits for a time: a warning about active time or the deadline comes with the first
 record after the level is reached. A limit that a person changes counts as new: its warnings are made again.
 
+About a daily budget, a run warns if it makes a request when a level is reached, once for each level and day. It learns
+from its driver how much all runs of the budget have committed, with their reservations.
+
 A run warns only if its first event says at which levels. A run that is a step of another run does not warn, because the
 parent run pays for it.
 """
 
+import operator
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from actors.run.limits import spec_of
 from actors.run.state import RunState
 from runtime.core.copies import changed
+from runtime.core.daily_budget import day_of
 from runtime.core.events import Event
 from runtime.core.ledger import COUNTED, Limit, Limits
+from runtime.core.messages import DayUsed
 
 WARN_AT = (50, 80)
 """The levels of the runs of this release, in percent of a limit."""
 
 
 class LimitNear(Event):
-    """A run has used so much of a limit that it warns."""
+    """A run has used so much of a limit that it warns; or all runs together have, of a daily budget."""
 
+    added_fields: ClassVar[tuple[str, ...]] = ("whose", "day")
     kind: Literal["limit_near"] = "limit_near"
     limit: Limit
     """The limit."""
@@ -33,17 +42,24 @@ class LimitNear(Event):
     """What is used: calls, tokens, micro-dollars, active seconds, or seconds since the deadline was set."""
     most: int | float
     """The limit, in the same unit."""
+    whose: str = Field(default="", exclude_if=operator.not_)
+    """The name of the daily budget, such as "the home's budget"; empty for a limit of the run."""
+    day: int | None = Field(default=None, exclude_if=lambda day: day is None)
+    """The UTC day of the budget, as a number of days since 1970; None for a limit of the run."""
 
     @property
     def amounts(self) -> dict[str, str | int | float]:
         """Its fields as plain data."""
-        return {"limit": str(self.limit), "percent": self.percent, "used": self.used, "most": self.most}
+        whose = {"budget": self.whose} if self.whose else {}
+        return {"limit": str(self.limit), "percent": self.percent, "used": self.used, "most": self.most, **whose}
 
     @property
     def text(self) -> str:
         """The warning in one line, such as "80 % of 40 calls are used"."""
         percent = min(100, max(self.percent, int(100 * self.used / self.most)))
         most, spec = max(1, round(self.most)), spec_of(self.limit)
+        if self.whose:
+            return f"{percent} % of {self.whose} for today ({spec.text(most)}) is used"
         one = most == 1 or spec.unit == "dollars"
         what = spec.near.format(spec.number(most)) or f"{spec.text(most)} {'is' if one else 'are'} used"
         return f"{percent} % of {what}"
@@ -57,14 +73,32 @@ def warn_near_limit(run: RunState[Any]) -> LimitNear | None:
     if not run.warn_at or run.parked:
         return None
     for limit, used, most in _uses(run):
-        percent = max((level for level in run.warn_at if 100 * used >= level * most), default=0)
+        percent = _level(run, used, most)
         if percent > run.warned.get(limit, 0):
             return LimitNear(limit=limit, percent=percent, used=used, most=most)
     return None
 
 
+def warn_of_day(run: RunState[Any], message: DayUsed) -> LimitNear | None:
+    """Return the warning about a daily budget; None if it has reached no level that was not warned about."""
+    percent, day = _level(run, message.used, message.most), day_of(message.at)
+    warned = run.warned_of_day.get((message.whose, message.limit), (day, 0))
+    if run.parked or not percent or (day, percent) <= warned:
+        return None
+    whose, used, most = message.whose, message.used, message.most
+    return LimitNear(limit=message.limit, percent=percent, used=used, most=most, whose=whose, day=day)
+
+
+def _level(run: RunState[Any], used: float, most: float) -> int:
+    """Return the highest level that is reached, in percent; 0 for none."""
+    return max((level for level in run.warn_at if 100 * used >= level * most), default=0)
+
+
 def record_warning(run: RunState[Any], event: LimitNear) -> RunState[Any]:
     """Return the common part of a run after a warning."""
+    if event.day is not None:
+        key = event.whose, event.limit
+        return changed(run, warned_of_day={**run.warned_of_day, key: (event.day, event.percent)})
     return changed(run, warned={**run.warned, event.limit: event.percent})
 
 
@@ -77,9 +111,16 @@ def forget_warnings(run: RunState[Any], limits: Limits, at: float) -> RunState[A
 
 
 def nearest_limit(run: RunState[Any]) -> str:
-    """Return the limit with the highest level that a run has warned about, such as `calls 80`; empty for none."""
-    limit = max(run.warned, key=run.warned.__getitem__, default=None)
-    return "" if limit is None else f"{limit} {run.warned[limit]}"
+    """Return the limit with the highest level that a run has warned about, such as `calls 80`; empty for none.
+
+    `daily_budget` stands for the daily budgets of today.
+    """
+    today = day_of(run.now)
+    levels = {str(limit): level for limit, level in run.warned.items()}
+    of_day = [level for day, level in run.warned_of_day.values() if day == today]
+    levels |= {"daily_budget": max(of_day)} if of_day else {}
+    limit = max(levels, key=levels.__getitem__, default="")
+    return f"{limit} {levels[limit]}" if limit else ""
 
 
 def _uses(run: RunState[Any]) -> Iterator[tuple[Limit, float, float]]:

@@ -197,6 +197,7 @@ class Opener(RunPoster):
             snapshot=snapshot,
             admission=admission,
             turn=options.turn,
+            tells_day=True,
         )
 
     def lease(self) -> LeaseTerms:

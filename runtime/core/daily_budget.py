@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from runtime.core.ledger import MICRO, ZERO, Amount
+from runtime.core.ledger import MICRO, ZERO, Amount, Limit
 
 DAY_SECONDS = 86_400
 
@@ -54,6 +54,11 @@ class HomeBudget:
     def limited(self) -> bool:
         """Whether it has a limit; those of tenants do not count."""
         return self.calls is not None or self.micro_usd is not None
+
+    def uses(self, spent: Amount) -> list[tuple[Limit, int, int]]:
+        """Return each limit that is set, with what is spent of it and with its value."""
+        limits = ((Limit.CALLS, spent.calls, self.calls), (Limit.COST, spent.micro_usd, self.micro_usd))
+        return [(limit, used, most) for limit, used, most in limits if most is not None]
 
     def shortfall(self, day: Amount, change: Amount) -> str:
         """Return as text the first limit that a day's total exceeds after a change; empty if it exceeds none.

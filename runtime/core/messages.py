@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from runtime.core.events import Event
+from runtime.core.ledger import Limit
 
 Halt = Literal["", "provider", "plugin", "reply"]
 """A problem that only a person can solve; empty for none.
@@ -110,4 +111,19 @@ class Overdrawn(Message):
     """Whether the next request is too large for any day."""
 
 
-Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn
+@dataclass(frozen=True, slots=True)
+class DayUsed(Message):
+    """So much of a daily budget is committed, after the run has made a request."""
+
+    at: float
+    whose: str
+    """The name of the budget in messages, such as "the home's budget"."""
+    limit: Limit
+    """The limit of the budget: calls or cost."""
+    used: int
+    """The calls or micro-dollars that all runs of the budget have committed in this UTC day."""
+    most: int
+    """The limit, in the same unit."""
+
+
+Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn | DayUsed

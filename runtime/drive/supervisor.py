@@ -18,7 +18,7 @@ from runtime.core.errors import JournalError, root_cause
 from runtime.core.events import ROUNDING
 from runtime.core.hooks import mark_point
 from runtime.core.machine import Machine, Refused, Work, fold
-from runtime.core.messages import Mailed, Message, Parking, Resumed, stamp
+from runtime.core.messages import DayUsed, Mailed, Message, Parking, Resumed, stamp
 from runtime.drive.actor import Actor, Delivery, Envelope, Mailbox, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
 from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop, Turn
@@ -52,6 +52,7 @@ class Supervisor(Generic[S, E, M]):
         snapshot: Snapshot[S] | None = None,
         admission: Admission | None = None,
         turn: Turn | None = None,
+        tells_day: bool = False,
     ) -> None:
         """Store the arguments. Nothing is read or claimed yet.
 
@@ -72,6 +73,7 @@ class Supervisor(Generic[S, E, M]):
             snapshot: the run as the caller has read it; without it all records are read.
             admission: for a new run, which is admitted in the transaction of its first records.
             turn: the run's place among others that take turns; None if it asks for calls as it likes.
+            tells_day: whether the machine is told after each request how much of the daily budgets is committed.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -92,7 +94,7 @@ class Supervisor(Generic[S, E, M]):
             admission=admission,
             turn=turn,
         )
-        self._turn = turn
+        self._turn, self._tells_day = turn, tells_day
         self._is_new = admission is not None
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
         self._at_once = at_once
@@ -213,8 +215,7 @@ class Supervisor(Generic[S, E, M]):
         """Append the facts of a takeover, and the decisions that follow if the run goes on."""
         state = fold(self._machine, [event for event, _ in facts], self.state)
         if self._machine.summary(state).status != "finished":
-            await self._log.write(facts, self._will_continue)
-            await self._stop_if_parked()
+            await self._write(facts)
         else:
             await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
 
@@ -286,8 +287,7 @@ class Supervisor(Generic[S, E, M]):
         if delivery.message is not None:
             await self._process_message(delivery.message)
         elif self._log.held_back and not self._parked:
-            await self._log.write([], self._will_continue)
-            await self._stop_if_parked()
+            await self._write([])
             self._reconcile()
         else:
             self._reconcile()
@@ -315,9 +315,34 @@ class Supervisor(Generic[S, E, M]):
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            await self._log.write([(accepted, inbox)], self._will_continue)
-            await self._stop_if_parked()
+            await self._write([(accepted, inbox)])
         self._reconcile()
+
+    async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
+        """Append facts and decisions. If they made a request, tell the machine what is committed of the daily budgets.
+
+        Raises the errors of `RunLog.write` and `_stop_if_parked`.
+        """
+        before = self._log.summary.committed
+        await self._log.write(facts, self._will_continue)
+        after = self._log.summary.committed
+        if self._tells_day and (after.calls > before.calls or after.micro_usd > before.micro_usd):
+            await self._tell_day()
+        await self._stop_if_parked()
+
+    async def _tell_day(self) -> None:
+        try:
+            budgets = await self._journal.budgets_today(self.run)
+        except JournalError as error:
+            if not error.passing:
+                raise
+            return  # The next request tells it.
+        for budget, spent in budgets:
+            for limit, used, most in budget.uses(spent):
+                message = cast("M", DayUsed(self._now(), budget.whose, limit, used, most))
+                accepted = self._machine.accept(self.state, message)
+                if accepted is not None and not isinstance(accepted, Refused):
+                    await self._log.write([(accepted, None)], self._will_continue)
 
     async def _stop_if_parked(self) -> None:
         """Stop the work if the latest records have parked the run.

@@ -211,6 +211,8 @@ class Operations(ReadOperations[E]):
 
     async def budgets_today(self, run: str) -> list[tuple[HomeBudget, Amount]]:
         budget = self._budget.current()
+        if not any(limits.limited for limits in (budget, *budget.tenants.values())):
+            return []
 
         def read(reader: StoreReader) -> list[tuple[HomeBudget, Amount]]:
             day, limits = day_of(reader.now), budget.of(reader.head(run).placement.tenant)

@@ -345,3 +345,23 @@ async def test_a_run_that_is_killed_at_any_record_asks_once_and_follows_the_answ
 async def _records(home):
     async with home.engine() as engine:
         return await engine.journal.read("first")
+
+
+async def test_a_run_warns_when_much_of_the_budget_of_the_day_is_used(autojump_clock):
+    """Also of what other runs have used; a home without a budget warns of none."""
+    home = FakeHome()
+    async with home.engine(budget=HomeBudget(calls=10, tenants={"red": HomeBudget(calls=5)})) as engine:
+        for run in ("first", "second"):
+            await engine.begin(run_request("a", "b", "c", "d"), run=run)
+        assert await _warnings(engine, "first") == []
+        assert await _warnings(engine, "second") == [
+            "50 % of the home's budget for today (10 calls) is used",
+            "80 % of the home's budget for today (10 calls) is used",
+        ]
+    async with home.engine() as engine:
+        await engine.begin(run_request("a", "b", "c"), run="third")
+        assert await _warnings(engine, "third") == []
+
+
+async def _warnings(engine, run):
+    return [record.event.text for record in await engine.journal.read(run) if record.event.kind == "limit_near"]
