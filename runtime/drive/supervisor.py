@@ -95,9 +95,8 @@ class Supervisor(Generic[S, E, M]):
             turn=turn,
         )
         self._turn, self._tells_day = turn, tells_day
-        self._is_new = admission is not None
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
-        self._at_once = at_once
+        self._at_once, self._is_new = at_once, admission is not None
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
         self._running: dict[str, Envelope[Any]] = {}
         self._send, self._deliveries = trio.open_memory_channel[Delivery[M] | Report[Message] | Mailed](0)
