@@ -47,9 +47,10 @@ def on_config(config: Any) -> Any:
 def on_files(files: Files, config: Any) -> Files:
     """Add the page of all names, and the library that draws."""
     tree = ast.parse(Path("replan/__init__.py").read_text(encoding="utf-8"))
-    homes = next(ast.literal_eval(node.value) for node in tree.body if _assigns(node, "_HOMES"))
+    names = next(ast.literal_eval(node.value) for node in tree.body if _assigns(node, "_NAMES"))
+    homes = sorted((name, home) for home, text in names.items() for name in text.split())
     functions, types = (
-        "\n\n".join(f"::: {home}.{name}" for name, home in homes.items() if name.islower() is wanted)
+        "\n\n".join(f"::: {home}.{name}" for name, home in homes if name.islower() is wanted)
         for wanted in (True, False)
     )
     page = _ALL_NAMES.replace("FUNCTIONS", functions).replace("TYPES", types)

@@ -6,7 +6,7 @@ from actors.run.settings import NEVER_STRICT, change_of, message_for_children
 from actors.run.state import RunState
 from runtime.core.copies import changed
 from runtime.core.errors import UsageProblem
-from runtime.core.ledger import Amount, Ledger, Limits
+from runtime.core.ledger import COUNTED, Amount, Ledger, Limits
 
 LEDGER = Ledger(Limits(calls=3))
 
@@ -103,8 +103,8 @@ def test_a_run_that_weighs_no_moves_has_no_limit_to_stop_below():
 
 @pytest.mark.parametrize("field", sorted(Limits.model_fields.keys() - {"patience_seconds", "stop_below", "at_limit"}))
 def test_every_limit_that_is_used_up_is_refused_when_it_is_reached_already(field):
-    """A new field of `Limits` needs its row in `_refuse_reached`, unless the run uses nothing of it up."""
-    used = Ledger(FULL, spent=Amount(calls=2, tokens=2, micro_usd=2), active=2.0)
+    """A new field of `Limits` needs a member of `Limit`, unless the run uses nothing of it up."""
+    used = Ledger(FULL, spent=Amount(**{limit.key: 2 for limit in COUNTED}), active=2.0)
     with pytest.raises(UsageProblem, match=r"already") as refused:
         change_of(used, {field: 1}, 2.0)
     assert refused.value.place == field
