@@ -21,7 +21,7 @@ from actors.run.waits import Started
 from actors.values.answers import TEXT
 from actors.values.model_settings import ModelSettings
 from actors.values.question_form import (
-    WITHOUT,
+    IF_DECLINED,
     AskedForm,
     Inquiry,
     Priority,
@@ -128,8 +128,8 @@ class Ask:
     about: str = ""
     """A sentence about what depends on the answer. If it is empty, people read that the step waits for it."""
     otherwise: str = ""
-    """A sentence about what happens without an answer. It begins `Without an answer,`. If it is empty, people read that
-    the agent decides.
+    """A sentence about what happens if it is declined or expires. It begins `If you decline,`. If it is empty, people
+    read that the agent decides.
     """
     priority: Priority = "normal"
     """How soon the agent wants an answer: `high`, `normal` or `low`."""
@@ -141,7 +141,7 @@ class Ask:
         if self.shown:
             below = "\n\n".join(filter(None, (inquiry.shown, make_storable(self.shown))))
             inquiry = inquiry.model_copy(update={"shown": block(below)})
-        rest = one_line(make_storable(self.otherwise)).removeprefix(WITHOUT).rstrip(".")
+        rest = one_line(make_storable(self.otherwise)).removeprefix(IF_DECLINED).rstrip(".")
         return add_consequences(
             inquiry,
             about=f"{one_line(make_storable(self.about)).rstrip('.')}." if self.about else waiting_text(self.step, ()),

@@ -74,13 +74,11 @@ def ask_or_end(
     next_move: Callable[[], NextMove],
     *,
     priced: bool,
-    expires: float | None,
 ) -> ClarificationRequested | RunFinished | None:
     """Return the next event if a run's rules end it at a limit: a question, the end, or None while a question is open.
 
     Any other end is returned unchanged. `decide` returns the decision that would follow under other limits, and
-    `next_move` the move that would follow without any. `priced` says whether the model's price is known, and `expires`
-    is the number of seconds after which a question expires.
+    `next_move` the move that would follow without any. `priced` says whether the model's price is known.
     """
     limit = exhausted_limit(end.why) if end.cause == "" else None
     if limit is None:
@@ -97,7 +95,7 @@ def ask_or_end(
         if not (isinstance(after, RunFinished) and exhausted_limit(after.why) is limit):
             break
         least *= 2
-    return _ask(run, limit, move, least=least, priced=priced, expires=expires)
+    return _ask(run, limit, move, least=least, priced=priced)
 
 
 def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChanged | None:
@@ -208,9 +206,7 @@ def raise_limit(limits: Limits, limit: Limit, added: int, now: float) -> Limits:
     return limits.model_copy(update={limit.key: before + added})
 
 
-def _ask(
-    run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced: bool, expires: float | None
-) -> ClarificationRequested:
+def _ask(run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced: bool) -> ClarificationRequested:
     most = _rounded(limit, least * max(2, move.moves))
     rest = "the steps that are left, in the worst case" if move.known else "as much again as the run has used so far"
     more = {_more_text(limit, least): least, _more_text(limit, most): most}
@@ -223,13 +219,10 @@ def _ask(
         STOP: "The run ends here; it can go on later, with a higher limit.",
     }
     spent = _amount_text(run.ledger.used, priced=priced)
-    then = "the run waits, which costs nothing."
-    if expires is not None:
-        then = f"the run waits, which costs nothing, and ends after {duration_text(expires)}."
     form = make_form(
         f"{_used_text(run.ledger, limit)}: may it go on with {move.does}{_cost_text(move, priced=priced)}?",
         about=f"So far the run has spent {spent}. Nothing more is requested until you answer.",
-        otherwise=then,
+        otherwise="the run ends here; it can go on later, with a higher limit.",
         choices=choices,
         schema={
             "type": "string",

@@ -421,7 +421,6 @@ class RunMachine(ABC, Generic[S, E]):
             partial(self._decide_under, state),
             partial(self._next_move, state),
             priced=priced,
-            expires=state.config.question_expires_seconds,
         )
 
     def _stop(self, state: S, end: RunFinished) -> RunFinished:

@@ -54,7 +54,7 @@ class OpenQuestion(TypedDict):
     choices: list[AnswerChoice]
     """The offered answers and what each does (`value`, `does`). If only certain answers are possible, all of them."""
     otherwise: str
-    """What happens without an answer, in a sentence that begins `Without an answer,`."""
+    """What happens if it is declined or expires, in a sentence that begins `If you decline,`."""
     priority: Priority
     """How soon the run wants an answer: `high`, `normal` or `low`."""
     why: str
@@ -169,7 +169,7 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
     """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), each with its style.
 
     The order is: the sentence, the priority if it is not normal, what depends on the answer, what the question is
-    about, the choices or the form of the answer, and what happens without an answer. With `numbered`, a choice can be
+    about, the choices or the form of the answer, and what happens if it is declined. With `numbered`, a choice can be
     picked by its number.
     """
     yield question_in_words(str(question["text"])), "bold"
@@ -188,6 +188,8 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
     elif not choices and schema != TEXT:
         yield f"Answer: {describe_expected(schema)}.", "dim"
     yield question_in_words(str(question["otherwise"])), "dim"
+    if "until" in question:
+        yield f"It is open until {question['until']}.", "dim"
     for text in reminder_lines(question):
         yield text, "dim"
 

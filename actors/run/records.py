@@ -33,6 +33,7 @@ from actors.run.tools import (
 )
 from actors.run.waits import HOME_BUDGET, PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import format_count, money, stamp
+from actors.values.question_form import IF_DECLINED
 from runtime.core.events import Event
 from runtime.core.ledger import MICRO
 from runtime.core.names import describe
@@ -114,8 +115,8 @@ def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
 
 
 def _consequence_text(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
-    """Return the question's text about what happens without an answer."""
-    text = state.run.questions[event.question_id].request.otherwise
+    """Return the question's text about what follows."""
+    text = state.run.questions[event.question_id].request.otherwise.removeprefix(IF_DECLINED)
     return f"{text[:1].lower()}{text[1:]}".removesuffix(".")
 
 

@@ -1,7 +1,7 @@
 """The form of every question to a person. Pure.
 
 There is only one form. It is checked when a question is made and when it is read. Its text is a sentence with a
-question mark, each choice says its effect, and the question says what happens without an answer. `quote_question` puts
+question mark, each choice says its effect, and the question says what happens if it is declined. `quote_question` puts
 the words of a model, a plan or a plug-in into this form, and never fails.
 """
 
@@ -75,7 +75,7 @@ class AskedForm(Inquiry):
     about: str
     """The subject of the question and the steps that wait for it, in sentences."""
     otherwise: str
-    """A sentence about what happens without an answer; it begins with `WITHOUT`."""
+    """A sentence about what happens if the question is declined or expires; it begins with `IF_DECLINED`."""
     priority: Priority = "normal"
     """Its urgency; lists begin with the questions of high priority."""
 
@@ -83,8 +83,8 @@ class AskedForm(Inquiry):
     def _check_form(self) -> Self:
         if not _is_sentence(self.about):
             raise ValueError("a question says in sentences what it is about and what depends on it")
-        if not (_is_sentence(self.otherwise) and self.otherwise.startswith(WITHOUT)):
-            raise ValueError(f"a question says what happens without an answer: {WITHOUT!r} and the rest")
+        if not (_is_sentence(self.otherwise) and self.otherwise.startswith(IF_DECLINED)):
+            raise ValueError(f"a question says what happens if it is declined: {IF_DECLINED!r} and the rest")
         return self
 
     @property
@@ -108,8 +108,17 @@ def _fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
     return {name: getattr(question, name) for name in form.model_fields}
 
 
-WITHOUT = "Without an answer, "
-"""The beginning of the sentence that says what happens without an answer."""
+IF_DECLINED = "If you decline, "
+"""The beginning of the sentence that says what happens if a question is declined or expires."""
+
+
+def consequence_of(otherwise: str) -> str:
+    """Return what has happened to a question that was declined or has expired, as a sentence.
+
+    `otherwise` is the sentence of the question, with its beginning.
+    """
+    rest = otherwise.removeprefix(IF_DECLINED)
+    return f"{rest[:1].upper()}{rest[1:]}"
 
 
 def make_form(
@@ -127,7 +136,7 @@ def make_form(
     Args:
         text: the question, as one sentence; any text in it is put on one line.
         about: its subject and the steps that wait for it, in sentences.
-        otherwise: the rest of the sentence that begins with "Without an answer, ".
+        otherwise: the rest of the sentence that begins with "If you decline, ".
         shown: any text, which is shown below the question.
         choices: the effects of the answers; without `schema` these are all possible answers.
         schema: the JSON Schema of the answer, if it is not a choice among texts.
@@ -155,7 +164,7 @@ def add_consequences(question: Inquiry, *, about: str, otherwise: str, priority:
     return AskedForm(
         **_fields_of(Inquiry, question),
         about=one_line(about, 4 * SENTENCE_MAX),
-        otherwise=f"{WITHOUT}{one_line(otherwise)}",
+        otherwise=f"{IF_DECLINED}{one_line(otherwise)}",
         priority=priority,
     )
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from actors.run.words import question_in_words
-from actors.values.question_form import WITHOUT
+from actors.values.question_form import IF_DECLINED
 from packages.acquire.tests import questions as of_acquisitions
 from tests.support.every_question import Drawn, every_question
 
@@ -47,20 +47,20 @@ def _once(listed: Sequence[Drawn]) -> list[Drawn]:
 
 
 def _rows(listed: Sequence[Drawn]) -> list[dict[str, object]]:
-    """Return the questions of a part: those with one text and one end without an answer once."""
+    """Return the questions of a part: those with one text and one end if declined once."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for drawn in listed:
         if not drawn.when.endswith(USED_UP):
             key = question_in_words(drawn.form.text), _otherwise(drawn), drawn.form.priority
             rows.setdefault(key, []).append(drawn.when.removesuffix(WANTED))
     return [
-        {"question": text, "asked_when": situations, "without_an_answer": otherwise, "priority": priority}
+        {"question": text, "asked_when": situations, "if_declined": otherwise, "priority": priority}
         for (text, otherwise, priority), situations in rows.items()
     ]
 
 
 def _otherwise(drawn: Drawn) -> str:
-    text = question_in_words(drawn.form.otherwise).removeprefix(WITHOUT)
+    text = question_in_words(drawn.form.otherwise).removeprefix(IF_DECLINED)
     return f"{text[:1].lower()}{text[1:]}"
 
 

@@ -205,7 +205,7 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerRecei
 
 
 async def adecline(question: str, *, home: Home = None) -> AnswerReceipt:
-    """Decline a question; `AnswerReceipt.otherwise` says what happens without an answer.
+    """Decline a question; `AnswerReceipt.otherwise` says what happens then.
 
     Raises the errors of `aanswer`.
     """

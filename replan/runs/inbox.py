@@ -47,7 +47,7 @@ class AnswerReceipt:
     stands: str | None
     """The answer that counts; None if the question was declined."""
     otherwise: str = ""
-    """The text of the question about what happens without an answer; empty if an answer counts."""
+    """The text of the question about what happens if it is declined; empty if an answer counts."""
 
     def to_json(self, question: str) -> dict[str, Any]:
         """Return the receipt as plain data; `question` is RUN/ID."""

@@ -24,11 +24,11 @@ ASKED = {
     "shown": "",
     "choices": [],
     "answer_schema": TEXT,
-    "otherwise": "Without an answer, the run ends.",
+    "otherwise": "If you decline, the run ends.",
 }
 CHOICES = [{"value": "red", "does": "It is red."}, {"value": "blue", "does": "It is blue."}]
 HEAD = [("Which one?", "bold"), ("The step a needs it.", "dim")]
-END = [("Without an answer, the run ends.", "dim")]
+END = [("If you decline, the run ends.", "dim")]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ END = [("Without an answer, the run ends.", "dim")]
         ({"shown": "why", "artifact": "a\nb"}, False, [("| why", ""), ("| a", ""), ("| b", "")]),
     ],
 )
-def test_a_question_has_its_sentence_what_it_is_about_its_choices_and_what_happens_without_an_answer(
+def test_a_question_has_its_sentence_what_it_is_about_its_choices_and_what_happens_if_declined(
     fields, numbered, middle
 ):
     assert list(question_parts({**ASKED, **fields}, numbered=numbered)) == [*HEAD, *middle, *END]
@@ -122,7 +122,7 @@ RIGHT = {"about": "It is about the step 'a'.", "otherwise": "the run ends."}
         ("What do you answer to the words below?", {}, "nothing is"),
         ("What do you answer to the words below?", {"shown": "Which one?"}, ""),
         ("Which is it?", {"about": "It."}, "what it is about"),
-        ("Which is it?", {"otherwise": "."}, "without an answer"),
+        ("Which is it?", {"otherwise": "."}, "if it is declined"),
     ],
 )
 def test_a_breach_of_the_form_is_named(text, fields, what):

@@ -7,7 +7,7 @@ import trio
 from actors.run.questions import ClarificationRequested
 from actors.values.answers import answer_form, options_of
 from actors.values.findings import Code
-from actors.values.question_form import WITHOUT, AskedForm
+from actors.values.question_form import IF_DECLINED, AskedForm
 from replan.api.options import run_at_home
 from replan.runs.reader import ALL
 
@@ -30,7 +30,7 @@ def breaches(form):
     wrong = {
         "it is no single sentence that asks": not one_question(form.text),
         "it does not say what it is about": not form.about.endswith(".") or len(form.about) < 10,
-        "it does not say what happens without an answer": not _says_without(form.otherwise),
+        "it does not say what happens if it is declined": not _says_without(form.otherwise),
         "its choices are not those of its schema": finite is not None
         and [choice.value for choice in form.choices] != finite(form.answer_schema),
         "a choice does not say what it does": any(
@@ -65,7 +65,7 @@ def _breaches_at(home):
 
 
 def _says_without(text):
-    return text.startswith(WITHOUT) and text.endswith(".") and len(text) > len(WITHOUT) + 5
+    return text.startswith(IF_DECLINED) and text.endswith(".") and len(text) > len(IF_DECLINED) + 5
 
 
 def _shows(form):

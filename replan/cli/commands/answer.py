@@ -140,6 +140,7 @@ def answer(
 
 async def _answer(invocation: Invocation, question: str | None, text: str | None, last: bool, as_json: bool) -> int:
     from actors.run.words import question_in_words
+    from actors.values.question_form import consequence_of
     from replan.cli.home import open_engine
     from replan.cli.reading import resolve_named, resolve_or_newest
     from replan.cli.terminal.console import print_json
@@ -160,7 +161,7 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
         open_count = len(await questions_of(engine, run))
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
-    follows = f". {question_in_words(receipt.otherwise)}" if receipt.otherwise else ""
+    follows = f". {question_in_words(consequence_of(receipt.otherwise))}" if receipt.otherwise else ""
     _report_posted(f"{full} {posted}{follows}", row, hosted=hosted, open_count=open_count)
     if as_json:
         print_json({**receipt.to_json(full), "open_questions": open_count})

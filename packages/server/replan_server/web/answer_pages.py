@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from actors.run.questions import WAYS, Question, Status
 from actors.run.words import question_in_words
+from actors.values.question_form import consequence_of
 from replan.runs.inbox import check_receipt, questions_of, split_question_id
 from replan.setup.installation import program
 from replan.views.errors import line_of_error
@@ -70,7 +71,7 @@ def _closing_reason(question: Question | None) -> str:
     if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
         return "Nobody needs an answer to this question any more."
     if question.status is Status.EXPIRED:
-        return f"This question has expired. {question_in_words(question.request.otherwise)}"
+        return f"This question has expired. {question_in_words(consequence_of(question.request.otherwise))}"
     done: Literal["answered", "declined"] = "declined" if question.status is Status.DECLINED else "answered"
     by = f" by {question.person}" if question.person else ""
     return f"This question was {done}{by}{WAYS[question.via]}."
