@@ -6,7 +6,7 @@ from itertools import pairwise
 from actors.execution.goals import GoalStatus
 from actors.execution.result import ExecutionResult, ShownGoal, ShownRevision, ShownStep, StepStatus
 from actors.execution.undo import effect_text
-from actors.plans.plan_text import field_line, step_details
+from actors.plans.plan_text import basis_of, field_line, step_details
 from actors.run.advice import advice, draft_command
 from actors.run.result import heading, message_lines, question_lines, usage_line
 from actors.values.findings import summary_of
@@ -194,6 +194,7 @@ def checklist_of(result: ExecutionResult) -> Checklist | None:
         holds=_first_tokens(result.holds),
         missing=_first_tokens(result.missing),
         next=_first_tokens(result.next),
+        basis=basis_of(result.plan_json),
     )
 
 

@@ -18,7 +18,7 @@ from actors.planning.events import NeededAnswer
 from actors.planning.planning_questions import question_of
 from actors.planning.state import Node, State
 from actors.planning.story import AttemptTree, TreeAttempt, tree_of
-from actors.plans.plan_text import ProvedPlan, read_proved_plan
+from actors.plans.plan_text import ProvedPlan, basis_of, read_proved_plan
 from actors.plans.reader import read_plan
 from actors.run.result import RunResult, RunView, result_fields
 from actors.values.findings import Finding
@@ -119,7 +119,7 @@ class Result(RunResult):
     user: UserTexts | None = None
     """The user's texts, for the table of demands; None for a child run, whose parent has the table."""
     reads_text: bool = True
-    """Whether the run's model reads the text, as a language model does."""
+    """Whether what made the plan reads the text, as a language model does and a template does not."""
     output_tokens: int = 0
     """The token limit of replies of the last rejected step; 0 if no step was rejected."""
     edits: tuple[EditedPlan, ...] = ()
@@ -199,17 +199,18 @@ def result_of(view: RunView) -> Result:
     won = fields["outcome"] == "success"
     rejected = None if won else _last_rejection(state)
     plans = [node for node in path if _is_plan(state, node)]
+    plan = accepted_value(plans[-1]) if won and plans else None
     user = None if state.run.child else _user_texts_of(state)
     return Result(
         **fields,
         revision=state.revision,
-        plan_json=accepted_value(plans[-1]) if won and plans else None,
+        plan_json=plan,
         proof=proof_of(plans[-1].verdict.facts) if won and plans and plans[-1].verdict else Proof(),
         path=tuple(_path_steps(path)),
         tree=tree_of(state),
         findings=_findings(state, path, won=won),
         user=user,
-        reads_text=reads_text(config.model) or config.workflow.plans_from_tools,
+        reads_text=(reads_text(config.model) and not basis_of(plan)) or config.workflow.plans_from_tools,
         needed=None if state.end is None else state.end.question,
         output_tokens=0 if rejected is None else config.steps[rejected.step].output_tokens_max,
         edits=tuple(_edits(state)) if state.edits else (),

@@ -135,7 +135,14 @@ def plan_items(value: Any) -> Checklist | None:
         items.append(ChecklistItem(step.step_id, name, NodeState.OPEN, guard, tuple(facts), details=text))
     notes = [field_line("start", _names(plan.initial_state)), field_line("goal", _names(plan.goal_state))]
     notes += [indent_line(_rule(invariant, "while", _names)) for invariant in plan.invariants]
-    return Checklist(clean(plan.goal or plan.plan_id, one_line=True), tuple(items), notes=tuple(notes), executed=False)
+    title = clean(plan.goal or plan.plan_id, one_line=True)
+    return Checklist(title, tuple(items), notes=tuple(notes), basis=basis_of(value), executed=False)
+
+
+def basis_of(value: Any) -> str:
+    """Return the sentence above a plan that says where it comes from; empty if it has none or the value is no plan."""
+    basis = value.get("basis") if isinstance(value, Mapping) else None
+    return clean(basis, one_line=True) if isinstance(basis, str) else ""
 
 
 def step_details(value: Any) -> dict[str, tuple[Line, ...]]:

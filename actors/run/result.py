@@ -356,14 +356,20 @@ def message_lines(result: RunResult) -> list[Line]:
     return [BLANK, line("You said", "bold"), *(indent_line(text) for text in texts)]
 
 
-def usage_line(result: RunResult) -> Line:
-    """Return a line with the run's id and its charges."""
-    text = f": {format_count(result.calls, 'model call')}"
+def charges_text(result: RunResult) -> str:
+    """Return the model calls of a run, and its tokens and money if there are any."""
+    text = format_count(result.calls, "model call")
     if result.tokens:  # A model that reports no tokens, such as a template, costs nothing.
         cached = f" ({result.cached_tokens:,} from the prompt cache)" if result.cached_tokens else ""
         text += f", {format_count(result.tokens, 'token')}{cached}"
     if result.cost_usd or (result.cost_usd is None and result.tokens):
         text += f", {money(result.cost_usd)}"
+    return text
+
+
+def usage_line(result: RunResult) -> Line:
+    """Return a line with the run's id and its charges."""
+    text = f": {charges_text(result)}"
     if result.unknown != ZERO:
         text += f"; charged as unknown: {format_usage(result.unknown, known=result.cost_usd is not None)}"
     if result.fork is not None:

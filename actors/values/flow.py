@@ -87,6 +87,8 @@ class Checklist(NamedTuple):
     """Lines about the whole plan, such as its goal."""
     conclusion: Line = BLANK
     """What the run says about the plan, such as whether it is proved."""
+    basis: str = ""
+    """The sentence above the plan of a template; empty for a plan that a model has made for the problem."""
     executed: bool = True
     """Whether the run executes the steps; False for a run that only makes the plan."""
 

@@ -7,7 +7,6 @@ In an order, a client gives texts and names. Names refer to models and other thi
 an address, a plug-in or a prompt is never taken from a client.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -28,7 +27,7 @@ from replan.runs.changes import Changes
 from replan.runs.loaded import Loaded
 from replan.runs.prepare import RunOrder, prepare
 from replan.setup.kinds import Kinds
-from replan.setup.settings import DEFAULT, ModelChoice, UserConfig, choose_model
+from replan.setup.settings import DEFAULT, ModelChoice, NoModel, UserConfig, choose_model
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 
@@ -66,16 +65,32 @@ class Offer:
         """The model behind each name that clients use; None for the home's own model."""
         return self.config.clients.offered_models
 
-    def model_of(self, order: ModelAndLimits) -> str | None:
+    def model_of(self, order: ModelAndLimits, environment: Mapping[str, str]) -> str | None:
         """Return the model of an order in the form of `--model`; None for the home's own model.
 
-        Raises `UsageProblem`.
+        Raises `UsageProblem`; `NoModel` if the home names no model.
         """
-        return choose(order.model, self.models, "model")
+        self.choice_of(order.model, environment)
+        return self.models[order.model]
 
-    def choice_of(self, name: str, environment: Mapping[str, str] = os.environ) -> ModelChoice:
-        """Return the model behind a name. Raises `UsageProblem`."""
-        return choose_model(choose(name, self.models, "model"), environment, self.config)
+    def choice_of(self, name: str, environment: Mapping[str, str]) -> ModelChoice:
+        """Return the model behind a name. Raises `UsageProblem`; `NoModel` if the home names no model."""
+        chosen = choose(name, self.models, "model")
+        try:
+            return choose_model(chosen, environment, self.config)
+        except NoModel:
+            hint = "name one in the server's config.yaml, or choose one that this server offers"
+            raise NoModel("no model is set", place="model", hint=hint) from None
+
+    def names_model(self, environment: Mapping[str, str]) -> bool:
+        """Return whether the home names a model of its own, also if that name is wrong."""
+        try:
+            self.choice_of(DEFAULT, environment)
+        except NoModel:
+            return False
+        except UsageProblem:
+            pass
+        return True
 
     def check_changes(self, changes: Changes) -> None:
         """Raise `UsageProblem`, whose place is the field, if a client wants a limit beyond the server's."""
@@ -205,6 +220,8 @@ class KindInterface:
     """Returns the texts of a form that orders a run like this one; None for a run that the form does not start."""
     outline: Callable[[Any], Sequence[Line]] = lambda _: ()
     """Returns the outline of an artifact under review, given as a JSON value; empty for a value of another kind."""
+    takes_templates: bool = True
+    """Whether a template can be the model of such a run."""
     result: type | None = None
     """The `TypedDict` of the keys that results of such runs have in addition to the keys of all results."""
     kept_text: KeptText | None = None
@@ -229,7 +246,7 @@ class KindInterface:
             self.choose(offer, name, getattr(order.fields, name))
         limits = offer.limits_of(order, self.calls(dict(order.fields)))
         prepared = prepare(
-            RunOrder(replace(order, limits=limits), offer.model_of(order), self.kind),
+            RunOrder(replace(order, limits=limits), offer.model_of(order, context.environment), self.kind),
             registry=context.registry,
             environment=context.environment,
             config=offer.config,

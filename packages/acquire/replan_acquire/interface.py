@@ -88,7 +88,7 @@ def _prepare(order: KindOrder, context: OrderContext) -> PreparedRun:
     }
     if wanted.profile == PROPOSES and context.may_take_long:
         limits = offer.limits_of(order, profile_proposals.CALLS)
-        proposal = prepare_proposal(wanted.goal, documents, offer.model_of(order), limits, no_input=False, **resources)
+        proposal = prepare_proposal(wanted.goal, documents, offer.model_of(order, context.environment), limits, no_input=False, **resources)
         proposal.check_model()
         return proposal.request
     wish = AcquisitionInput(
@@ -97,7 +97,7 @@ def _prepare(order: KindOrder, context: OrderContext) -> PreparedRun:
         given=dict(wanted.given),
         limits=offer.limits_of(order, CALLS),
     )
-    prepared = prepare_to_acquire(wish, documents, offer.model_of(order), reads=False, **resources)
+    prepared = prepare_to_acquire(wish, documents, offer.model_of(order, context.environment), reads=False, **resources)
     prepared.check_model()
     return prepared.request
 
@@ -135,6 +135,7 @@ def _keep(offer: Offer, text: str, replace: bool) -> str:
 INTERFACE = KindInterface(
     kind="acquisition",
     order=AcquisitionOrder,
+    takes_templates=False,
     prepare_order=_prepare,
     title="Fill a schema",
     summary="Start an acquisition, which fills the schema of a profile.",

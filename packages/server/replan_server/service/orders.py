@@ -98,7 +98,7 @@ class ServerOffer(Offer):
             limits=self.limits_of(order, EXECUTION_CALLS),
         )
         prepared = prepare_to_execute(
-            order.plan, options, self.model_of(order), registry=registry, environment=environment, config=self.config
+            order.plan, options, choose(order.model, self.models, "model"), registry=registry, environment=environment, config=self.config
         )
         prepared.check_model()
         return prepared.request
@@ -109,7 +109,7 @@ class ServerOffer(Offer):
         """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
         options, files = self._options(order), _attachments(order, environment)
         task = original = PlanningInput(order.problem, options, files)
-        model = self.model_of(order)
+        model = self.model_of(order, environment)
         resources: dict[str, Any] = {"registry": registry, "environment": environment, "config": self.config}
         prepared: Prepared[RunRequest] = prepare(RunOrder(task, model), **resources)
         limits, ceilings = prepared.request.limits, self.config.clients.ceilings

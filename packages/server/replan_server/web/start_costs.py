@@ -4,14 +4,14 @@ The form asks with a GET request, which starts nothing and is not a write; witho
 again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.config.diagram import workflow_flow
 from actors.config.loader import read_workflow
-from actors.config.model_spec import describe_model
+from actors.config.model_spec import TEMPLATES, describe_model
 from actors.execution.prepare import CALLS as EXECUTION_CALLS
 from actors.prompting.render import SPECIFICATION_BYTES_MAX
 from actors.values.format import format_count, money
@@ -53,6 +53,8 @@ class StartCost:
     """The model, the most calls and the most money, each with its label; none if there is a problem."""
     trouble: str = ""
     """Why such a run cannot be started; empty if it can."""
+    lacking: str = ""
+    """What the run lacks before it can start; empty if nothing."""
     workflow: WorkflowExplained | None = None
     """The chosen workflow; None for a kind of run that has no workflow."""
 
@@ -72,27 +74,48 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
     workflow = None
     try:
         wanted = ModelAndLimits(model=form.text("model") or DEFAULT, limits=limits_in_form(form))
-        for interface in installed_interfaces():
-            if interface.kind == kind:
-                return StartCost(
-                    _rows(
-                        site,
-                        wanted,
-                        interface.calls({field: form.text(field) for field in interface.order.model_fields}),
-                    )
-                )
-        if kind == "execution":
-            return StartCost(_rows(site, wanted, EXECUTION_CALLS))
-        workflow = _explain_workflow(site, name)
-        return StartCost(_planning_rows(site, name, wanted), workflow=workflow)
+        lacking = ""
+        if wanted.model == DEFAULT and not site.offer.names_model(site.engine.environment):
+            if kind == "execution":
+                return StartCost((("Model", "none: after a failure, the run makes no new plan"),))
+            lacking, wanted = _lacking_model(kind), replace(wanted, model=TEMPLATES[0])
+        interface = next((item for item in installed_interfaces() if item.kind == kind), None)
+        if interface is not None:
+            fields = {field: form.text(field) for field in interface.order.model_fields}
+            rows = _rows(site, wanted, interface.calls(fields))
+        elif kind == "execution":
+            rows = _rows(site, wanted, EXECUTION_CALLS)
+        else:
+            workflow = _explain_workflow(site, name)
+            rows = _planning_rows(site, name, wanted)
+        if lacking:  # The calls depend on no model, but the money does.
+            rows = (*(row for row in rows if row[0] not in ("Model", "Money")), ("Money", "depends on the model"))
+        return StartCost(rows, workflow=workflow, lacking=lacking)
     except UsageProblem as error:
         return StartCost(trouble=line_of_error(error), workflow=workflow)
 
 
-def model_labels(site: Site) -> dict[str, str]:
-    """Return the label of each model that clients may order: its name, and the model behind it if that differs."""
+def _takes_templates(kind: str) -> bool:
+    return all(item.takes_templates for item in installed_interfaces() if item.kind == kind)
+
+
+def _lacking_model(kind: str) -> str:
+    return f"No model is set. Name one in config.yaml{', or choose a template' if _takes_templates(kind) else ''}."
+
+
+def model_labels(site: Site, kind: str) -> dict[str, str]:
+    """Return the label of each model that a run may have: its name, and the model behind it if that differs.
+
+    The home's own model is left out if the settings name none, but for executions, which need none.
+    """
     labels = {}
+    templates = _takes_templates(kind)
     for name in site.offer.models:
+        if name in TEMPLATES and not templates:
+            continue
+        if name == DEFAULT and not site.offer.names_model(site.engine.environment):
+            labels |= {name: "none"} if kind == "execution" else {}
+            continue
         try:
             model = describe_model(site.offer.choice_of(name, site.engine.environment).text)
         except UsageProblem:  # The form says so where it is chosen.

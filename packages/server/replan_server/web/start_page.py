@@ -307,7 +307,7 @@ def _form(
             (interface.kept_text.word for interface in chosen if kept and interface.kept_text is not None), ""
         ),
         "offer": offer_of(site),
-        "models": model_labels(site),
+        "models": model_labels(site, kind),
         "workflows": explain_workflows(site) if planning else (),
         "cost": start_cost(site, kind, FormFields(ImmutableMultiDict(filled))),
         "executes": site.allow_execute,

@@ -54,6 +54,32 @@ async def test_the_worst_case_is_what_a_dry_run_says_and_follows_the_fields(web)
     assert "9 calls, the limit" in await cost(web, kind="execution", max_calls="9")
 
 
+async def test_without_a_model_each_form_says_so_in_words_of_a_page_and_offers_templates(tmp_path):
+    async with served(tmp_path, hosts=False, allow_execute=True, settings={"model": None}) as web:
+        page = (await web.browser.get("/new")).text
+        assert "No model is set. Name one in config.yaml, or choose a template." in page
+        assert '<select id="model" name="model" required><option value="">choose one</option>' in page
+        assert '<option value="template:bug">' in page
+        assert 'value="default"' not in page
+        assert "At best" in page
+        assert "<dt>Money</dt><dd>depends on the model</dd>" in page
+        schema = (await web.browser.get("/new/acquisition")).text
+        assert "No model is set. Name one in config.yaml." in schema
+        assert "template:bug" not in schema
+        execution = (await web.browser.get("/new/execution")).text
+        assert "none: after a failure, the run makes no new plan" in execution
+        refused = await web.post("/runs", {"problem": PROBLEM})
+        assert refused.status_code == 422
+        assert "model: no model is set" in refused.text
+        for shown in (page, schema, execution, refused.text):
+            assert "replan doctor" not in shown
+            assert "-m NAME" not in shown
+        told = await web.client.post(
+            "/api/runs", json={"problem": PROBLEM}, headers={**web.token(), "idempotency-key": "1"}
+        )
+        assert "name one in the server" in told.text, told.text
+
+
 async def test_what_no_run_can_be_started_with_is_said_in_place_of_the_cost(web):
     for fields, said in (
         ({"max_calls": "many"}, "max_calls: &#39;many&#39; is not a number"),
