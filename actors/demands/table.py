@@ -450,4 +450,4 @@ def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
         return "the text is a policy or a manual, whose rules nobody has compared with the plan"
     if table is not None and table.unread:
         return "a part of the text was not read"
-    return "" if reads_text else "its author fills templates and does not read the text"
+    return "" if reads_text else "a template wrote it without reading the text"

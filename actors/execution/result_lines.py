@@ -9,7 +9,7 @@ from actors.execution.undo import effect_text
 from actors.plans.plan_text import basis_of, field_line, step_details
 from actors.run.advice import advice, draft_command
 from actors.run.result import heading, message_lines, question_lines, usage_line
-from actors.values.findings import summary_of
+from actors.values.findings import Finding, summary_of
 from actors.values.flow import Checklist, ChecklistItem, NodeState
 from actors.values.format import format_count, printable
 from actors.values.lines import BLANK, Line, Style, StyledSpan, diff_lines, indent_line, line
@@ -202,10 +202,16 @@ def _step_item(step: ShownStep, details: tuple[Line, ...]) -> ChecklistItem:
     status = str(step.status).replace("_", " ")
     facts = tuple(fact for fact in _step_facts(step) if fact != status)
     findings = () if step.status is StepStatus.SUCCEEDED else step.findings
-    rows = [f"{finding.code}: {finding.message}" for finding in findings[:FINDINGS_MAX]]
+    rows = [_finding_text(finding) for finding in findings[:FINDINGS_MAX]]
     if len(findings) > FINDINGS_MAX:
         rows.append(f"and {format_count(len(findings) - FINDINGS_MAX, 'more finding')}")
     return ChecklistItem(step.step, step.name, _STEPS[step.status], status, facts, tuple(rows), details)
+
+
+def _finding_text(finding: Finding) -> str:
+    """Return a finding: its summary in the first line, and its message below if that has more lines."""
+    more = f"\n{finding.message}" if "\n" in finding.message.strip() else ""
+    return f"{finding.code}: {summary_of(finding)}{more}"
 
 
 def _goal_item(goal: ShownGoal) -> ChecklistItem:

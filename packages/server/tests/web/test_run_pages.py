@@ -109,7 +109,7 @@ async def test_the_plan_of_a_template_says_above_its_steps_that_no_model_has_tho
             said = page.index('<p class="notice warn">A template, not a plan for your problem')
             assert said < page.index('<ol class="checklist">')
             assert "Proved at level" not in page
-            assert "Consistent, but its" in page
+            assert "Consistent, but a template wrote it" in page
 
 
 async def test_records_are_shown_in_pages_from_any_place(tmp_path):
