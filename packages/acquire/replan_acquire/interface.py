@@ -88,7 +88,9 @@ def _prepare(order: KindOrder, context: OrderContext) -> PreparedRun:
     }
     if wanted.profile == PROPOSES and context.may_take_long:
         limits = offer.limits_of(order, profile_proposals.CALLS)
-        proposal = prepare_proposal(wanted.goal, documents, offer.model_of(order, context.environment), limits, no_input=False, **resources)
+        proposal = prepare_proposal(
+            wanted.goal, documents, offer.model_of(order, context.environment), limits, no_input=False, **resources
+        )
         proposal.check_model()
         return proposal.request
     wish = AcquisitionInput(

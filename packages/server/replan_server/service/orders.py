@@ -98,7 +98,12 @@ class ServerOffer(Offer):
             limits=self.limits_of(order, EXECUTION_CALLS),
         )
         prepared = prepare_to_execute(
-            order.plan, options, choose(order.model, self.models, "model"), registry=registry, environment=environment, config=self.config
+            order.plan,
+            options,
+            choose(order.model, self.models, "model"),
+            registry=registry,
+            environment=environment,
+            config=self.config,
         )
         prepared.check_model()
         return prepared.request

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import trio
 
 from actors.run.questions import NAMED, VIAS
-from packages.server.tests.web.world import served
+from packages.server.tests.web.world import PLANS, served
 from runtime.core.errors import RunNotFound
 from runtime.journal.port import RunFilter
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
