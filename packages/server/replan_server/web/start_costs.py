@@ -108,7 +108,7 @@ def model_labels(site: Site, kind: str) -> dict[str, str]:
 
     The home's own model is left out if the settings name none, but for executions, which need none.
     """
-    labels = {}
+    labels: dict[str, str] = {}
     templates = _takes_templates(kind)
     for name in site.offer.models:
         if name in TEMPLATES and not templates:
