@@ -20,7 +20,7 @@ from runtime.core.machine import fold
 from runtime.core.messages import Mailed, Resumed
 from tests.cli.samples import PLAN
 from tests.planning.test_drafts import STEPS, report, result, world_of, written
-from tests.support.worlds import passed, rejected
+from tests.support.worlds import passed, rejected, start_anywhere
 
 LOSING = {f"plan/v1.a{number}": 0.5 for number in (1, 2, 3)}
 REVIEWED = {
@@ -245,3 +245,39 @@ def play(seed):
 
 def test_edits_at_random_moments_count_where_a_plan_is_open_to_them_and_nowhere_else():
     assert sum(play(seed) for seed in range(40)) > 40
+
+
+SCENES = {
+    "accepted plan": ({}, STEPS, "success"),
+    "draft": (LOSING, STEPS, "backtrack_ceiling"),
+    "plan under review": ({}, REVIEWED, None),
+}
+
+
+@pytest.mark.parametrize("scene", sorted(SCENES))
+def test_a_run_that_is_killed_at_any_record_has_the_edited_plan_once(scene):
+    """The next driver goes on from the records; the person edits again what was not recorded, and only that."""
+    scores, steps, outcome = SCENES[scene]
+    whole = ended(scores, steps=steps)
+    assert (whole.state.end and whole.state.end.outcome) == outcome
+    edit(whole)
+    whole.run()
+    start_anywhere(whole.machine, whole.events, 9, whole.now + 1.0)
+    for length in range(1, len(whole.events) + 1):
+        world = world_of(scores, steps=steps)
+        world.events[:] = whole.events[:length]
+        world.state, world.now = fold(world.machine, world.events), whole.now + 1.0
+        world.send(Resumed(9, world.now))
+        world.run()
+        recorded = bool(world.state.edits)
+        assert recorded is any(event.kind == "plan_corrected" for event in whole.events[:length])
+        if not recorded:
+            edit(world)
+            world.run()
+        found = result(world)
+        assert (found.outcome, found.plan_json["plan_id"], len(found.edits)) == ("success", "edited", 1)
+        assert not world.state.run.open_questions
+        assert fold(world.machine, world.events) == world.state
+        before = list(world.events)
+        assert refusal(world, revision=1) == "the plan was changed meanwhile: it is revision 2 now"
+        assert world.events[:-1] == before
