@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,11 +24,14 @@ from actors.planning.state import State
 from actors.policy.table import CLASSIFIER
 from actors.run.calls import Faulted, Generated
 from actors.run.kind import ChildRun, DriveChild, Resources, no_limit
+from actors.run.near_limit import LimitNear
 from actors.run.waits import CLOCK
+from actors.run.words import in_words
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.format import title_of
 from runtime.core.clock import Clock
+from runtime.core.messages import LimitUsed
 from runtime.drive.actor import Actor, Envelope, Handler
 from runtime.models.port import Reply
 from runtime.models.replies import Parsed
@@ -55,7 +58,14 @@ class ChildGenerator:
             return None
         brief = envelope.brief
         started = trio.current_time()
-        state: State | None = await self.drive(child_of(brief))
+
+        async def tell(near: LimitNear) -> None:
+            whose = f"the limit of {in_words(brief.request_id)}"
+            used, most = int(near.used), int(near.most)
+            message = LimitUsed(self.clock.now(), whose, near.limit, used, most, brief.request_id)
+            await envelope.record(message)
+
+        state: State | None = await self.drive(replace(child_of(brief), tell=tell))
         if state is None:
             return None
         now, elapsed = self.clock.now(), trio.current_time() - started

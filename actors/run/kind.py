@@ -28,6 +28,7 @@ from runtime.models.providers import CALL_SECONDS
 if TYPE_CHECKING:  # Reading a run needs no event loop.
     from actors.config.model_profiles import ModelProfile
     from actors.run.machine import BegunState, RunMachine
+    from actors.run.near_limit import LimitNear
     from runtime.core.clock import Clock
     from runtime.drive.actor import Actor
     from runtime.models.provider_state import CallSlot
@@ -36,6 +37,10 @@ if TYPE_CHECKING:  # Reading a run needs no event loop.
 
 S = TypeVar("S", bound="BegunState")
 E = TypeVar("E")
+
+
+async def _tell_nobody(_: "LimitNear") -> None:
+    """Ignore a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class ChildRun:
     """Returns its first event, from the time in UTC seconds since 1970."""
     change: Mapping[str, Any] = field(default_factory=dict)
     """The message that passes changed settings on to it (`actors.run.settings`); empty if none were changed."""
+    tell: Callable[["LimitNear"], Awaitable[object]] = _tell_nobody
+    """Tells the run above of its warnings about limits."""
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]

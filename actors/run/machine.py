@@ -33,7 +33,7 @@ from actors.run.evolve import TIMED, CommonEvent, evolve_run, record_time
 from actors.run.fork_rules import OF_ORIGIN
 from actors.run.ids import visit_of
 from actors.run.inbox import InboxEvent
-from actors.run.near_limit import LimitNear, warn_near_limit, warn_of_day
+from actors.run.near_limit import LimitNear, warn_near_limit, warn_of_other
 from actors.run.open_question import Shown, question_json
 from actors.run.outage import time_limit
 from actors.run.parking import RunParked, RunResumed
@@ -48,7 +48,7 @@ from runtime.core.copies import changed
 from runtime.core.events import make_storable
 from runtime.core.ledger import Amount, Limit, Limits, Price
 from runtime.core.machine import Refused, Summary, Work
-from runtime.core.messages import Control, Crashed, DayUsed, Mailed, Overdrawn, Parking, Resumed, Woken
+from runtime.core.messages import Control, Crashed, LimitUsed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import ModelRequest
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
             return _accept_mail(run, message)
         case Overdrawn():
             return parking.accept_overdrawn(run, message)
-        case DayUsed():
-            return warn_of_day(run, message)
+        case LimitUsed():
+            return warn_of_other(run, message)
         case _:
             assert_never(message)
 

@@ -7,8 +7,8 @@ record after the level is reached. A limit that a person changes counts as new: 
 About a daily budget, a run warns if it makes a request when a level is reached, once for each level and day. It learns
 from its driver how much all runs of the budget have committed, with their reservations.
 
-A run warns only if its first event says at which levels. A run that is a step of another run does not warn, because the
-parent run pays for it.
+A run warns only if its first event says at which levels. A child run warns of what it may use, and its driver tells the
+parent run, which warns too. It does not warn at the end of a limit, or of a time, of which its parent warns.
 """
 
 import operator
@@ -23,7 +23,7 @@ from runtime.core.copies import changed
 from runtime.core.daily_budget import day_of
 from runtime.core.events import Event
 from runtime.core.ledger import COUNTED, Limit, Limits
-from runtime.core.messages import DayUsed
+from runtime.core.messages import LimitUsed
 
 WARN_AT = (50, 80)
 """The levels of the runs of this release, in percent of a limit."""
@@ -43,14 +43,14 @@ class LimitNear(Event):
     most: int | float
     """The limit, in the same unit."""
     whose: str = Field(default="", exclude_if=operator.not_)
-    """The name of the daily budget, such as "the home's budget"; empty for a limit of the run."""
+    """What is limited, such as "the home's budget for today"; empty for a limit of the run."""
     day: int | None = Field(default=None, exclude_if=lambda day: day is None)
-    """The UTC day of the budget, as a number of days since 1970; None for a limit of the run."""
+    """The UTC day of a daily budget, as a number of days since 1970; None for any other limit."""
 
     @property
     def amounts(self) -> dict[str, str | int | float]:
         """Its fields as plain data."""
-        whose = {"budget": self.whose} if self.whose else {}
+        whose = {"whose": self.whose} if self.whose else {}
         return {"limit": str(self.limit), "percent": self.percent, "used": self.used, "most": self.most, **whose}
 
     @property
@@ -59,7 +59,7 @@ class LimitNear(Event):
         percent = min(100, max(self.percent, int(100 * self.used / self.most)))
         most, spec = max(1, round(self.most)), spec_of(self.limit)
         if self.whose:
-            return f"{percent} % of {self.whose} for today ({spec.text(most)}) is used"
+            return f"{percent} % of {self.whose} ({spec.text(most)}) is used"
         one = most == 1 or spec.unit == "dollars"
         what = spec.near.format(spec.number(most)) or f"{spec.text(most)} {'is' if one else 'are'} used"
         return f"{percent} % of {what}"
@@ -74,19 +74,29 @@ def warn_near_limit(run: RunState[Any]) -> LimitNear | None:
         return None
     for limit, used, most in _uses(run):
         percent = _level(run, used, most)
+        if run.child and (used >= most or limit not in COUNTED):
+            continue
         if percent > run.warned.get(limit, 0):
             return LimitNear(limit=limit, percent=percent, used=used, most=most)
     return None
 
 
-def warn_of_day(run: RunState[Any], message: DayUsed) -> LimitNear | None:
-    """Return the warning about a daily budget; None if it has reached no level that was not warned about."""
-    percent, day = _level(run, message.used, message.most), day_of(message.at)
-    warned = run.warned_of_day.get((message.whose, message.limit), (day, 0))
-    if run.parked or not percent or (day, percent) <= warned:
+def warn_of_other(run: RunState[Any], message: LimitUsed) -> LimitNear | None:
+    """Return the warning about a limit that is not the run's own.
+
+    None if the limit has reached no level that was not warned about, or if the run does not want the child run's result
+    any more.
+    """
+    of_child = message.request_id != ""
+    percent, day = _level(run, message.used, message.most), 0 if of_child else day_of(message.at)
+    warned = run.warned_of_others.get((message.whose, message.limit), (day, 0))
+    unwanted = of_child and message.request_id not in run.calls.open
+    if run.parked or unwanted or not percent or (day, percent) <= warned:
         return None
     whose, used, most = message.whose, message.used, message.most
-    return LimitNear(limit=message.limit, percent=percent, used=used, most=most, whose=whose, day=day)
+    return LimitNear(
+        limit=message.limit, percent=percent, used=used, most=most, whose=whose, day=None if of_child else day
+    )
 
 
 def _level(run: RunState[Any], used: float, most: float) -> int:
@@ -96,9 +106,9 @@ def _level(run: RunState[Any], used: float, most: float) -> int:
 
 def record_warning(run: RunState[Any], event: LimitNear) -> RunState[Any]:
     """Return the common part of a run after a warning."""
-    if event.day is not None:
+    if event.whose:
         key = event.whose, event.limit
-        return changed(run, warned_of_day={**run.warned_of_day, key: (event.day, event.percent)})
+        return changed(run, warned_of_others={**run.warned_of_others, key: (event.day or 0, event.percent)})
     return changed(run, warned={**run.warned, event.limit: event.percent})
 
 
@@ -117,7 +127,7 @@ def nearest_limit(run: RunState[Any]) -> str:
     """
     today = day_of(run.now)
     levels = {str(limit): level for limit, level in run.warned.items()}
-    of_day = [level for day, level in run.warned_of_day.values() if day == today]
+    of_day = [level for day, level in run.warned_of_others.values() if day == today]
     levels |= {"daily_budget": max(of_day)} if of_day else {}
     limit = max(levels, key=levels.__getitem__, default="")
     return f"{limit} {levels[limit]}" if limit else ""

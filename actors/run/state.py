@@ -65,8 +65,8 @@ class RunState(Generic[C]):
     """The levels of its limits at which the run warns, in percent; empty if it never warns."""
     warned: Mapping[Limit, int] = field(default_factory=dict)
     """The highest level that it has warned about, by limit; without limits that were changed since."""
-    warned_of_day: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
-    """The last day and level that it has warned about, by the name of the daily budget and its limit."""
+    warned_of_others: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
+    """The last day and level that it has warned about, by the name of a daily budget or a child run, and its limit."""
     deadline_set: float = 0.0
     """When its deadline was set, in UTC seconds: the begin of the time that the deadline limits."""
     messages: Messages = ()

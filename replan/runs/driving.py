@@ -3,7 +3,7 @@
 import json
 import os
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +16,7 @@ from actors.handlers.generators import Registry
 from actors.handlers.tools import ending_actors
 from actors.run.ids import parent_of
 from actors.run.kind import ChildRun, Resources, no_limit
+from actors.run.near_limit import WARN_AT, LimitNear
 from actors.run.result import RunResult
 from actors.run.state import RunState
 from actors.run.waits import WaitRequested
@@ -29,8 +30,8 @@ from replan.setup.kinds import Kinds
 from replan.setup.provider_table import read_refusals
 from replan.setup.settings import UserConfig
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound
-from runtime.core.events import text_hash
+from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, root_cause
+from runtime.core.events import Record, text_hash
 from runtime.drive.actor import Actor
 from runtime.drive.options import DETACHED, Admission, DriveOptions, Ending, LeaseTerms, Turns
 from runtime.drive.run_log import Snapshot
@@ -332,10 +333,10 @@ class Driver(Opener):
             body = json.dumps(dict(child.change))
             await self.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
             loaded = replace(loaded, state=await self.with_inbox(child.run, loaded))
-        first = None if loaded.started else child.first(self.clock.now())
+        first = None if loaded.started else child.first(self.clock.now()).model_copy(update={"warn_at": WARN_AT})
         state = loaded.state if first is None else start_state(loaded.kind, first)
         drive = partial(
-            self._drive_opened_child, child.run, loaded, state=state, options=options, first=first, admission=admission
+            self._drive_opened_child, child, loaded, state=state, options=options, first=first, admission=admission
         )
         parent_names, opened = parent_model
         name, others = loaded.kind.model(state), loaded.kind.step_models(state)
@@ -346,7 +347,7 @@ class Driver(Opener):
 
     async def _drive_opened_child(
         self,
-        run: str,
+        child: ChildRun,
         loaded: Loaded,
         *,
         state: Any,
@@ -355,8 +356,9 @@ class Driver(Opener):
         first: Any,
         admission: Admission | None,
     ) -> Any | None:
-        kind = loaded.kind
-        async with self.actors(kind, state, self.watch_model(model), options) as actors:
+        run, kind = child.run, loaded.kind
+        async with self.actors(kind, state, self.watch_model(model), options) as actors, _telling(child) as on_record:
+            options = replace(options, on_record=on_record)
             supervisor = self.supervisor(run, kind, actors, options, snapshot=loaded.snapshot, admission=admission)
             ending = None
             while ending is None:
@@ -387,6 +389,22 @@ class Driver(Opener):
             if not error.passing:
                 raise
             log.get_logger("run").warning("children.kept", run_id=run, reason=str(error))
+
+
+@asynccontextmanager
+async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any], None]]:
+    """Yield a function that gets each record of a child run, and tells the run above of its warnings."""
+    try:
+        async with trio.open_nursery() as nursery:
+
+            def on_record(record: Record[Any], state: Any) -> None:
+                del state
+                if isinstance(record.event, LimitNear):
+                    nursery.start_soon(child.tell, record.event)
+
+            yield on_record
+    except BaseExceptionGroup as group:
+        raise root_cause(group) from group
 
 
 def _is_driven_again(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:

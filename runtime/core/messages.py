@@ -112,18 +112,20 @@ class Overdrawn(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class DayUsed(Message):
-    """So much of a daily budget is committed, after the run has made a request."""
+class LimitUsed(Message):
+    """So much is used of a limit that is not the run's own: of a daily budget, or of a child run."""
 
     at: float
     whose: str
-    """The name of the budget in messages, such as "the home's budget"."""
+    """What is limited, in messages, such as "the home's budget for today"."""
     limit: Limit
-    """The limit of the budget: calls or cost."""
+    """The limit: calls, tokens or cost."""
     used: int
-    """The calls or micro-dollars that all runs of the budget have committed in this UTC day."""
+    """The calls, tokens or micro-dollars that are used; of a daily budget what all its runs have committed today."""
     most: int
     """The limit, in the same unit."""
+    request_id: str = ""
+    """The request that the child run answers; empty for a daily budget."""
 
 
-Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn | DayUsed
+Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn | LimitUsed

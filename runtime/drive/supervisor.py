@@ -18,7 +18,7 @@ from runtime.core.errors import JournalError, root_cause
 from runtime.core.events import ROUNDING
 from runtime.core.hooks import mark_point
 from runtime.core.machine import Machine, Refused, Work, fold
-from runtime.core.messages import DayUsed, Mailed, Message, Parking, Resumed, stamp
+from runtime.core.messages import LimitUsed, Mailed, Message, Parking, Resumed, stamp
 from runtime.drive.actor import Actor, Delivery, Envelope, Mailbox, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
 from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop, Turn
@@ -338,7 +338,7 @@ class Supervisor(Generic[S, E, M]):
             return  # The next request tells it.
         for budget, spent in budgets:
             for limit, used, most in budget.uses(spent):
-                message = cast("M", DayUsed(self._now(), budget.whose, limit, used, most))
+                message = cast("M", LimitUsed(self._now(), f"{budget.whose} for today", limit, used, most))
                 accepted = self._machine.accept(self.state, message)
                 if accepted is not None and not isinstance(accepted, Refused):
                     await self._log.write([(accepted, None)], self._will_continue)

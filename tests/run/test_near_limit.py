@@ -11,14 +11,14 @@ from actors.run.agent_machine import AgentMachine
 from actors.run.calls import Generated
 from actors.run.evolve import evolve_run
 from actors.run.fork_event import Forked
-from actors.run.near_limit import WARN_AT, LimitNear, nearest_limit, record_warning, warn_near_limit, warn_of_day
+from actors.run.near_limit import WARN_AT, LimitNear, nearest_limit, record_warning, warn_near_limit, warn_of_other
 from actors.run.parking import RunParked
 from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount, Limit, Limits, Usage
 from runtime.core.machine import settle
-from runtime.core.messages import DayUsed
+from runtime.core.messages import LimitUsed
 from runtime.models.port import Reply
 from tests.run.haggler import Haggler
 
@@ -161,20 +161,20 @@ def test_a_warning_names_at_least_its_level_whatever_a_division_rounds_to():
     assert warning.text.startswith("50 % of ")
 
 
-def day_used(used, *, day=1, limit=Limit.CALLS, most=10, whose="the home's budget"):
-    return DayUsed(day * 86_400.0, whose, limit, used, most)
+def day_used(used, *, day=1, limit=Limit.CALLS, most=10, whose="the home's budget for today"):
+    return LimitUsed(day * 86_400.0, whose, limit, used, most)
 
 
 def test_a_run_warns_once_for_each_level_and_day_of_a_daily_budget():
     run, made = begun(), []
     for message in (
         *(day_used(used) for used in (1, 4, 5, 6, 8, 8, 4, 10)),
-        day_used(7_000_000, limit=Limit.COST, most=10_000_000, whose="the budget of tenant red"),
+        day_used(7_000_000, limit=Limit.COST, most=10_000_000, whose="the budget of tenant red for today"),
         *(day_used(used, day=2) for used in (1, 6)),
     ):
-        warning = warn_of_day(run, message)
+        warning = warn_of_other(run, message)
         if warning is not None:
-            assert warn_of_day(changed(run, parked=True), message) is None
+            assert warn_of_other(changed(run, parked=True), message) is None
             run = record_warning(run, warning)
             made.append((warning.day, warning.percent, warning.text))
     assert made == [
@@ -185,4 +185,4 @@ def test_a_run_warns_once_for_each_level_and_day_of_a_daily_budget():
     ]
     assert nearest_limit(changed(run, now=2 * 86_400.0 + 1)) == "daily_budget 50"
     assert nearest_limit(changed(run, now=3 * 86_400.0)) == "", "the warnings of yesterday say nothing of today"
-    assert warn_of_day(begun(warn_at=()), day_used(9)) is None
+    assert warn_of_other(begun(warn_at=()), day_used(9)) is None
