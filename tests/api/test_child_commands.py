@@ -1,4 +1,4 @@
-"""Commands to a child run are refused, and the error names the run that a person started."""
+"""What a person has of a child run: its commands name the run above, and the run above shows its warnings."""
 
 import pytest
 import trio
@@ -6,6 +6,7 @@ import trio
 from actors.planning.events import GenerationRequested
 from actors.planning.kind import CODEC
 from actors.run.ids import child_run
+from actors.run.near_limit import LimitNear
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.drive.options import DriveOptions, Stop
@@ -108,3 +109,16 @@ async def test_a_run_that_only_has_the_name_of_a_child_accepts_commands(parent, 
     assert (await parent.engine.resume("top.12345678")).outcome == "success"
     with pytest.raises(RunNotFound):
         await parent.engine.cancel("top.87654321")
+
+
+async def test_the_warning_of_a_child_run_is_a_warning_of_the_run_above(parent, journal):
+    """The child may make two calls; the warning about the first is recorded above before the child's result."""
+    assert (await parent.engine.begin(parent.request, run="top")).succeeded
+    warnings = {run: await parent.events(run, LimitNear) for run in (STEP, "top")}
+    assert [near.text for near in warnings[STEP]] == ["50 % of 2 calls are used"]
+    of_child = [near for near in warnings["top"] if near.whose]
+    assert [near.text for near in of_child] == ["50 % of the limit of plan (2 calls) is used"]
+    events = [record.event for record in await journal.read("top")]
+    produced = max(place for place, event in enumerate(events) if event.kind == "artifact_produced")
+    assert events[produced].node == "g_plan/v1.a1"
+    assert events.index(of_child[0]) < produced
