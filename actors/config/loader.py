@@ -12,13 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from actors.config.atomicguard import is_foreign, translate
 from actors.config.plan_files import replace_plan_files
 from actors.config.workflow import Workflow, find_prompt_entry
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import ParsedFile, usage_problem
+from actors.files.validation_errors import ParsedFile
 from actors.files.yaml_document import read_document
 from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook, load_prompts
@@ -118,10 +116,7 @@ def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, 
     """
     path = find_shipped(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
     document, notices = translate(read_document(path))
-    try:
-        return Workflow.model_validate(document.value), document, notices
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return document.read_as(Workflow), document, notices
 
 
 def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
@@ -184,11 +179,7 @@ def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
     Raises:
         UsageProblem: there is no such policy, or it is invalid. It names the file, the line and the nearest valid name.
     """
-    document = policy_document(name_or_path, root, folder)
-    try:
-        return Policy.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return policy_document(name_or_path, root, folder).read_as(Policy)
 
 
 def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> ParsedFile:

@@ -10,10 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from actors.config.model_spec import is_author, unpin_model
-from actors.files.validation_errors import Config, usage_problem
+from actors.files.validation_errors import Config
 from actors.files.yaml_document import read_document
 from actors.policy.author import AttemptCounts, Author, Chance
 
@@ -74,11 +74,7 @@ def find_author(model: str, root: Path) -> Author | None:
 
 @lru_cache(maxsize=4)
 def _read_table(root: Path) -> FamilyTable:
-    document = read_document(root / "configs" / "model_families.yaml")
-    try:
-        return FamilyTable.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return read_document(root / "configs" / "model_families.yaml").read_as(FamilyTable)
 
 
 FORMAT = 1
@@ -113,10 +109,7 @@ def read_profiles(path: Path) -> ProfilesFile:
     hint = "delete the file, and measure the models again with `replan lab profile`"
     if (found := document.value.get("format")) != FORMAT:
         raise document.problem(f"has format {found!r}, and this version reads {FORMAT}", hint=hint)
-    try:
-        return ProfilesFile.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return document.read_as(ProfilesFile)
 
 
 def read_profile(model: str, path: Path) -> ModelProfile | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dataclasses import field as data_field
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -17,6 +17,7 @@ from runtime.core.pydantic_messages import describe, with_value
 
 KeyPath = tuple[str | int, ...]
 """The path of a value in a document: keys, and positions in lists."""
+M = TypeVar("M", bound=BaseModel)
 
 
 def key_path(path: KeyPath) -> str:
@@ -46,6 +47,13 @@ class ParsedFile:
     def problem(self, cause: str, path: KeyPath = (), hint: str = "") -> UsageProblem:
         """Return an error whose place is the path."""
         return UsageProblem(cause, place=self.place(path), hint=hint)
+
+    def read_as(self, model: type[M], value: Mapping[str, Any] | None = None) -> M:
+        """Return the value, or another one in its place, as a model. Raises `UsageProblem` for its first error."""
+        try:
+            return model.model_validate(self.value if value is None else value)
+        except ValidationError as error:
+            raise usage_problem(error, self) from None
 
 
 _WITH_NUMBERS = frozenset({int, float, str, NoneType})

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
+from actors.files.validation_errors import Config, ParsedFile, config_error
 from actors.files.yaml_document import read_document
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
@@ -251,7 +251,4 @@ def _with_escalation_wrapper(document: ParsedFile, shared: Path) -> tuple[Parsed
 def _parse(document: ParsedFile) -> PromptsFile:
     # Only editors use the `$schema` key of the seeds' files.
     value = {key: item for key, item in document.value.items() if key != "$schema"}
-    try:
-        return PromptsFile.model_validate(value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return document.read_as(PromptsFile, value)

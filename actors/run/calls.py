@@ -109,6 +109,11 @@ class Replied(TimedEvent):
         return node_of(self.request_id)
 
     @property
+    def reply(self) -> Reply:
+        """The reply as a model gave it, without its notices."""
+        return Reply(self.content, self.usage, self.model, self.finish_reason, self.mode)
+
+    @property
     def ended_early(self) -> bool:
         """Whether the end of the reply is missing (`actors.values.artifacts.lacks_end`)."""
         return lacks_end(self.content, self.finish_reason)

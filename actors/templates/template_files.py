@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from actors.config.model_spec import TEMPLATE_NAMES
-from actors.files.validation_errors import Config, KeyPath, usage_problem
+from actors.files.validation_errors import Config, KeyPath
 from actors.files.yaml_document import read_document
 from actors.values.requirements import RequirementKind
 
@@ -76,10 +76,7 @@ def load_templates(folder: Path) -> dict[str, PlanTemplate]:
     templates = {}
     for name in TEMPLATE_NAMES:
         document = read_document(folder / f"{name}.yaml")
-        try:
-            templates[name] = PlanTemplate.model_validate(document.value)
-        except ValidationError as error:
-            raise usage_problem(error, document) from None
+        templates[name] = document.read_as(PlanTemplate)
         for path, cause in _wrong_references(templates[name]):
             raise document.problem(cause, path)
     return templates

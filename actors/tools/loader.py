@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import orjson
-from pydantic import ValidationError
 
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import KeyPath, ParsedFile, usage_problem
+from actors.files.validation_errors import KeyPath, ParsedFile
 from actors.files.yaml_document import read_document
 from actors.tools.binding import bind_uses, unused_names
 from actors.tools.mcp_calls import is_installed
@@ -64,10 +63,7 @@ def load_tools(
     if workspace is not None and place.is_relative_to(workspace.resolve()):
         hint = "move it out of the workspace: what tools may write must not say which tools there are"
         raise UsageProblem("a tools file may not be in the workspace", place=document.source, hint=hint)
-    try:
-        file = ToolsFile.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    file = document.read_as(ToolsFile)
     uses = bind_uses(file, document)
     tools: dict[str, ToolSpec] = {}
     for name, tool in file.tools.items():

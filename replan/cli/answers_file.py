@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from actors.files.validation_errors import Config, KeyPath, ParsedFile, config_error, usage_problem
+from actors.files.validation_errors import Config, KeyPath, ParsedFile, config_error
 from actors.files.yaml_document import FILE_BYTES_MAX, parse_document, read_document
 from actors.run.open_question import group_equal, question_rows
 from replan.cli.inputs import read_stdin
@@ -79,10 +79,7 @@ def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
         document = parse_document(read_stdin(FILE_BYTES_MAX), "standard input")
     else:
         document = read_document(Path(name))
-    try:
-        return document, AnswersFile.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return document, document.read_as(AnswersFile)
 
 
 def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:

@@ -300,14 +300,7 @@ async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "l
                 hashes[event.again.request_id] = event.again.prompt_hash
                 unanswered.setdefault(event.again.call, []).append(event.again.request_id)
             case Replied() as event:
-                reply = Reply(
-                    text=event.content,
-                    usage=event.usage,
-                    model=event.model,
-                    finish_reason=event.finish_reason,
-                    mode=event.mode,
-                )
-                answered(event.request_id, call_of(event.request_id), reply)
+                answered(event.request_id, call_of(event.request_id), event.reply)
             case CallFailed() as event:
                 answered(event.request_id, event.call, event.fault)
             case _:

@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import Config, config_error, usage_problem
+from actors.files.validation_errors import Config, config_error
 from actors.files.yaml_document import read_document
 from runtime.models.refusals import CACHE, STREAM, Refusable, Refusals
 
@@ -77,10 +77,7 @@ class ProviderTable(Config):
 def read_refusals(root: Path) -> Mapping[str, Refusals]:
     """Return the table of the folder with `configs/`, by interface. Raises `UsageProblem` with file and line."""
     document = read_document(root / "configs" / "providers.yaml")
-    try:
-        table = ProviderTable.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    table = document.read_as(ProviderTable)
     return {
         interface: {name: Refusable(**row.model_dump()) for name, row in getattr(table, interface).items()}
         for interface in PARAMETERS

@@ -16,10 +16,7 @@ SECOND = "  g_b: {generator: LLMPlanGenerator, guard: plan_medium, requires: [g_
 
 def load(text: str) -> Workflow:
     document = parse_document(text, "w.yaml")
-    try:
-        return Workflow.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return document.read_as(Workflow)
 
 
 def problem(text: str) -> str:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from actors.config.loader import find_shipped
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import KeyPath, ParsedFile, usage_problem
+from actors.files.validation_errors import KeyPath, ParsedFile
 from actors.files.yaml_document import read_document
 from actors.guards.fields import check_settings, object_of, verdict_of
 from actors.guards.port import Guard
@@ -275,10 +275,7 @@ def is_profile(name_or_path: str) -> bool:
 
 def read_profile(document: ParsedFile) -> Profile:
     """Return the profile of a document. Raises `UsageProblem` for an invalid profile."""
-    try:
-        profile = Profile.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    profile = document.read_as(Profile)
     _check_profile(profile, document)
     return profile
 

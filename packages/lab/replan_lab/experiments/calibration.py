@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from actors.files.validation_errors import Config, usage_problem
+from actors.files.validation_errors import Config
 from actors.files.yaml_document import read_document
 from replan.setup.installation import data_root
 from replan_lab.experiments.tables import Interval, Row, Table, mean_interval, round_value
@@ -164,11 +164,7 @@ class CrosswordTree:
 
 def load_calibration() -> Calibration:
     """Return the shipped calibration. Raises `UsageProblem` if it is invalid."""
-    document = read_document(data_root("replan_lab") / "configs" / "calibration.yaml")
-    try:
-        return Calibration.model_validate(document.value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return read_document(data_root("replan_lab") / "configs" / "calibration.yaml").read_as(Calibration)
 
 
 def calibrate(calibration: Calibration, folder: Path) -> Table:

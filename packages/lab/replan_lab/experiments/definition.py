@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from actors.execution.prepare import QUESTIONS, REPLANS
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
+from actors.files.validation_errors import Config, ParsedFile, config_error
 from actors.files.yaml_document import read_document
 from actors.planning.prepare import check_problem
 from replan_lab.simulated.profile import Share
@@ -296,10 +296,7 @@ Model = TypeVar("Model", Experiment, ExecutionExperiment)
 def load_experiment(path: Path, model: type[Model]) -> tuple[Model, ParsedFile]:
     """Return the experiment in a file, and its document. Raises `UsageProblem` with file and line."""
     document = read_document(path)
-    try:
-        return model.model_validate(document.value), document
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    return document.read_as(model), document
 
 
 TEXT_SUFFIXES = (".md", ".txt")

@@ -5,11 +5,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from actors.config.loader import find_shipped
 from actors.files.suggestions import nearest
-from actors.files.validation_errors import Config, ParsedFile, config_error, usage_problem
+from actors.files.validation_errors import Config, ParsedFile, config_error
 from actors.files.yaml_document import read_document
 from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
@@ -288,10 +288,7 @@ def load_profile(name: str, *, place: str = "--model", own: Path | None = None) 
             cause = f"{wanted!r} is itself based on another profile, or is none"
             raise document.problem(cause, ("based_on",), "name a profile without `based_on`")
         value = {**base.value, **value}
-    try:
-        profile = AuthorProfile.model_validate(value)
-    except ValidationError as error:
-        raise usage_problem(error, document) from None
+    profile = document.read_as(AuthorProfile, value)
     if profile.name != name:
         raise document.problem(f"the profile's name is {profile.name!r}", ("name",), f"its file is {name}.yaml")
     return profile

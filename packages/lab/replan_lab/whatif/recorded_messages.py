@@ -119,13 +119,6 @@ def verdict_message(state: Any, event: Any) -> Judged | None:
 
 def _reply_message(machine: Any, state: Any, event: Replied) -> Generated:
     """Return the message of a reply, with its cost if the reply's own usage does not state it."""
-    reply = Reply(
-        text=event.content,
-        usage=event.usage,
-        model=event.model,
-        finish_reason=event.finish_reason,
-        mode=event.mode,
-    )
     opened = state.run.calls.open.get(event.request_id)
     child = opened is not None and machine.is_child(state, opened.request)
     counted = event.usage is not None and event.tokens is None and event.calls == 1 and not child
@@ -133,7 +126,7 @@ def _reply_message(machine: Any, state: Any, event: Replied) -> Generated:
     earlier = None if opened is None else state.run.calls.tries.get(opened.request.call)
     if earlier is not None and earlier.failed.used is not None:
         cost = cost + earlier.failed.used  # What was charged when a child run gave its provider up is taken off again.
-    return Generated(event.request_id, event.at, event.elapsed, reply, None if counted else cost, mono=event.mono)
+    return Generated(event.request_id, event.at, event.elapsed, event.reply, None if counted else cost, mono=event.mono)
 
 
 def _withdrawn_call_message(event: Settled, reserved: Mapping[str, Amount]) -> Generated | Faulted:
