@@ -84,6 +84,12 @@ class LimitSpec:
 
         return amount / MICRO if self.unit == "dollars" else amount
 
+    def typed(self, value: Any) -> str:
+        """Return a value of a ledger as people type it, such as `1200`, `0.5`, `15m` or `ask`."""
+        if self.unit == "choice":
+            return str(value)
+        return duration_text(value) if self.unit == "time" else f"{self.value(value):.15g}"
+
     def number(self, amount: float) -> str:
         """Return an amount of a ledger in figures: `2,400`, `$1.20`, or `15m`."""
         from actors.values.format import money  # noqa: PLC0415 -- as above

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.config.model_spec import describe_model
-from actors.run.limits import LIMITS, LimitSpec, duration_text, spec_of
+from actors.run.limits import LIMITS, LimitSpec, spec_of
 from actors.run.open_question import decode_questions
 from actors.run.views import AskedFor
 from actors.run.waits import Started
@@ -248,15 +248,8 @@ def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
         present = getattr(limits, spec.key, None)
         if spec.unit == "switch" or (spec.unit == "chance" and present is None):
             continue
-        if present is None or spec.key == "deadline":
-            text = "no limit" if spec.ceiling else "no change"
-        elif spec.unit == "choice":
-            text = present
-        elif spec.unit == "time":
-            text = duration_text(present)
-        else:
-            text = f"{spec.value(present):g}"
-        rows.append((name, spec, text))
+        none = "no limit" if spec.ceiling else "no change"
+        rows.append((name, spec, none if present is None or spec.key == "deadline" else spec.typed(present)))
     return rows
 
 

@@ -263,16 +263,9 @@ def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
 
 def _limits_as_text(limits: Limits) -> dict[str, str]:
     """Return limits of a run in the form in which people type them, without the deadline: it is past or near."""
-    texts = {}
-    for name, spec in LIMITS.items():
-        present = getattr(limits, spec.key, None)
-        if present is None or spec.key == "deadline" or spec.unit in ("switch", "settings"):
-            continue
-        if spec.unit == "choice":
-            texts[name] = present
-            continue
-        texts[name] = f"{spec.value(present):g}{'s' if spec.unit == 'time' else ''}"
-    return texts
+    shown = {name: spec for name, spec in LIMITS.items() if spec.key != "deadline" and spec.unit != "switch"}
+    values = {name: getattr(limits, spec.key, None) for name, spec in shown.items()}
+    return {name: shown[name].typed(value) for name, value in values.items() if value is not None}
 
 
 def _form(

@@ -109,7 +109,9 @@ async def test_questions_about_the_cost_are_no_writes(web):
 
 async def test_a_run_is_started_again_with_its_text_and_limits_filled_in(web):
     run = await web.start(
-        "template:bug", workflow="option_b", limits={"max_calls": 12, "active_time": "90s", "deadline": "1h"}
+        "template:bug",
+        workflow="option_b",
+        limits={"max_calls": 12, "max_tokens": 1_234_567, "active_time": "90s", "deadline": "1h"},
     )
     page = (await web.browser.get(f"/runs/{run}")).text
     assert f'<a class="button" href="/new?like={run}#more" id="again">' in page
@@ -118,6 +120,6 @@ async def test_a_run_is_started_again_with_its_text_and_limits_filled_in(web):
     assert '<option value="option_b" selected>' in form
     assert '<option value="template:bug" selected>template:bug</option>' in form
     values = dict(re.findall(r'<input id="(\w+)" name="\w+" inputmode="\w+" value="(\w+)"', form))
-    assert values == {"max_calls": "12", "active_time": "90s"}
+    assert values == {"max_calls": "12", "max_tokens": "1234567", "active_time": "90s"}
     assert '<details id="more" open>' in form
     assert (await web.browser.get("/new?like=nothing1")).status_code == 404
