@@ -78,6 +78,31 @@ class LimitSpec:
         """The help text, for an interface that also accepts a length of time as a number."""
         return f"{self.help} A number of seconds, or a text such as 15m." if self.unit == "time" else self.help
 
+    def fits(self, value: object) -> bool:
+        """Return whether a value has its type and lies within its bounds."""
+        if self.unit == "switch":
+            return value is True
+        if self.unit == "choice":
+            return value in self.choices
+        if isinstance(value, bool) or not isinstance(value, int if self.unit == "count" else int | float):
+            return False  # True is not meant as 1.
+        return (value >= 0 if self.unit == "chance" else value > 0) and value <= self.most  # False for NaN.
+
+    def expected(self, value: object) -> str:
+        """Return why a value does not fit, in words."""
+        most, given = f"{self.most:,}", f"not {value!r}"[:60]
+        match self.unit:
+            case "switch":
+                return f"it is True or False, {given}"
+            case "choice":
+                return f"it is {' or '.join(self.choices)}, {given}"
+            case "chance":
+                return f"a limit is a number from 0 to 1, {given}"
+            case "count":
+                return f"a limit is a whole number above 0, at most {most}, {given}"
+            case _:
+                return f"a limit is a number above 0, at most {most}, {given}"
+
     def value(self, amount: float) -> float:
         """Return an amount of a ledger in the unit in which people give the limit."""
         from runtime.core.ledger import MICRO  # noqa: PLC0415 -- the help of the command line loads no pydantic
@@ -325,8 +350,8 @@ def check_limits(limits: RunLimits) -> RunLimits:
             read = seconds_of(value) if spec.unit == "time" else value
         except ValueError as wrong:
             raise UsageProblem(str(wrong), place=name) from None
-        if not _fits(spec, read):
-            raise UsageProblem(_describe_expected(spec, value), place=name, hint="leave it out for the usual one")
+        if not spec.fits(read):
+            raise UsageProblem(spec.expected(value), place=name, hint="leave it out for the usual one")
         values[name] = read
     if values.keys() >= {"keep_trying", "stop_below"}:
         raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
@@ -368,28 +393,3 @@ def ledger_limits(limits: RunLimits, usual: Mapping[str, Any], now: float) -> "L
 def least_value(limits: RunLimits) -> float | None:
     """Return the least chance of success per call that a move must have; None if the limits do not say."""
     return 0.0 if limits.get("keep_trying") else limits.get("stop_below")
-
-
-def _fits(spec: LimitSpec, value: object) -> bool:
-    """Return whether a value has the type of a limit and lies within its bounds."""
-    if spec.unit == "switch":
-        return value is True
-    if spec.unit == "choice":
-        return value in spec.choices
-    if isinstance(value, bool) or not isinstance(value, int if spec.unit == "count" else int | float):
-        return False  # True is not meant as 1.
-    return (value >= 0 if spec.unit == "chance" else value > 0) and value <= spec.most  # False for NaN.
-
-
-def _describe_expected(spec: LimitSpec, value: object) -> str:
-    match spec.unit:
-        case "switch":
-            return f"it is True or False, not {value!r}"
-        case "choice":
-            return f"it is {' or '.join(spec.choices)}, not {value!r}"
-        case "chance":
-            return f"a limit is a number from 0 to 1, not {value!r}"
-        case "count":
-            return f"a limit is a whole number above 0, at most {spec.most:,}, not {value!r}"
-        case _:
-            return f"a limit is a number above 0, at most {spec.most:,}, not {value!r}"

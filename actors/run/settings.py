@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
-from actors.run.limits import spec_of
+from actors.run.limits import LIMITS, spec_of
 from actors.run.waits import StoredLimits, TimedEvent
 from actors.values.model_settings import KEY as MODEL_SETTINGS
 from actors.values.model_settings import ModelSettings, check_settings
@@ -23,10 +23,6 @@ from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300
 """The largest number of characters in a model's name."""
-TIMEOUT_MOST = 86_400.0
-"""The longest time limit of a call, in seconds."""
-OUTPUT_TOKENS_MOST = 10**6
-"""The largest token limit of a reply."""
 
 MODEL_KEYS = frozenset({"model", "price", "call_seconds"})
 """The keys of a change that names another model."""
@@ -85,13 +81,14 @@ def change_of(
     model, timeout, usual = body.get("model"), body.get("timeout_seconds"), body.get("call_seconds")
     if model is not None and not (isinstance(model, str) and 0 < len(model) <= MODEL_MAX):
         raise UsageProblem(f"a model's name has 1 to {MODEL_MAX} characters", place="model")
-    for place, seconds in (("timeout_seconds", timeout), ("call_seconds", usual)):
-        if seconds is not None and not (_is_number(seconds) and 0 < seconds <= TIMEOUT_MOST):
-            raise UsageProblem(f"a time limit is a number above 0, at most {TIMEOUT_MOST:g}", place=place)
     output = body.get("output_tokens_max")
-    if output is not None and not (_is_number(output) and isinstance(output, int) and 0 < output <= OUTPUT_TOKENS_MOST):
-        cause = f"a token limit is a whole number above 0, at most {OUTPUT_TOKENS_MOST:,}"
-        raise UsageProblem(cause, place="output_tokens_max")
+    for place, name, value in (
+        ("timeout_seconds", "timeout", timeout),
+        ("call_seconds", "timeout", usual),
+        ("output_tokens_max", "output_tokens_max", output),
+    ):
+        if value is not None and not LIMITS[name].fits(value):
+            raise UsageProblem(LIMITS[name].expected(value), place=place)
     strict = body.get("strict")
     if strict is not None and strict is not True:
         raise UsageProblem("a run can only become strict", place="strict")
@@ -176,7 +173,3 @@ def _refuse_reached(ledger: Ledger, limits: Limits, changes: Mapping[str, Any], 
             cause = f"the limit of {spec_of(limit).noun}s is reached already: {used:,.10g} of {most:,.10g}"
             cause = "the deadline has passed already" if limit is Limit.DEADLINE else cause
             raise UsageProblem(cause, place=limit.key)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -42,14 +42,14 @@ SPENT = Ledger(FULL, spent=Amount(calls=2, tokens=40, micro_usd=20), active=4.0)
         ({"model": "m" * 301}, "model", "a model's name has 1 to 300 characters"),
         ({"model": 3}, "model", "a model's name has 1 to 300 characters"),
         *(
-            ({"timeout_seconds": value}, "timeout_seconds", "a time limit is a number above 0, at most 86400")
+            ({"timeout_seconds": value}, "timeout_seconds", "a limit is a number above 0, at most 86,400")
             for value in (0, -1, 86_400.5, True, "9")
         ),
         *(
             (
                 {"output_tokens_max": value},
                 "output_tokens_max",
-                "a token limit is a whole number above 0, at most 1,000,000",
+                "a limit is a whole number above 0, at most 1,000,000",
             )
             for value in (0, 1_000_001, 1.5, True, "9")
         ),
