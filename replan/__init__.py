@@ -2,8 +2,8 @@
 
 `solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
 continues one, with higher `limits` if need be; `fork` starts a new one from the middle of it. `runs`, `show`, `cancel`
-and `delete` work on the runs of a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `execute`
-executes one with your tools, and `do` plans and executes; `admit` records a run of another kind. The public names are
+and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a plan. `execute`
+executes one with your tools. `do` plans and executes. `admit` records a run of another kind. The public names are
 loaded when they are first used, so that `import replan` costs nothing.
 """
 

@@ -1,4 +1,4 @@
-"""Opens a journal by its URL, `sqlite:PATH`, `memory:` or `SCHEME://…`, and what belongs to one in a database."""
+"""Opens a journal by its URL (`sqlite:PATH`, `memory:` or `SCHEME://…`), and the other parts of a database."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -23,9 +23,9 @@ FORMS = "sqlite:PATH or memory: or postgresql://…"
 
 @dataclass(frozen=True, slots=True)
 class JournalScheme:
-    """The functions for journals whose URLs have one scheme. A function that is None is not supported.
+    """The functions for journals whose URLs have one scheme. A function is None if it is not supported.
 
-    All raise `UsageProblem` for a URL that cannot be used. A `place` is the setting with the URL, for messages.
+    All raise `UsageProblem` for a URL that cannot be used. `place` names the setting with the URL, for messages.
     """
 
     open: Callable[[str, Codec[Any] | Codecs, Clock, BudgetSource | None], AbstractAsyncContextManager[Journal[Any]]]
@@ -37,7 +37,7 @@ class JournalScheme:
     open_dispatcher: Callable[[str, str], AbstractAsyncContextManager[Dispatcher]] | None = None
     """Return the engine that places runs on workers: `open_dispatcher(url, place)`."""
     open_inspection: Callable[[str], AbstractContextManager[Inspection | None]] | None = None
-    """Open the journal with a URL to check it, in one snapshot; None if there is none."""
+    """Open the journal with a URL to check it, in one snapshot; None if there is no journal."""
     open_raw: Callable[[str], AbstractContextManager[RawStore]] | None = None
     """Open the journal with a URL to copy runs from or to it."""
     upgrade: Callable[[str, Mapping[str, str]], int] | None = None
@@ -50,11 +50,11 @@ JOURNALS = PluginGroup(
     lambda value: isinstance(value, JournalScheme),
     {"sqlite": "", "memory": ""},
 )
-"""The journals by the schemes of their URLs; those of installed distributions, too."""
+"""The journals by the schemes of their URLs, including installed distributions."""
 
 
 def scheme_of(url: str) -> JournalScheme | None:
-    """Return the functions for a URL `SCHEME://…`; None for another form and for an unknown scheme.
+    """Return the functions for a URL `SCHEME://…`; None for another form or an unknown scheme.
 
     Raises `UsageProblem` for an installed scheme that cannot be used.
     """
@@ -73,9 +73,9 @@ def open_journal(
 ) -> AbstractAsyncContextManager[Journal[Any]]:
     """Return the journal with this URL, as a context to enter.
 
-    `codecs` are those of the kinds of runs that can be read; `clock` is the journal's, where its store has none of its
-    own; `use_another` says how the user chooses another folder, for messages. Raises `UsageProblem` for a URL that is
-    no journal's, and for one of a database where the extra `postgres` is missing; entering raises as `open_sqlite` and
+    `codecs` belong to the kinds of runs that can be read. `clock` is the journal's clock, if its store has none.
+    `use_another` says how the user chooses another folder, for messages. Raises `UsageProblem` if the URL names no
+    journal, or names a database and the extra `postgres` is missing. Entering raises as `open_sqlite` and
     `open_postgres` do.
     """
     scheme, colon, rest = url.partition(":")

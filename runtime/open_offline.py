@@ -14,7 +14,7 @@ HINT = "sqlite:PATH or postgresql://…"
 
 
 def shown_url(url: str) -> str:
-    """Return the part of a journal's URL that may be shown, and by which moved runs name it. Raises `UsageProblem`."""
+    """Return the part of a journal's URL that may be shown. Moved runs store this part. Raises `UsageProblem`."""
     kept = _find(url)
     return f"sqlite:{kept}" if isinstance(kept, Path) else kept.shown_url(url, "the journal's URL")
 
@@ -40,7 +40,7 @@ def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspec
 
 @contextmanager
 def open_raw(url: str, *, make: bool = False, use_another: str = USE_ANOTHER) -> Iterator[RawStore]:
-    """Open a journal to copy runs from or to; only with `make` a missing file is made.
+    """Open a journal to copy runs from or to it. With `make`, a missing file is made.
 
     Raises the errors of opening a journal, and `UsageProblem` for a missing file.
     """
@@ -64,8 +64,8 @@ def upgrade(
 ) -> int:
     """Bring a journal to this release's version and return it.
 
-    Roles of a database, given by their kind, get their rights. Raises the errors of opening a journal, and
-    `UsageProblem` for roles where there are none.
+    The roles of a database, given by kind, get their rights. Raises the errors of opening a journal, and `UsageProblem`
+    for roles if the journal has none.
     """
     kept = _find(url)
     if isinstance(kept, JournalScheme):
@@ -80,12 +80,12 @@ def upgrade(
 
 
 def _find(url: str) -> Path | JournalScheme:
-    """Return the path of a file, or what serves the URL. Raises `UsageProblem` for a journal that is not kept."""
+    """Return the path of a file, or the functions for the URL. Raises `UsageProblem` for a journal in memory."""
     if found := scheme_of(url):
         return found
     scheme, _, rest = url.partition(":")
     if scheme != "sqlite" or not rest:
-        raise UsageProblem("this is not the URL of a journal that is kept", place="URL", hint=HINT)
+        raise UsageProblem("this is not the URL of a stored journal", place="URL", hint=HINT)
     return Path(rest).absolute()
 
 

@@ -363,7 +363,7 @@ def validate_names(
     document = document or ParsedFile(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
         if pair.deterministic and pair.generator in MODEL_GENERATORS:
-            cause = f"generator {pair.generator!r} asks a model, which always counts"
+            cause = f"generator {pair.generator!r} asks a model, and its calls count"
             raise document.problem(cause, ("action_pairs", step, "deterministic"), "leave it out")
     for kind, name, path in unknown_names(workflow, guards, generators):
         valid_names = guards if kind == "guard" else generators

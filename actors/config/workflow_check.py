@@ -125,8 +125,8 @@ def check_belief(loaded: LoadedWorkflow, policy: Policy) -> None:
     """Raise `UsageProblem`, with file and line, for the first key of a workflow that a belief policy refuses."""
     if policy.belief is None:
         if loaded.workflow.stop_below is not None:
-            cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
-            hint = "remove the key, or use a policy of beliefs"
+            cause = f"policy {policy.name!r} has no belief, so `stop_below` has no effect"
+            hint = "remove the key, or choose a belief policy"
             raise UsageProblem(cause, place=loaded.document.place(("stop_below",)), hint=hint)
         return
     for cause, key, hint in _problems(loaded, policy.name):

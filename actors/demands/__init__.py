@@ -1,1 +1,1 @@
-"""The demands of the user's texts, and what a plan does about each."""
+"""The demands of the user's texts, and how a plan treats each demand."""

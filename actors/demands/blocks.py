@@ -1,4 +1,4 @@
-"""Cuts a text into headings, list items, cells and paragraphs, and these into sentences; code and logs are left out.
+"""Cuts a text into headings, list items, cells and paragraphs, then into sentences, without code and logs.
 
 A block is a range of characters of the source. A heading, or the line before a list, decides how the sentences below it
 are read (`role_of`). The time is linear in the length of the text: patterns look only at the beginnings of lines.
@@ -19,7 +19,7 @@ from actors.values.requirements import RequirementKind
 class Role(StrEnum):
     """How the sentences below a heading are read."""
 
-    ASKED = "asked"  # a sentence is a demand unless it describes how things are
+    ASKED = "asked"  # a sentence is a demand unless it describes the present state
     NEUTRAL = "neutral"  # a sentence is a demand if its own words say so
     TOLD = "told"  # a sentence is a demand if it has a strict word: must, please, do not
     OBSERVED = "observed"  # the same only in paragraphs: steps to reproduce, logs, observations
@@ -125,7 +125,7 @@ _PARTS_MAX = 4
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
     """Return how the sentences below a heading are read, and the kind of their demands.
 
-    The kind is None if the heading does not tell it.
+    The kind is None if the heading does not show it.
     """
     plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
     name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
@@ -165,7 +165,7 @@ _ITEM = lazy_pattern(
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
 _INITIAL = lazy_pattern(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
-"""An initial and a name, such as in a signature. It is not a list item, although it looks like one."""
+"""An initial and a name, such as in a signature. It looks like a list item, but is none."""
 _BOX = lazy_pattern(r"\[(?P<mark>[ xX*-]?)\]\s+")
 _NOISE = lazy_pattern(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
@@ -206,7 +206,7 @@ class Block(NamedTuple):
     ordered: bool = False
     """Whether a list item is numbered."""
     checked: bool = False
-    """Whether the box of a list item is ticked, so that the item is done."""
+    """Whether the box of a list item is ticked. Such an item is done."""
 
 
 class _Line(NamedTuple):
@@ -219,7 +219,7 @@ class _Line(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a text in their order. A line without markup counts as a heading if its text is a known one.
+    """Yield the blocks of a text in their order. A line without markup counts as a heading if its text is known.
 
     A code block that is not closed extends to the end of the text.
     """
@@ -232,7 +232,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def _cells(start: int, text: str) -> Iterator[Block]:
-    """Yield the cells of a table row, except empty ones and those of a delimiter row (`---`)."""
+    """Yield the cells of a table row, except empty cells and the cells of a delimiter row (`---`)."""
     for cell in _CELL.finditer(text):
         if cell[0].strip(" \t-:"):
             yield Block(BlockForm.CELL, start + cell.start(), start + cell.end())
@@ -255,7 +255,7 @@ class _Cutter:
     """The characters that opened the current code block; empty outside of a code block."""
 
     def close(self) -> Iterator[Block]:
-        """Yield the current block, if there is one, and end it."""
+        """Yield the current block, if there is a current block, and end it."""
         if self.block:
             yield self.block
         self.block = None
@@ -284,7 +284,7 @@ class _Cutter:
             yield from self._add_prose(line, head)
 
     def _follow_fence(self, fence: str) -> None:
-        """Begin or end a code block at a line; `fence` has the characters of the line's fence, empty if it has none."""
+        """Begin or end a code block at a line. `fence` has the characters of the line's fence; empty if none."""
         if not self.fence:
             self.fence = fence
         elif fence.startswith(self.fence):
@@ -349,11 +349,11 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 SENTENCE_LENGTH_MAX = 400
-"""The largest number of characters in a sentence; a longer one is cut."""
+"""The largest number of characters in a sentence. A longer sentence is cut."""
 ENDS_MAX = 3000
 """The largest number of sentence ends that are found in a paragraph. The rest is cut by length only."""
 JOINTS_MAX = 8
-"""The largest number of places in a sentence at which a clause may begin. What follows belongs to the last clause."""
+"""The largest number of places in a sentence at which a clause may begin. Later text belongs to the last clause."""
 CLAUSE_LENGTH_MIN = 12
 """The fewest characters of a clause."""
 BREAK_ROOM = 12

@@ -48,7 +48,7 @@ _DATE = (
     r"|\d{1,2} ?(?:am|pm)\b|to(?:day|morrow|night)\b|noon|midnight|weekend|week|month|quarter|year|sprint|release"
     r"|launch|audit|conference|demo|go-?live|freeze|deadline|q[1-4]\b|easter|christmas|spring|summer|autumn|winter)"
 )
-"""A day, a date or the end of a period, as it follows a word such as "by"."""
+"""A day, a date or the end of a period, after a word such as "by"."""
 _MONEY = r"(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds?\b|quid\b|chf\b))"
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
@@ -100,7 +100,7 @@ _NEEDLESS = lazy_pattern(
     r"\bstays? out of (?:it|this)\b|\b(?:only|just) [^,;:.?]{1,60} (?:in scope|for now)\b|\b(?:has|in) its own "
     r"(?:ticket|issue|project)\b|\bseparate (?:ticket|issue|project)\b",
 )
-"""Words about work that may be left out or left to others."""
+"""Words about work that may be left out or that others may do."""
 _NO_NOUN = lazy_pattern(
     r"^(?:(?:and|but|also|please|pls|then|so|oh),? )*(?:no|zero|without) (?!(?:error|idea|luck|problem|one)s?\b)"
 )
@@ -347,7 +347,7 @@ def _is_finite(first: str, words: list[str]) -> bool:
 def _is_unknown_verb(word: str) -> bool:
     """Return whether an unknown word before "it" or "them" is a verb.
 
-    "reskin it" begins with a verb; "hopefully it works" does not.
+    "reskin it" begins with a verb, but "hopefully it works" does not.
     """
     known = any(word in words for words in (_NO_VERBS, CLAUSE_WORDS, AUXILIARIES, OBJECT_WORDS, THIRD_PERSON))
     return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
@@ -401,7 +401,7 @@ _KEEPS = lazy_pattern(
 
 
 def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
-    """Return the kind of a demand according to its words; `default` if they show no kind."""
+    """Return the kind of a demand according to its words; `default` if the words show no kind."""
     small = _REASON.sub("", _expand_contractions(small))
     if _NEEDLESS.search(small) or _ONLY.match(small):
         return RequirementKind.SCOPE
@@ -507,7 +507,7 @@ def specifies(small: str, written: str, evidence: int) -> bool:
 
 @lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
 def _reports(small: str) -> bool:
-    """Return whether a statement reports how things are or were, or why they are so."""
+    """Return whether a statement reports how things are or were, or a reason for that."""
     small = _ASIDE.sub("", small)
     main = _MAIN.sub("", small)
     is_report = _TELLS.search(main) or _TOLD_BY_OTHERS.search(small) or _PAST.search(main)

@@ -43,11 +43,11 @@ from actors.values.requirements import RequirementKind, RequirementSource, requi
 DEMANDS_MAX = 200
 """The largest number of demands that are read from one text. If there are more, `unread` says so."""
 READ_LENGTH_MAX = 200_000
-"""The largest number of characters of a text that are read: as many as a language model gets to see."""
+"""The largest number of characters of a text that are read. A language model gets to see the same number."""
 READ_LINES_MAX = 10_000
 """The largest number of lines of a text that are read, because short lines cost as much time as long ones."""
 SENTENCES_MAX = 2500
-"""The largest number of sentences of a text that are read; reading that many takes a second or two."""
+"""The largest number of sentences of a text that are read. Reading so many takes a second or two."""
 LIST_LENGTH_MAX = 40
 """How many items of a list are looked at to decide how the list is read."""
 WORDS_MIN = 4
@@ -75,7 +75,7 @@ _REQUEST = lazy_pattern(
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
 _QUOTED = lazy_pattern(r"(?<!\w)(['\"])[^'\"\n]*\1")
-"""Quoted words. A rule may tell somebody to say them, so they are not a request of the text's own."""
+"""Quoted words. A rule may tell somebody to say them, so they are no request of the text itself."""
 _EDGES = " \t\r\n.;,*_"
 _WORD = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = lazy_pattern(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
@@ -107,17 +107,17 @@ class DemandReading(NamedTuple):
     """The demands of a text, and which parts of the text were not read."""
 
     demands: tuple[Demand, ...]
-    """The demands in the order of the text, each quote once; at most `DEMANDS_MAX`."""
+    """The demands in the order of the text, with each quote once; at most `DEMANDS_MAX`."""
     unread: str
-    """Sentences that say which parts were not read, and why; empty if all was read."""
+    """Sentences that say which parts were not read, and why; empty if everything was read."""
 
 
 @lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
     """Return the demands of a text, and which parts of the text were not read.
 
-    Never raises. The time is linear in the length of the text. At most `READ_LENGTH_MAX` characters, `READ_LINES_MAX`
-    lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands are read; `unread` says what is left out.
+    Never raises. The time is linear in the length of the text. It reads at most `READ_LENGTH_MAX` characters,
+    `READ_LINES_MAX` lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands. `unread` says what is left out.
     """
     read = "".join(text[:READ_LENGTH_MAX].splitlines(keepends=True)[:READ_LINES_MAX])
     if is_policy(read):
@@ -145,8 +145,8 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
 def is_policy(text: str) -> bool:
     """Return whether a text is a policy or a manual, which does not ask for work.
 
-    Such a text is long, and its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a
-    request in the writer's own words ("please", "we need").
+    Such a text is long. Its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a request
+    in the writer's own words ("please", "we need").
     """
     if len(text) < POLICY_LENGTH_MIN:
         return False
@@ -163,7 +163,7 @@ def _is_task(title: str) -> bool:
 
 
 def _is_foreign(written: str) -> bool | None:
-    """Return whether a sentence is in another language than English; None if it is too short to decide."""
+    """Return whether a sentence is in another language than English; None if it is too short for an answer."""
     letters = [sign for sign in written if sign.isalpha()]
     if len(letters) >= 4 and sum(ord(sign) > LATIN_END for sign in letters) > SCRIPT_SHARE * len(letters):
         return True
@@ -219,11 +219,11 @@ class _Reader:
     level: int = 0
     """The level of the current heading. A neutral heading of a deeper level does not replace it."""
     label: _Part | None = None
-    """How the paragraph or the list after a label is read; None without a label."""
+    """How the paragraph or list after a label is read; None if there is no label."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)
     """The depth of each line that introduces a list around the current item, and how its list is read."""
     listed: _Part | None = None
-    """How the current list is read if no heading, label or line above it decides it; None before that is known."""
+    """How the current list is read if no heading, label or line above decides; None before that is known."""
     task: bool = False
     """Whether the title says what to do."""
     asked: bool = False
@@ -346,7 +346,7 @@ class _Reader:
         return sorted(demands, key=lambda demand: demand.start)
 
     def _demands_in_statement(self, sentence: Sentence, signs: int) -> list[Demand]:
-        """Return the demand in a statement that specifies something new; none for any other statement."""
+        """Return the demand in a statement that specifies something new; empty for any other statement."""
         label = LABEL.match(sentence.small)
         cut = label.end() if label and label["label"] in _ORDER else 0
         if label and not cut and label["colon"] == ":":

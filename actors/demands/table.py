@@ -1,8 +1,8 @@
-"""The table of demands, also as lines: how a plan treats each thing that the user's text asks for. Pure.
+"""The table of demands, also as lines: how a plan treats each demand of the user's text. Pure.
 
 A requirement stands for a demand if their quotes overlap in the source. It stands for only one demand, even if it
-quotes the whole text. The plan states which steps satisfy a requirement; nothing compares that with what the steps do.
-A requirement may also have no demand, such as a goal that the planning model derives from a reported failure.
+quotes the whole text. The plan states which steps satisfy a requirement. No check compares this statement with what the
+steps do. Some requirements have no demand, such as a goal that the planning model derives from a reported failure.
 """
 
 from collections import Counter, defaultdict
@@ -34,7 +34,7 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 SHARE_LEAST = 0.25
 """The least share of a demand's words that a requirement must quote in order to stand for the demand."""
 WORDS_LEAST = 2
-"""The fewest words of a demand that a requirement must quote to stand for it; one if the demand has only one word."""
+"""The fewest words of a demand that a matching requirement must quote; one if the demand has only one word."""
 COVERED_GUARD = "requirements_covered"
 """The name of the guard that compares the tools and tokens of requirements with the steps of a plan."""
 
@@ -43,8 +43,8 @@ class DemandStanding(StrEnum):
     """How a plan treats a demand."""
 
     IN_STEP = "in_step"  # a step that contributes to the goal satisfies it
-    CHECKED = "checked"  # a guard or the program compares it with what the steps use and change
-    DECLARED = "declared"  # it is stated as a requirement, and nothing checks it
+    CHECKED = "checked"  # a guard or the program compares the demand with what the steps use and change
+    DECLARED = "declared"  # it is stated as a requirement, but nothing checks it
     IN_NO_STEP = "in_no_step"  # the plan ignores it
 
 
@@ -62,13 +62,13 @@ class TableRow:
     steps: tuple[str, ...] = ()
     """The ids of the steps that satisfy the demand, sorted."""
     guards: tuple[str, ...] = ()
-    """The guards that compare the demand with the plan; if there are none, the guards of the steps that satisfy it."""
+    """The guards that compare the demand with the plan; if none do, the guards of the steps that satisfy it."""
     requirement: str | None = None
-    """The id of the requirement that stands for the demand; None if the plan states none."""
+    """The id of the requirement that stands for the demand; None if the plan states no such requirement."""
     assumed: str = ""
     """The meaning that the plan assumes for unclear words; empty if the text or an answer makes them clear."""
     end: str = ""
-    """What an execution of the plan has made of it: `met`, `kept` or `not met`; empty until that is known."""
+    """What an execution of the plan has made of the demand: `met`, `kept` or `not met`; empty until that is known."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -90,7 +90,7 @@ class DemandTable:
     """How a plan treats all demands."""
 
     rows: tuple[TableRow, ...] = ()
-    """One row for each demand, in the order of the texts; then the requirements that `demand_table` adds."""
+    """One row for each demand, in the order of the texts; then rows for requirements that `demand_table` adds."""
     unread: tuple[str, ...] = ()
     """Sentences that say which parts of the texts were not read. No row has the demands of these parts."""
 
@@ -114,7 +114,7 @@ class DemandTable:
 
     @property
     def worst_first(self) -> tuple[TableRow, ...]:
-        """The rows, first the demands in no step, then those that nothing checks, then the others."""
+        """The rows: first demands in no step, then demands that nothing checks, then all other rows."""
         return tuple(sorted(self.rows, key=lambda row: -_BEST.index(row.standing)))
 
     @property
@@ -126,9 +126,9 @@ class DemandTable:
 def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
     """Return the table of a plan. The plan's requirements include those of recon.
 
-    A requirement without a demand has a row in three cases: the user told it to the run later, one of its readings is
-    assumed, or its text was not read (it is in another language, or not at hand). `paths_compared_by` names the program
-    that checks the files which a requirement protects, such as an execution; it is empty if none does.
+    A requirement without a demand has a row if the user told it later, if one of its readings is assumed, or if its
+    text was not read (in another language, or missing). `paths_compared_by` names the program that checks the files
+    which a requirement protects, such as an execution; it is empty if none does.
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
@@ -152,7 +152,8 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
     """Return notes by the id of a demand or requirement.
 
-    The note of an unclear requirement is the meaning assumed for it; that of a demand says that a value stays open.
+    The note of an unclear requirement is the meaning that the plan assumes. The note of a demand says that a value
+    stays open.
     """
     notes = {
         item.id: one_line(item.text)
@@ -172,8 +173,8 @@ def _match_requirements(
 ) -> Mapping[str, list[Requirement]]:
     """Return the requirements that stand for each demand, by the demand's id.
 
-    Pairs whose quotes agree best come first. The first pass gives each demand at most one requirement. The second pass
-    adds each remaining requirement to the demand with which it agrees best.
+    Pairs with the best agreement of quotes come first. The first pass gives each demand at most one requirement. The
+    second pass adds each remaining requirement to the demand whose quote agrees best.
     """
     all_demands = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
@@ -232,7 +233,7 @@ class _Judged:
                 self._satisfying[name].append(step.step_id)
 
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
-        """Return the row of a demand: the one with the best standing among the rows of its requirements."""
+        """Return the row of a demand: the row with the best standing among its requirements' rows."""
         demand = said.demand
         first_fields = _About(demand.id, str(demand.kind), demand.quote, str(demand.source))
         rows = [self._row_of_requirement(item, first_fields) for item in items]
@@ -261,7 +262,7 @@ class _Judged:
         )
 
     def _find_comparison(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
-        """Return the names of what checks a requirement.
+        """Return the names of the checks of a requirement.
 
         The check of a forbidden tool counts only if the quote names the tool.
         """
@@ -273,7 +274,7 @@ class _Judged:
 
 
 class _About(NamedTuple):
-    """The first fields of a row: what was stated, and where."""
+    """The first fields of a row: what was stated, and its place."""
 
     id: str
     kind: str
@@ -312,7 +313,7 @@ def _plan_text(row: TableRow) -> str:
 
 
 MET, KEPT, NOT_MET = "met", "kept", "not met"
-"""What an execution makes of a demand: it reaches a goal, it keeps to what must be kept or avoided, or it does not."""
+"""What an execution makes of a demand: it reaches a goal, it respects a limit, or it does neither."""
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12
@@ -340,13 +341,13 @@ def demand_line(row: TableRow, *, full: bool = True) -> str:
 
 
 def table_texts(table: DemandTable) -> tuple[str, ...]:
-    """Return the whole table as lines of text. The last lines say what was not read."""
+    """Return the whole table as lines of text. The last lines name the parts that were not read."""
     rows = tuple(demand_line(row) for row in table.worst_first)
     return (*(rows or (NONE_FOUND,)), *table.unread)
 
 
 def heading(table: DemandTable) -> str:
-    """Return the heading. It counts the demands, those in no step, those that nothing checks, and those not met."""
+    """Return the heading. It counts all demands, those in no step, those unchecked, and those not met."""
     counts = Counter(row.standing for row in table.rows)
     open_ones = [f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item]]
     ends = Counter(row.end for row in table.rows)
@@ -385,7 +386,7 @@ class Proof:
     level: str = ""
     """The level at which the plan is proved: `minimal`, `medium` or `expansive`; empty if the guard states none."""
     assurance: str = ""
-    """How sure success is even if steps fail, such as `strong`; empty below `expansive`."""
+    """How certain success is even if steps fail, such as `strong`; empty below `expansive`."""
     escalations: tuple[str, ...] = ()
     """The steps that may hand over to a person."""
     undoes: tuple[str, ...] = ()
@@ -415,8 +416,8 @@ class Conclusion(NamedTuple):
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
     """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
-    `table` is None if another run compares the demands. `reads_text` tells whether a model that reads the text made the
-    plan. `guard` names what accepted the plan; it is used if the proof has no level.
+    `table` is None if another run compares the demands. `reads_text` tells whether a text-reading model made the plan.
+    `guard` names the guard that accepted the plan. It is used if the proof has no level.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:

@@ -1,7 +1,7 @@
-"""The texts that the user of a run has written, and the demands in them that no answer has dropped. Pure.
+"""The texts that the user of a run has written, and their demands, without demands that an answer has dropped. Pure.
 
 The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), and the guard
-`requirements_agree` asks which of the two holds. The answer drops the other one.
+`requirements_agree` asks which of the two holds. The answer drops the other demand.
 """
 
 from bisect import bisect_left
@@ -26,7 +26,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Passages:
-    """The words of a text, in which quotes are found. Only whole words match."""
+    """The words of a text, for finding quotes in it. Only whole words match."""
 
     def __init__(self, text: str) -> None:
         self._begins: list[int] = []
@@ -57,7 +57,7 @@ class Passages:
 
 
 def _join(words: Sequence[str]) -> str:
-    """Return the words with a space around each, so that a text search matches only whole words."""
+    """Return the words with a space around each word, so that a text search matches only whole words."""
     return f" {' '.join(words)} "
 
 
@@ -73,7 +73,7 @@ READING = "Which reading of the passage below is meant?"
 _WORDS_COMPARED = 20
 """How many words of a quote are searched for in a question, because a question may shorten the quote."""
 _QUOTED = lazy_pattern(r'`[^`]*`|"[^"]*"')
-"""Code and quoted words. A placeholder in them does not leave a value open."""
+"""Code and quoted words. A placeholder in such words does not leave a value open."""
 _OPEN = lazy_pattern(
     r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
     r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"
@@ -85,7 +85,7 @@ class UserTexts(NamedTuple):
     """The texts that the user of a run has written."""
 
     texts: tuple[tuple[RequirementSource, str], ...]
-    """Each text with its source: the problem, what was told to the run later, and the answers."""
+    """Each text with its source: the problem, later messages to the run, and the answers."""
     clarified: tuple[Clarified, ...] = ()
     """The closed questions. Their answers are among `texts`."""
 
@@ -160,13 +160,13 @@ def _dropped_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
 
 
 def _overlap(demand: list[str], quote: list[str]) -> bool:
-    """Return whether the words of a demand contain those of a quote, or the other way round."""
+    """Return whether the words of a demand contain the words of a quote, or the quote contains the demand."""
     one, other = _join(demand), _join(quote)
     return bool(demand and quote) and (other in one or one in other)
 
 
 def open_value(demand: Demand) -> str:
-    """Return the words that show that a demand leaves a value open, such as `TBD`; empty if it leaves none open."""
+    """Return the words of a demand that leave a value open, such as `TBD`; empty if no value is open."""
     found = _OPEN.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), demand.quote))
     return found[0] if found else ""
 

@@ -1,4 +1,4 @@
-"""Lists of English words. With them, the reader tells verbs from nouns, and English from other languages."""
+"""Lists of English words. By these words the reader tells verbs from nouns, and English from other languages."""
 
 
 def word_set(*lines: str) -> frozenset[str]:
@@ -57,12 +57,12 @@ AUXILIARIES = word_set(
     "shouldn't shows starts stays stops takes threw throws times took updates uses validates verifies was wasn't went",
     "were weren't will won't works would wouldn't writes wrote",
 )
-"""Finite verbs. A sentence with one of them near its beginning and outside a subordinate clause is a statement."""
+"""Finite verbs. A sentence is a statement if it has such a verb near its beginning and outside a subordinate clause."""
 CLAUSE_WORDS = word_set(
     "after and as because before but for he how i if it once or she since so than that they unless until we what when",
     "whenever where wherever whether which while who whose why you",
 )
-"""Words that begin a subordinate clause or another part. The verb after them is not the main verb."""
+"""Words that begin a subordinate clause or another part. The next verb is not the main verb."""
 COMPLEMENT_VERBS = word_set(
     "assert check confirm consider decide document ensure explain find guarantee make note prove remember say see show",
     "tell verify",
@@ -79,7 +79,7 @@ THIRD_PERSON = (
     )
     | frozenset(verb + "es" for verb in PLAIN_VERBS if verb.endswith(("s", "x", "ch", "sh")))
 ) - _NOUNS
-"""The third persons of the plain verbs, except those that are also plurals of nouns."""
+"""The third persons of the plain verbs, except forms that are also plurals of nouns."""
 ENGLISH = word_set(
     "a add after all an and any are as at be before but by can can't do does doesn't don't every for from has have i",
     "if in into is it its keep make more must my need never no not of on only or our out please should so sure than",

@@ -35,7 +35,7 @@ async def open_actors(
 ) -> AsyncIterator[list[Actor[Any, Any]]]:
     """Yield the actors of an execution, with its workspace locked. Raises `UsageProblem` if another run works in it.
 
-    `at_work` are the nodes of the attempts that have not ended: their worktrees are kept.
+    `at_work` are the nodes of the attempts that have not ended. The worktrees of these attempts are kept.
     """
     with open_workspace(config.workspace, resources.home, run) as workspace:
         await trio.to_thread.run_sync(clear_worktrees, workspace, at_work)

@@ -1,7 +1,7 @@
 """Applies the results of requests to an attempt. Pure: each function returns the attempt after an event.
 
-If a call of a tool that is not repeatable breaks off, it may have done its work: a person says whether it did. If a
-check could not run, the next attempt begins with the check.
+If a call of an unrepeatable tool breaks off, it may have done its work. Then a person says whether it did. If a check
+could not run, the next attempt begins with the check.
 """
 
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ def _phases_of_check(check: Use) -> list[AttemptPhase]:
 
 
 def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
-    """Return the tool call of the current phase, if any. `since` is the snapshot to compare the next one with."""
+    """Return the tool call of the current phase, if any. `since` is the snapshot for the next comparison."""
     act, *checks = plan.uses(config.tools, attempt.step)
     match attempt.phase:
         case AttemptPhase.PRE_CHECK:
@@ -111,7 +111,7 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
 
 
 def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> PersonUse | None:
-    """Return the work of a person in the attempt's current phase; None if no person works in it."""
+    """Return the work of a person in the attempt's current phase; None if the phase needs no person."""
     act, *checks = plan.uses(config.tools, attempt.step)
     use: Use | None = None
     if attempt.phase is AttemptPhase.ACT:
@@ -150,9 +150,9 @@ def first_attempt(state: State, step: str) -> Attempt:
 
 
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
-    """Return the attempt that follows a failed one in the same visit.
+    """Return the attempt after a failed attempt in the same visit.
 
-    If the work is done and only its check or merge could not run, the next attempt begins with the check or merge.
+    If the work is done, but its check or merge could not run, the next attempt begins with the check or merge.
     """
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
@@ -181,7 +181,7 @@ def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attem
     """Return the attempt after the tool call of its current phase has ended.
 
     If a failure is expected, a failed call passes and a success does not. A call that was cut off fails the attempt if
-    another attempt does no harm; else the attempt is unsure.
+    another attempt does no harm. Otherwise the attempt is unsure.
     """
     # Another attempt does no harm: the call may be repeated, was not made, or its agent's work is not merged yet.
     may_retry = use.repeatable or event.not_made or use.agent is not None
@@ -213,10 +213,10 @@ def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attem
 
 
 def apply_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
-    """Return an attempt whose generator has succeeded, with the outcome and the values that were found in its output.
+    """Return an attempt whose generator has succeeded, with the outcome and the values found in its output.
 
-    The attempt has failed if the output matches none of the step's outcomes, or lacks the value of a token that the
-    step adds. The output is empty if a person has reported the success.
+    The attempt has failed if the output matches no outcome of the step, or lacks the value of a token that the step
+    adds. The output is empty if a person has reported the success.
     """
     outcome = outcome_of(use.outcomes, output, values) if step.outcomes else ""
     chosen = [item for item in step.outcomes if item.name == outcome]

@@ -24,15 +24,15 @@ from runtime.core.events import Value
 from runtime.core.ledger import Price
 
 Approval = Literal["each", "risky", "none"]
-"""Which attempts a person must approve first: every one, those that use a risky tool, or none."""
+"""Which attempts a person must approve first: all attempts, attempts with a risky tool, or none."""
 WRITE_FILE = "write_file"
-"""The prompt entry by which a model writes a file."""
+"""The prompt entry for a model that writes a file."""
 HAND_TO_AGENT = "hand_to_agent"
-"""The prompt entry by which a coding agent carries out a step."""
+"""The prompt entry for a coding agent that carries out a step."""
 
 
 class ExecutionConfig(Value):
-    """The configuration with which an execution started, and which it keeps."""
+    """The configuration of an execution at its start. It never changes."""
 
     plan: str
     """The first plan, as JSON."""
@@ -45,7 +45,7 @@ class ExecutionConfig(Value):
     r_max: int
     """The largest `total_retry_budget` that a new plan may have."""
     tools: ToolSet
-    """The user's tools, and which of them each name in a plan stands for."""
+    """The user's tools, and the tool for each name in a plan."""
     approval: Approval
     """Which attempts a person must approve first."""
     policy: Policy
@@ -55,11 +55,11 @@ class ExecutionConfig(Value):
     workspace: str
     """The absolute path of the folder that the tools work in."""
     snapshots: bool
-    """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
+    """Whether snapshots of the workspace are taken before the first step and after each step, and compared."""
     looks: bool = Field(default=False, exclude_if=operator.not_)
     """Whether a preflight check is made before the first step of each plan."""
     problem: str
-    """The text of the problem that the plan solves; empty if there is none."""
+    """The text of the problem that the plan solves; empty if there is no text."""
     planning: RunConfig | None
     """The configuration of the planning runs that make new plans; None if no new plan can be made."""
     author_lacks: str = Field(default="", exclude_if=lambda text: not text)
@@ -71,7 +71,7 @@ class ExecutionConfig(Value):
     r_patience: int = Field(ge=1)
     """The number of equal failures of a step in a row that count as stagnation."""
     question_expires_seconds: float | None
-    """The seconds after which an unanswered question expires; None for never."""
+    """The seconds after which an unanswered question expires; None if it never expires."""
     model: str
     """The model in the form of `--model`."""
     price: Price | None
@@ -96,12 +96,12 @@ class ExecutionConfig(Value):
 
     @cached_property
     def writer(self) -> PromptTemplate:
-        """The prompt by which a model writes a file."""
+        """The prompt for a model that writes a file."""
         return PromptTemplate(self.prompts.entries[WRITE_FILE], self.prompts)
 
     @cached_property
     def agent_prompt(self) -> PromptTemplate:
-        """The prompt by which a coding agent carries out a step."""
+        """The prompt for a coding agent that carries out a step."""
         return PromptTemplate(self.prompts.entries[HAND_TO_AGENT], self.prompts)
 
     def needs_approval(self, step: str, program: "ReadyPlan") -> bool:
@@ -120,7 +120,7 @@ class ExecutionConfig(Value):
 class ReadyPlan:
     """A plan that is ready to be executed: typed, compiled, and with the names of its nodes.
 
-    Two such plans are equal if their JSON is equal.
+    Two such plans are equal if they have the same JSON.
     """
 
     def __init__(self, text: str) -> None:
@@ -182,7 +182,7 @@ class ReadyPlan:
 
 
 def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return, for each of `count` members, the bit set of the positions of the sets that contain it."""
+    """Return for each of `count` members the positions of the sets that contain it, as a bit set."""
     owners = [0] * count
     for index, bit_set in enumerate(bit_sets):
         for member in bits(bit_set):

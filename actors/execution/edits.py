@@ -1,7 +1,7 @@
-"""Edits of a plan by a person: the part that may be edited, the reasons to refuse an edit, and the new plan. Pure.
+"""Edits of a plan by a person: the editable part, the reasons to refuse an edit, and the new plan. Pure.
 
-An edit replaces what is left of the plan, as a replan does. Tokens and prohibitions are kept, and a step that is done
-is not done again.
+Like a replan, an edit replaces the remaining plan. Tokens and prohibitions are kept, and a finished step is not done
+again.
 """
 
 import json
@@ -23,7 +23,7 @@ from runtime.core.messages import Mailed
 
 
 def edit_problem(state: State) -> str:
-    """Return why the plan cannot be edited now, as a clause; empty if it can."""
+    """Return why the plan cannot be edited now, as a clause; empty if it can be edited."""
     if state.run.finished is not None:
         return "the run has finished"
     if state.undoing is not None:
@@ -36,7 +36,7 @@ def edit_problem(state: State) -> str:
 
 
 def rest_of_plan(state: State) -> dict[str, Any]:
-    """Return what is left of the current plan, as JSON: the steps that are not done, from the tokens that hold."""
+    """Return the remaining part of the current plan, as JSON: the unfinished steps, from the tokens that hold."""
     value = dict(with_constraints(state.plan.json, state.constraints))
     left = without_steps(value, _done_steps(state))
     budgets = sum(state.plan.by_id[step["step_id"]].retry_budget for step in left["steps"])
@@ -48,7 +48,7 @@ def rest_of_plan(state: State) -> dict[str, Any]:
 def edited_plan(state: State, text: str) -> str:
     """Return the plan that an edit makes now, as JSON. `text` is the edited plan as JSON.
 
-    Steps that are done are left out, and the constraints on every plan are added.
+    Finished steps are left out, and the constraints on every plan are added.
     """
     return json.dumps(state.config.tools.with_undo(_edited_rest(state, json.loads(text))), sort_keys=True)
 
@@ -59,9 +59,9 @@ def _edited_rest(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _done_steps(state: State) -> frozenset[str]:
-    """Return the steps of the current plan that are not to be done again; none in a policy.
+    """Return the steps of the current plan that will not be done again; empty for a policy.
 
-    A step that has failed is to be done again, unless the plan goes on after its failure.
+    A failed step is done again, unless the plan goes on after its failure.
     """
     program = state.plan.program
     if program.repeats:
@@ -79,7 +79,7 @@ def _done_steps(state: State) -> frozenset[str]:
 def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
     """Return a plan, given as JSON, without the steps in `done`.
 
-    A step whose `on_failure` names one of them loses that key.
+    If the `on_failure` of a step names one of them, the step loses that key.
     """
     steps = []
     for step in value["steps"]:
@@ -94,7 +94,7 @@ def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, 
 
 
 def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return why an edited plan, given as JSON, is refused before it is proved; empty if it is not."""
+    """Return why an edited plan (JSON) is refused before it is proved; empty if it is accepted so far."""
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")
@@ -138,7 +138,7 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanE
         return refuse_message(message, problem.cause)
     fields = edit_fields(body, message)
     shown = body.get("approves") if fields["via"] in PEOPLE else None
-    # A step that began to wait after the person opened the plan was not shown, and has a question of its own.
+    # The person has not seen a step that began to wait after the plan was opened. Such a step has its own question.
     approves = tuple(step for step in waiting_approvals(state) if isinstance(shown, list) and step in shown)
     return PlanEdited(**fields, plan=make_storable(json.dumps(value, sort_keys=True)), approves=approves)
 

@@ -23,7 +23,7 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.events import Event, Seconds
 
 GOALS_FAILED = "goals_failed"
-"""The outcome of an execution that ended without its goals; the others are in `actors.run.ending.Outcome`."""
+"""The outcome of an execution that ended without its goals. Other outcomes are in `actors.run.ending.Outcome`."""
 
 
 class StepOutcome(StrEnum):
@@ -39,16 +39,16 @@ class TroubleCause(StrEnum):
 
     ESCALATED = "escalated"  # a step failed, and the plan hands the failure over
     UNKNOWN_OUTCOME = "unknown_outcome"  # nobody knows whether the tool of a step has run
-    ASSUMPTION_BROKEN = "assumption_broken"  # a step failed of which the plan says that it never does
+    ASSUMPTION_BROKEN = "assumption_broken"  # a step failed, but the plan says that it never fails
     INVARIANT_BROKEN = "invariant_broken"  # the tokens break an invariant of the plan
     DEAD_END = "dead_end"  # no step is ready, and the goal does not hold
     GOAL_FAILED = "goal_failed"  # a goal that others depend on is out of reach
-    REQUIREMENT_VIOLATED = "requirement_violated"  # a step did what a requirement forbids
+    REQUIREMENT_VIOLATED = "requirement_violated"  # a step did something that a requirement forbids
     REQUIREMENTS_CHANGED = "requirements_changed"  # the user has said so
     REPLAN_FAILED = "replan_failed"  # no new plan was found or proved
-    STEP_FORBIDDEN = "step_forbidden"  # a step that is ready uses what a requirement forbids
+    STEP_FORBIDDEN = "step_forbidden"  # a ready step uses something that a requirement forbids
     PLAN_REJECTED = "plan_rejected"  # the new plan of a replan does not pass the proof, or cannot be executed
-    WORLD_LACKS = "world_lacks"  # what the plan needs is not there
+    WORLD_LACKS = "world_lacks"  # something that the plan needs is missing
     PLAN_EDITED = "plan_edited"  # a person has edited the plan
     PLANNER_ASKS = "planner_asks"  # the planning run of a replan has a question
 
@@ -65,7 +65,7 @@ class ExecutionStarted(Started):
 
 
 class FileRequested(CallRequested):
-    """A model was asked to write a file. The node is that of an attempt's phase."""
+    """A model was asked to write a file. The node is the node of an attempt's phase."""
 
     kind: Literal["file_requested"] = "file_requested"
 
@@ -81,7 +81,7 @@ class ReplanRequested(CallRequested):
 
     kind: Literal["replan_requested"] = "replan_requested"
     level: BacktrackLevel
-    """`partial_replan` if the goals must stay, `full_replan` if they may change."""
+    """`partial_replan` if the goals must stay the same, `full_replan` if they may change."""
 
 
 class ReplanReplied(Replied):
@@ -94,7 +94,7 @@ ExecutionCall = FileRequested | ReplanRequested
 
 
 class ExecutionCallReissued(CallReissued):
-    """A request for a file, made by an earlier driver, was made again. In a fork, this happens to a planning run, too.
+    """A request for a file, made by an earlier driver, was made again. In a fork, this also happens to a planning run.
 
     Otherwise a planning run needs no new request: it continues by itself.
     """
@@ -111,7 +111,7 @@ class ProofRequested(Event):
     node: str
     """The node of the proof."""
     guard: str
-    """The name of the guard, or its kind if it is a composite."""
+    """The name of the guard; for a composite, its kind."""
 
     @property
     def request_id(self) -> str:
@@ -144,15 +144,15 @@ class AttemptDecided(Event):
     rule: str
     """The id of the policy's row, or the name of the built-in rule."""
     code: str
-    """The code of the finding that the row matched, or else of the first finding; empty if there is none."""
+    """The code of the finding that the row matched, else of the first finding; empty if there is no finding."""
     known: bool = True
     """Whether the row names the finding or one of its tags (S110)."""
     delay_seconds: Seconds = 0.0
-    """The seconds of back-off before a retry; 0 for none."""
+    """The seconds of back-off before a retry; 0 if there is none."""
 
 
 class StepSettled(Event):
-    """A visit of a step ended. The sequence of these records is the trace of the execution."""
+    """A visit of a step ended. The sequence of these events is the trace of the execution."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("branch",)
     kind: Literal["step_settled"] = "step_settled"
@@ -163,7 +163,7 @@ class StepSettled(Event):
     outcome: StepOutcome
     """How the visit ended."""
     handed_over: bool = False
-    """Whether the policy decides what follows."""
+    """Whether the policy decides what happens next."""
     late: bool = False
     """Whether a replan, a question about a trouble, an undo or the end was decided before. Then only the tokens
     change.
@@ -181,21 +181,21 @@ class TroubleDecided(Event):
     cause: TroubleCause
     """The kind of trouble."""
     step: str = ""
-    """The step at which it occurred; empty if at none."""
+    """The step at which it occurred; empty if no step is concerned."""
     level: BacktrackLevel
     """How far back the search goes."""
     rule: str
-    """The id of the policy's row, `user` if a person has decided, or `budget` if nothing else is left."""
+    """The id of the policy's row; `user` if a person decided; `budget` if the budgets allow nothing else."""
     code: str = ""
-    """The code of the finding that the row matched, or else of the first finding; empty if there is none."""
+    """The code of the finding that the row matched, else of the first finding; empty if there is no finding."""
     findings: tuple[Finding, ...] = ()
     """The findings that explain the trouble."""
     question_id: str | None = None
-    """The id of the question that a person has answered; None if no answer led to the decision."""
+    """The id of the question whose answer led to the decision; None if no answer did."""
     asks: bool = False
     """Whether a person is asked before anything follows."""
     constraints: tuple[Mapping[str, Any], ...] = ()
-    """The new constraints on every later plan, if the user has changed what is required."""
+    """The new constraints on every later plan, if the user has changed the requirements."""
     delay_seconds: Seconds = 0.0
     """The seconds of back-off before the step is tried again; 0 for none."""
 
@@ -209,13 +209,13 @@ class UndoDecided(Event):
     why: str
     """The reason, in one line."""
     step: str = ""
-    """The step that failed; empty for none."""
+    """The step that failed; empty if no step failed."""
     findings: tuple[Finding, ...] = ()
     """Why the step failed."""
     question_id: str | None = None
-    """The id of the question whose answer decided it; None if no answer did."""
+    """The id of the question whose answer decided; None if no answer did."""
     at: Seconds | None = None
-    """When the person's message came, in UTC seconds since 1970; None if no message decided it."""
+    """When the person's message came, in UTC seconds since 1970; None if no message decided."""
 
 
 class EffectSettled(Event):
@@ -229,20 +229,20 @@ class EffectSettled(Event):
     end: EffectEnd
     """How the undoing ended."""
     question_id: str | None = None
-    """The id of the question in which a person said how it ended; None if no person did."""
+    """The id of the question in which a person said how the undoing ended; None if no person said it."""
 
 
 class PlanEdited(TimedEvent):
-    """A person edited what is left of the plan. It replaces the plan once it is proved and no step is at work."""
+    """A person edited the remaining plan. The edit replaces the plan once it is proved and no step is at work."""
 
     texts: ClassVar[tuple[str, ...]] = ("plan",)
     kind: Literal["plan_edited"] = "plan_edited"
     plan: str
     """The edited plan, as JSON."""
     via: StoredVia = ""
-    """The way by which it came."""
+    """The interface by which the edit came."""
     person: str = ""
-    """The name of who edited it; empty if it is not known."""
+    """The name of the person who edited it; empty if unknown."""
     approves: tuple[str, ...] = ()
     """The steps that the person approves in the same act. Their first attempts need no further approval."""
 

@@ -52,7 +52,7 @@ Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
 
 
 def apply_event(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
-    """Return the state after an event; `run` is the common part after the event.
+    """Return the state after an event. `run` is the common part after the event.
 
     `common` applies the events that change only the common part.
     """

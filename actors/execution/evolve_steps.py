@@ -74,7 +74,7 @@ def _with_attempt(state: State, attempt: Attempt) -> State:
 
 
 def begin_visit(state: State, step: str, backoff_seconds: float = 0.0) -> State:
-    """Return the state after a visit of a step has begun, whose first attempt waits for `backoff_seconds`."""
+    """Return the state with a new visit of a step, whose first attempt waits for `backoff_seconds`."""
     plan = state.plan
     starts = state.starts + 1
     attempt = replace(first_attempt(state, step), backoff_seconds=backoff_seconds, since=state.run.now)
@@ -86,11 +86,11 @@ def begin_visit(state: State, step: str, backoff_seconds: float = 0.0) -> State:
 
 
 def _with_visit(state: State, node: str) -> State:
-    """Return the state with a new visit of the node's step if the request at this node is the visit's first one."""
+    """Return the state with a new visit of the node's step, if this request is the first of a visit."""
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
-    # Another node is that of a question about a call's outcome, which the rules of every run ask.
+    # Any other node belongs to a question about the outcome of a call. The rules of every run ask this question.
     if parsed.name not in state.plan.by_name:
         return state
     return begin_visit(state, state.plan.by_name[parsed.name])
@@ -141,7 +141,7 @@ def _with_result(state: State, before: Attempt, after: Attempt, complete: Attemp
     """Return the state after a phase, with the effect of its call. While everything is undone, no further phase begins.
 
     `before` is the attempt while the phase was open, `after` the attempt once the phase has ended. `complete` is
-    `after` with the outcome and the values from the output. `may_have_run`: nobody knows what the call did.
+    `after` with the outcome and the values from the output. `may_have_run`: nobody knows whether the call did its work.
     """
     state = evolve_undo.with_effect_of(state, before, after, complete.values, may_have_run=may_have_run)
     if state.undoing is not None:
@@ -254,7 +254,7 @@ def settle_step(state: State, event: StepSettled) -> State:
         results={**without(state.results, (event.step,)), event.step: result},
         trace=trace,
     )
-    if not event.node:  # A person has settled it by hand, where the plan did not go on.
+    if not event.node:  # A person has settled the step by hand when the plan did not go on.
         return evolve_undo.settle_by_hand(changed(state, trouble=None), event)
     return _add_trouble(state, before, event)
 

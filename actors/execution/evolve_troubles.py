@@ -78,7 +78,7 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
 
 
 def _visit_again(state: State, event: TroubleDecided) -> State:
-    """Return the state in which a step is pending again. After its back-off it has all its attempts again.
+    """Return the state in which a step is pending again. After its back-off, the step has all its attempts again.
 
     If a person has asked for the visit, its attempts do not count against the plan's total.
     """
@@ -171,7 +171,7 @@ def record_replan_reply(state: State, event: ReplanReplied) -> State:
 
 
 def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a new plan with the constraints on every plan. In a partial replan it keeps the goal's text, too."""
+    """Return a new plan with the constraints on every plan. A partial replan also keeps the text of the goal."""
     value, goal = with_constraints(plan, state.constraints), state.plan.plan.goal
     if replan.level is BacktrackLevel.PARTIAL_REPLAN and goal and value.get("goal") != goal:
         value = {**value, "goal": goal}
@@ -268,10 +268,10 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
 
 
 def reopen_run(state: State) -> State:
-    """Return the state after the run was reopened: all replans and questions are left, in a policy all attempts too."""
+    """Return the state after the run was reopened: replans and questions are counted anew, in a policy attempts too."""
     return changed(_reset_counts(state), ending=None, used=0 if state.plan.program.repeats else state.used)
 
 
 def _reset_counts(state: State) -> State:
-    """Return the state with as many replans and questions left as the configuration allows."""
+    """Return the state with the full number of replans and questions that the configuration allows."""
     return changed(state, replans_left=state.config.replans_max, questions_left=state.config.questions_max)

@@ -36,7 +36,7 @@ _WORDS: Mapping[ToolOutcome, str] = {
 
 
 def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
-    """Return an attempt after its phase was requested. A call with effects gets a number; arguments are kept."""
+    """Return an attempt after its phase was requested. A call with effects gets a number and keeps its arguments."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not has_effect(use, attempt.phase):
         return attempt
@@ -47,7 +47,7 @@ def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -
 
 
 def record_reissue(state: State, request: ToolRequested) -> State:
-    """Return the state after a call was made again. If it is repeatable, the first one may have done its work."""
+    """Return the state after a call was made again. A repeatable call may have done its work the first time."""
     attempt = state.attempt_at(request.node)
     if attempt is None or not request.repeatable:
         return state
@@ -59,9 +59,9 @@ def with_effect_of(
 ) -> State:
     """Return the state with the effect of an attempt's call that has ended, if that call has an effect.
 
-    `before` is the attempt while the call was open, `after` the attempt once it has ended, and `values` the values from
-    its output. `may_have_run`: nobody knows what the call did. The effect of a successful call replaces the uncertain
-    effects of earlier calls in the same visit.
+    `before` is the attempt while the call was open. `after` is the attempt after it has ended. `values` are the values
+    from its output. `may_have_run`: nobody knows whether the call did its work. The effect of a successful call
+    replaces the uncertain effects of earlier calls in the same visit.
     """
     use = state.config.tools.generator_use(state.plan.by_id[before.step])
     if before.phase is None or not has_effect(use, before.phase) or not before.call:
@@ -79,7 +79,7 @@ def with_effect_of(
 
 
 def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
-    """Return the state after attempts were dropped. If a call of one is open, nobody knows what it did."""
+    """Return the state after attempts were dropped. Nobody knows what their open calls have done."""
     for attempt in attempts:
         use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
         is_open = attempt.call and (attempt.open or attempt.unsure)
@@ -105,7 +105,7 @@ def _effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, cer
 
 
 def mark_calls_before_fork(state: State, *nodes: str) -> State:
-    """Return the state in which the calls of some nodes are marked as made by the run that this one was forked from."""
+    """Return the state in which the calls of some nodes are marked as made before the fork."""
     marked = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
     return changed(state, effects={**state.effects, **marked}) if marked else state
 
@@ -125,8 +125,8 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
 def begin_undo(state: State, event: UndoDecided) -> State:
     """Return the state after it was decided to undo everything. Nothing else begins, and open work stops.
 
-    A call that is not repeatable continues to its end, and is undone, too. A run that has ended is reopened when it is
-    driven next.
+    A call that is not repeatable continues to its end. Then it is undone too. A run that has ended is reopened when it
+    is driven next.
     """
     stopped = [attempt for attempt in state.active.values() if not _must_finish(state, attempt)]
     state = withdraw_attempts(state, stopped)
@@ -134,7 +134,7 @@ def begin_undo(state: State, event: UndoDecided) -> State:
     run = drop_open_work(state.run, nodes)
     run = changed(run, reopening=run.reopening or run.finished is not None)
     active = without(state.active, [attempt.name for attempt in stopped])
-    # A cancel may have stopped an undoing after its last call, whose result counts.
+    # A cancel may have stopped an undoing after its last call. The result of that call counts.
     at_work = any(owner_of(tool.request.node) is Owner.UNDO for tool in run.tools.values())
     before = state.undoing or Undoing(event.why)
     undoing = replace(before, why=event.why, question="", tool_open=before.tool_open and at_work)

@@ -1,4 +1,4 @@
-"""The questions of an execution about a step or a trouble, and what their answers mean. Pure."""
+"""The questions of an execution about a step or a trouble, and the meaning of their answers. Pure."""
 
 from collections.abc import Mapping
 from typing import assert_never
@@ -18,20 +18,20 @@ from actors.values.format import format_count, shorten
 from actors.values.question_form import AskedForm, Inquiry, add_consequences, block, make_form, one_line
 
 TRY_AGAIN = "try the step again"
-"""The answer by which the step is visited again."""
+"""The answer that visits the step again."""
 BY_HAND = "the step is done"
-"""The answer by which the step counts as done, because its tool has run or a person has done it."""
+"""The answer that counts the step as done, because its tool has run or a person has done it."""
 REPLAN = "make a new plan"
-"""The answer by which a new plan is made for the same goals."""
+"""The answer that makes a new plan for the same goals."""
 REVISE_GOALS = "make a new plan, and revise the goals"
-"""The answer by which a new plan is made, which may have other goals."""
+"""The answer that makes a new plan, possibly with other goals."""
 GO_ON = "go on with this plan"
 LOOK_AGAIN = "look again"
 """The answer that repeats the preflight check."""
 UNDO_ALL = "undo everything and end"
-"""The answer by which everything that was done is undone, and the run ends."""
+"""The answer that undoes everything and ends the run."""
 GIVE_UP = "give up"
-"""The answer by which the run ends without its goals."""
+"""The answer that ends the run without its goals."""
 
 LEVELS: Mapping[str, BacktrackLevel] = {
     TRY_AGAIN: BacktrackLevel.LOCAL_RETRY,
@@ -72,8 +72,8 @@ _FINDINGS_SHOWN = 5
 def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> AskedForm:
     """Return the question about a trouble.
 
-    `again`: the step may be visited again. `plan`: a new plan can be made. If a step's outcome or values are read from
-    its output, no person can settle it.
+    `again`: whether the step may be visited again. `plan`: whether a new plan can be made. If a step's outcome or
+    values come from its output, no person can settle the step.
     """
     by_hand = not (trouble.step and state.plan.reads_output(state.config.tools, trouble.step))
     finding = trouble.findings[0]
@@ -193,7 +193,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
 
 
 def _undo_text(state: State, attempt: Attempt) -> str:
-    """Return how a step is undone, as further lines of the question about its approval; empty if it is not declared."""
+    """Return how a step is undone, as further lines of its approval question; empty if no undo is declared."""
     undo = state.plan.by_id[attempt.step].undo
     if undo == IRREVERSIBLE:
         return "\n- It cannot be undone, also where a later failure undoes everything else."
@@ -229,7 +229,7 @@ def ask_person(state: State, attempt: Attempt, person: PersonUse) -> Clarificati
 
 
 def ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
-    """Return the question that asks what a call that broke off has done."""
+    """Return the question about what an interrupted call has done."""
     use = tool_use(state.config, state.plan, attempt)
     form = outcome_question("" if use is None else use.tool, _step_text(state, attempt))
     return _ask_about(state, attempt, form, "the outcome is unknown", node=attempt.question_node)

@@ -1,6 +1,6 @@
-"""The findings of an execution: what is wrong with a step's result, with its tool, or with the plan. Pure.
+"""The findings of an execution: what is wrong with a step's result, with a tool, or with the plan. Pure.
 
-Codes and tags steer the policy; messages quote tools and are for people and models only.
+Codes and tags steer the policy. Messages quote tools, and are only for people and models.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _WORDS = {
 
 
 def rejected_result(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding that a tool reports a failure. Its result is rejected; the tool itself works."""
+    """Return the finding that a tool reports a failure. The result is rejected, but the tool itself works."""
     how = f": {event.reason}" if event.reason else ""
     return _result_finding(attempt, f"{_describe_call(attempt, tool)} failed{how}", event)
 
@@ -83,7 +83,7 @@ def broken_call(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
 
 
 def unknown_outcome(attempt: Attempt, tool: str, reason: str) -> Finding:
-    """Return the finding that nobody knows what a call did."""
+    """Return the finding that nobody knows whether a call did its work."""
     what = _describe_call(attempt, tool) if tool else "the tool"
     return _finding(attempt, Code.UNKNOWN_OUTCOME, f"{what} may have done its work: {reason}")
 
@@ -101,7 +101,7 @@ def incomplete_file(attempt: Attempt, finish_reason: str) -> Finding:
 
 
 def unconfirmed_phase(attempt: Attempt, answer: str) -> Finding:
-    """Return the finding that a person did not approve, do or accept what the attempt's current phase needs.
+    """Return the finding that a person did not approve, do or accept the attempt's current phase.
 
     `answer` is empty if nobody has answered.
     """
@@ -139,7 +139,7 @@ def dead_end(missing: Iterable[str]) -> Finding:
 
 
 def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
-    """Return a finding for each blocked goal, paired with the failed goal on which it depends."""
+    """Return a finding for each blocked goal, paired with the failed goal that blocks it."""
     tags = (ReasonTag.GOAL_DEPENDENCY_FAILURE,)
     return [
         Finding(

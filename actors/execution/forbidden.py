@@ -27,7 +27,7 @@ DAY_SECONDS = 86_400.0
 
 
 def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
-    """Return a guard that also rejects a plan that does what one of the plan's own requirements forbids.
+    """Return a guard that also rejects a plan that breaks a prohibition among its own requirements.
 
     Without tools, or if a name in the plan is not bound, only the names in the plan are compared.
     """
@@ -47,10 +47,10 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
 
 
 def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet | None) -> tuple[Finding, ...]:
-    """Return a finding for each requirement that forbids what executes or checks a step.
+    """Return a finding for each requirement that forbids a tool that executes or checks a step.
 
-    The names of the step's generator and guard are compared. With `tools`, the names of the tools to which they are
-    bound are compared, too.
+    The names of the step's generator and guard are compared. With `tools`, the names of the bound tools are compared
+    too.
     """
     forbidding = [item for item in requirements if item.kind == RequirementKind.MUST_AVOID and item.tools]
     if not forbidding:
@@ -142,7 +142,7 @@ def _outside_scope(requirements: Iterable[Requirement], changed: Collection[str]
 def check_changes(
     requirements: Collection[Requirement], changed: Collection[str], all_changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return the findings about the paths that a step has changed. `all_changed` are those of all steps so far."""
+    """Return the findings about the paths that a step has changed. `all_changed` covers all steps so far."""
     return (
         *changed_paths(requirements, changed, step),
         *_outside_scope(requirements, changed, step),
@@ -151,7 +151,7 @@ def check_changes(
 
 
 def files_limit(requirement: Requirement) -> int | None:
-    """Return how many files a budget allows to be changed; None for any other requirement."""
+    """Return how many files a budget allows steps to change; None for any other requirement."""
     limit = requirement.limit
     if requirement.kind != RequirementKind.BUDGET or limit is None or fold_name(limit.name) not in FILES:
         return None
@@ -162,7 +162,7 @@ def files_limit(requirement: Requirement) -> int | None:
 def _too_many_files(
     requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return a finding for each limit on changed files that all steps so far exceed; none if this step changed none."""
+    """Return a finding for each exceeded limit on changed files; empty if this step changed no files."""
     findings = []
     for item in requirements:
         most = files_limit(item)
@@ -172,7 +172,7 @@ def _too_many_files(
 
 
 def _deadline_of(requirement: Requirement) -> float | None:
-    """Return the time of a deadline whose limit is an ISO 8601 date or time, in UTC seconds since 1970; else None.
+    """Return the deadline in a requirement's limit (an ISO 8601 date or time), in UTC seconds since 1970; else None.
 
     A time without a zone is in UTC. A date without a time means the end of that day.
     """
@@ -250,7 +250,7 @@ _CHANGES = re.compile(r"\b(?:chang|touch|modif|edit|alter|delet|remov|overwrit|r
 
 
 def read_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
-    """Return the requirements that the program can read from the user's texts: what these forbid or limit.
+    """Return the prohibitions and limits that the program can read in the user's texts, as requirements.
 
     A prohibition that contains the literal name of a tool in `tools` forbids that tool. A text that contains the
     literal name of a path and says that it must not change protects that path. Anything else is kept as text.

@@ -1,6 +1,7 @@
-"""The goals of an execution and their statuses, computed from the plan and from the tokens that hold. Pure.
+"""The goals of an execution and their statuses, computed from the plan and the tokens that hold. Pure.
 
-Each goal requirement of the plan that has tokens is a goal. If there is none, the goal state is the only goal.
+Each goal requirement of the plan that has tokens is a goal. If no requirement is a goal, the goal state is the only
+goal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +21,9 @@ class GoalStatus(StrEnum):
 
     PENDING = "pending"
     ACHIEVED = "achieved"  # all its tokens hold
-    FAILED = "failed"  # the steps that are left cannot make its tokens
+    FAILED = "failed"  # the remaining steps cannot make its tokens
     BLOCKED = "blocked"  # a goal that it depends on has failed or is blocked, whatever else
-    DROPPED = "dropped"  # it was pending when a full replan left it out
+    DROPPED = "dropped"  # it was pending, and a full replan left it out
 
 
 class Goal(NamedTuple):
@@ -106,13 +107,13 @@ def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: froze
 def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:
     """Return the key that identifies a goal across revisions.
 
-    All whole goals have one id, so their texts and tokens count.
+    All whole goals have the same id, so their texts and tokens are compared too.
     """
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 
 def blocked_goals(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) -> tuple[tuple[Goal, Goal], ...]:
-    """Return each pair of a blocked goal and a failed goal on which it depends."""
+    """Return each pair of a blocked goal and the failed goal that blocks it."""
     by_id = {goal.id: goal for goal in goals}
     return tuple(
         (goal, by_id[other])

@@ -1,4 +1,4 @@
-"""The names of nodes, requests and questions of an execution. Journals store them, so their form never changes.
+"""The names of nodes, requests and questions of an execution. Journals store these names, so their form never changes.
 
     STEP/r2.v1.a3          the third attempt of the first visit of a step, in the second revision of the plan
     STEP/r2.v1.a3.check    a phase of it; the node of its request
@@ -10,8 +10,8 @@
     trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
     undo/n3                the undoing of the third call; undo/n3.ask is the question about it
 
-The plan chooses the id of a step. If the id has other characters than letters, digits, `_` and `-`, or looks like
-a name above, the step is named by its place in the plan: `step-NUMBER`.
+The plan chooses the id of a step. The plan's id is replaced by the step's place in the plan (`step-NUMBER`) in two
+cases: it has other characters than letters, digits, `_` and `-`, or it looks like a name above.
 """
 
 import re
@@ -37,7 +37,7 @@ class Owner(StrEnum):
 
     STEP = "step"  # An attempt at a step.
     TROUBLE = "trouble"
-    PLANNER = "planner"  # A question of a replan's planning run, asked as a question about a trouble.
+    PLANNER = "planner"  # A question by the planning run of a replan, asked as a question about a trouble.
     UNDO = "undo"
     OTHER = ""  # The workspace, a replan, a proof, or a question that runs of any kind ask.
 
@@ -54,7 +54,7 @@ class NodeName(NamedTuple):
     number: int
     """The number of the attempt in the visit, from 1."""
     phase: str
-    """The phase of the attempt; empty for the attempt as a whole."""
+    """The phase of the attempt; empty for the whole attempt."""
 
 
 def node_names(plan: Plan) -> Mapping[str, str]:
@@ -76,7 +76,7 @@ def phase_node(attempt: str, phase: str) -> str:
 
 
 def parse_node(node: str) -> NodeName | None:
-    """Return the parts of the name of an attempt or of one of its phases; None for any other name."""
+    """Return the parts of the name of an attempt or a phase; None for any other name."""
     name, _, rest = node.partition("/")
     match = _PLACE.fullmatch(rest)
     if match is None:
@@ -91,7 +91,7 @@ def replan_node(revision: int, number: int) -> str:
 
 
 def edit_node(number: int) -> str:
-    """Return the node of a replan that a person's edit makes; `number` counts the replans of the run."""
+    """Return the node of a replan for a person's edit. `number` counts the replans of the run."""
     return f"edit/n{number}"
 
 
@@ -101,35 +101,35 @@ def proof_node(revision: int, number: int) -> str:
 
 
 def trouble_node(number: int, *, planner_asks: bool = False) -> str:
-    """Return the node of a question about a trouble; `number` counts these questions of the run."""
+    """Return the node of a question about a trouble. `number` counts these questions in the run."""
     return f"{Owner.PLANNER if planner_asks else Owner.TROUBLE}/n{number}"
 
 
 def look_node(number: int) -> str:
-    """Return the node of a preflight check; `number` counts those of the run."""
+    """Return the node of a preflight check. `number` counts the preflight checks of the run."""
     return f"{_LOOK}{number}"
 
 
 def is_look(node: str) -> bool:
-    """Return whether a node is that of a preflight check."""
+    """Return whether a node belongs to a preflight check."""
     return node.startswith(_LOOK)
 
 
 def undo_node(number: int) -> str:
-    """Return the node of the calls that undo an effect; `number` is that of its call (`CallEffect.number`)."""
+    """Return the node of the calls that undo an effect. `number` is the effect's call (`CallEffect.number`)."""
     return f"{Owner.UNDO}/n{number}"
 
 
 def undo_question_node(number: int) -> str:
-    """Return the node of the question about the undoing of an effect. `number` is that of the call that had it."""
+    """Return the node of the question about the undoing of an effect. `number` is the number of its call."""
     return f"{undo_node(number)}.ask"
 
 
 def owner_of(node: str | None) -> Owner:
-    """Return the part to which the node of a request, a question or a wait belongs.
+    """Return the owner of a node: the part that made its request, question or wait.
 
-    A step may have the id `undo`. The rest of the name shows which it is: `undo/r1.v1.a1` is an attempt, `undo/n1` an
-    undoing.
+    A step may have the id `undo`. The other part of the name shows the owner: `undo/r1.v1.a1` is an attempt, `undo/n1`
+    an undoing.
     """
     match = _OWNED.fullmatch(node or "")
     if match is None:

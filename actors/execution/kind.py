@@ -1,8 +1,8 @@
-"""The kind of executions, registered under the name `execution`, and the places at which one can be forked.
+"""The kind of executions, registered as `execution`, and the places where an execution can be forked.
 
-An execution can be forked at a record if a snapshot shows the workspace as it was then. Files change only while a tool
-that may change them is at work, or while a person does a step. So a snapshot that begins and ends between two such
-times shows the workspace at every record between them.
+An execution can be forked at a record if a snapshot shows the workspace at that record. Files change only while a
+person does a step, or while a file-changing tool works. So a snapshot taken between two such times shows the workspace
+at every record between them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ _LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ, WORKSPACE_LOOK)
 
 
 def _fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorkspace | None:
-    """Return the workspace of an execution, from its events, each paired with the state after it."""
+    """Return the workspace of an execution, from its events paired with the states after them."""
     folder, stretch, places = "", 0, list[int]()
     asked, shown = dict[str, int](), dict[int, str]()
     for event, state in history:
@@ -81,7 +81,7 @@ def _snapshot_id(event: ToolFinished) -> str:
 
 
 def _replace_workspace(state: State, folder: str) -> str:
-    """Return the JSON of an execution's configuration in which `folder` is the workspace."""
+    """Return the JSON of an execution's configuration, with `folder` as the workspace."""
     return state.config.model_copy(update={"workspace": folder}).model_dump_json()
 
 

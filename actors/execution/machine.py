@@ -49,7 +49,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that decide what follows in a state, in order."""
+        """The rules that decide what follows in a state, in their order."""
         return (
             TAKE_OVER_TOOLS,
             EXPIRE,
@@ -82,14 +82,14 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return requests.next_try(state, request)
 
     def try_again(self, state: State) -> CallRequested | RunFinished | None:
-        """Make the next try of a failed call after its pause. End the run if limits allow none and nothing is open."""
+        """Make the next try of a failed call after its pause. If limits allow none and nothing is open, end the run."""
         next_call = None if state.run.saving else self.further_try(state)
         if isinstance(next_call, Limit):
             return None if step_rules.is_working(state) else end_exhausted_run(next_call)
         return next_call
 
     def prompt(self, state: State, request: ExecutionCall) -> CallPrompt | None:
-        """Return the prompt of a model that writes a file; None for any other request."""
+        """Return the prompt for a model that writes a file; None for any other request."""
         attempt = state.attempt_at(request.node) if isinstance(request, FileRequested) else None
         return None if attempt is None else requests.file_prompt(state, attempt)
 
@@ -127,7 +127,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return accept_edit(state, body, message) or undo_rules.accept_undo_message(state, body, message)
 
     def judgements(self, state: State) -> Mapping[str, ProofRequested]:
-        """Return the open request for the proof of a new plan, by its id; empty if there is none."""
+        """Return the open request for the proof of a new plan, by its id; empty if no proof is open."""
         if not state.proving or state.replan is None:
             return {}
         proof = ProofRequested(node=proof_node(state.revision, state.replan.number), guard=state.config.level)

@@ -1,4 +1,4 @@
-"""Outlines an execution before it runs: its steps in order, their tools and checks, and what follows failures. Pure."""
+"""Outlines an execution before it runs: its steps in order, their tools and checks, and what failures lead to. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -32,13 +32,13 @@ class OutlinedStep:
 
     step: Step
     turn: int
-    """The number of the turn in which the step runs if nothing fails, from 1; 0 for a contingent step.
+    """The number of the step's turn if nothing fails, from 1; 0 for a contingent step.
 
     Steps with the same number may run at the same time. In a plan with outcomes, no two steps have the same number.
     """
     executes: str
     checks: str
-    """The use that checks the step, in words; empty if it has no guard."""
+    """The tool or person that checks the step, in words; empty if the step has no guard."""
     approved: bool
     """Whether a person must approve each attempt."""
 
@@ -65,10 +65,10 @@ class Outline:
     config: ExecutionConfig
     """The configuration of the run."""
     steps: tuple[OutlinedStep, ...]
-    """The steps that run if nothing fails, in their order; then the contingent steps."""
+    """The steps that run if nothing fails, in order; then the contingent steps."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the outline as the plain data that `execute --dry-run --json` prints."""
+        """Return the outline as the plain data of `execute --dry-run --json`."""
         table = demands_of(self.config, self.plan.plan)
         return {
             "plan_id": self.plan.plan.plan_id,
@@ -93,7 +93,7 @@ def outline_of(config: ExecutionConfig) -> Outline:
     plan = ready_plan(config.plan)
     later = contingent_steps(plan.plan)
     turns = _turns(plan)
-    # A step that no nominal run reaches stands at the end. A policy may have such steps.
+    # A step that no nominal run reaches stands at the end. Policies may have such steps.
     ordered = sorted(plan.program.steps, key=lambda step: (step.step_id in later, turns.get(step.step_id, 10**9)))
     return Outline(config, tuple(_outline_step(config, plan, step, turns.get(step.step_id, 0)) for step in ordered))
 
@@ -110,7 +110,7 @@ def _outline_step(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: in
 
 
 def _turns(plan: ReadyPlan) -> dict[str, int]:
-    """Return the number of the turn in which each step of the nominal run begins, by step id. Turns count from 1."""
+    """Return the turn in which each step of the nominal run begins, by step id. Turns count from 1."""
     program = plan.program
     later = contingent_steps(plan.plan)
     if plan.plan.has_outcomes:
@@ -132,9 +132,9 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return numbers for the steps of a plan with outcomes, in the order in which they can first be reached.
+    """Return numbers for the steps of a plan with outcomes, in the order of the first possible visit.
 
-    No two steps have the same number, because outcomes decide which of them run.
+    No two steps have the same number, because outcomes decide which steps run.
     """
     program = plan.program
     numbers = dict[str, int]()

@@ -32,17 +32,17 @@ REPLANS = 2
 QUESTIONS = 5
 """The default limit of questions about troubles, until the run is reopened."""
 PATIENCE = 2
-"""How many equal failures of a step in a row count as stagnation by default, as in workflows."""
+"""How many equal failures of a step in a row count as stagnation by default. Workflows have the same default."""
 PLAN_BYTES_MAX = 4 * 1024 * 1024
-"""The largest number of bytes in a plan as JSON: as many as a reply of a model may have."""
+"""The largest number of bytes in a plan as JSON. A model's reply has the same limit."""
 
 
 @dataclass(frozen=True)
 class ExecutionInput:
-    """The input of an execution: a plan, and the tools to which its names are bound."""
+    """The input of an execution: a plan, and the tools bound to its names."""
 
     plan: Mapping[str, Any]
-    """The plan as a JSON object. It is proved again, even if it was proved before."""
+    """The plan as a JSON object. The plan is proved again, even if it was proved before."""
     tools: ToolSet
     """The tools and the bindings of the user's tools file."""
     workspace: Path
@@ -56,11 +56,11 @@ class ExecutionInput:
     r_max: int = 100
     """The largest `total_retry_budget` of a plan that may run."""
     snapshots: bool = True
-    """Whether snapshots of the workspace are taken before the first step and after each one, and compared."""
+    """Whether snapshots of the workspace are taken before the first step and after each step, and compared."""
     looks: bool = True
     """Whether a preflight check is made before the first step of each plan."""
     problem: str = ""
-    """The text of the problem that the plan solves; empty if there is none."""
+    """The text of the problem that the plan solves; empty if there is no text."""
     plan_of: str = ""
     """The id of the planning run that made the plan; empty for a plan from a file."""
     planning: RunConfig | None = None
@@ -68,7 +68,7 @@ class ExecutionInput:
     author_lacks: str = ""
     """Why the model can make no plan for these tools, as a clause; empty if it can."""
     policy: Policy | None = None
-    """The rule table that decides after a failure; None for the shipped one."""
+    """The rule table that decides after a failure; None for the shipped table."""
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
     """The limits on calls, tokens, micro-dollars and active seconds, and the deadline."""
     replans_max: int = REPLANS
@@ -76,7 +76,7 @@ class ExecutionInput:
     questions_max: int = QUESTIONS
     """The largest number of questions about troubles, until the run is reopened."""
     question_expires_seconds: float | None = None
-    """The seconds after which an unanswered question expires; None for never."""
+    """The seconds after which an unanswered question expires; None if it never expires."""
     timeout_seconds: float = 120.0
     """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = OUTPUT_TOKENS
@@ -111,10 +111,10 @@ class PreparedExecution:
 
 
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
-    """Return an execution that may begin. It runs nothing.
+    """Return an execution that may begin. Nothing is run.
 
-    Raises `UsageProblem` if the plan cannot be read, uses a name that no tool implements, or is rejected by its
-    guard. It does so, too, if the workspace is not a folder.
+    Raises `UsageProblem` if the plan cannot be read, uses a name without a tool, or is rejected by its guard. It is
+    also raised if the workspace is not a folder.
     """
     text = _check_plan(request)
     verdict = _prove_plan(request, text)
@@ -160,7 +160,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
 
 
 def _check_plan(request: ExecutionInput) -> str:
-    """Check that the plan can be read and that its names are bound. Return its JSON as the run stores it."""
+    """Check that the plan can be read and that its names are bound. Return the JSON that the run stores."""
     plan, findings = read_plan(dict(request.plan))
     if plan is None:
         errors = [finding for finding in findings if finding.severity == "error"]
@@ -186,7 +186,7 @@ def _check_plan(request: ExecutionInput) -> str:
 
 def _prove_plan(request: ExecutionInput, text: str) -> Verdict:
     if request.level not in LEVELS:
-        raise UsageProblem(f"{request.level!r} proves no plan", place="level", hint=f"one of {', '.join(LEVELS)}")
+        raise UsageProblem(f"unknown level {request.level!r}", place="level", hint=f"one of {', '.join(LEVELS)}")
     verdict = prove(guard_of(request.level, request.tools, request.assurance, request.r_max), text)
     if not verdict.passed:
         first, more = verdict.errors[0], len(verdict.errors) - 1

@@ -32,7 +32,7 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
 
     A plan that a person has edited is proved in the same way.
 
-    All this waits until the tools at work have ended, because a new plan begins with their results.
+    A replan waits until the tools at work have ended, because a new plan begins with their results.
     """
     replan, run = state.replan, state.run
     if replan is None or state.active or run.tools or run.parked:
@@ -76,7 +76,7 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
 def given_facts(state: State, replan: Replan) -> Given:
     """Return the facts from which a new plan starts: all tokens that hold, and the constraints on every plan.
 
-    In a partial replan, they include the goals and all requirements of the current plan.
+    In a partial replan, the facts include the goals and all requirements of the current plan.
     """
     value: Mapping[str, Any] = plan_to_json(state.plan.plan)
     keeps, constraints = replan.level is BacktrackLevel.PARTIAL_REPLAN, state.constraints
@@ -153,9 +153,10 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return a guard that also accepts the names that the tools implement, and that applies the run's limits.
+    """Return a guard that also accepts the tools' names, and applies the limits of the run.
 
-    It rejects a plan that does what one of the plan's own requirements forbids. All names in the plan are bound.
+    The guard rejects a plan that breaks a prohibition among the plan's own requirements. All names in the plan are
+    bound.
     """
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
     return guard_requirements(proves, tools)

@@ -1,4 +1,4 @@
-"""Requests for model calls and planning runs, with their prompts. Each reserves the most that it can cost. Pure."""
+"""Requests for model calls and planning runs, with their prompts. Each request reserves its highest cost. Pure."""
 
 from collections.abc import Sequence
 from typing import TypeVar, assert_never
@@ -53,16 +53,16 @@ R = TypeVar("R", bound=CallRequested)
 def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None:
     """Return the request for a file that a model writes, or the limit that does not allow it.
 
-    None while no model may be called.
+    None while model calls are not allowed.
     """
     return None if state.run.saving else _check_budget(state, _file_try(state, attempt, 1))
 
 
 def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | None:
-    """Return the request for a planning run, or the limit that does not allow it.
+    """Return the request for a planning run, or the limit that forbids it.
 
-    It reserves as many calls as a planning run may make, or all that are left, and the same share of tokens and money.
-    None while no model may be called.
+    The request reserves as many calls as a planning run may make, or all remaining calls, and the same share of tokens
+    and money. None while model calls are not allowed.
     """
     planning = state.config.planning
     if state.run.saving or planning is None:

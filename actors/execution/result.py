@@ -53,7 +53,7 @@ class StepStatus(StrEnum):
     WAITING = "waiting"  # for a person, or for the end of a back-off
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    UNKNOWN = "unknown"  # nobody knows what its tool has done
+    UNKNOWN = "unknown"  # nobody knows whether its tool did its work
     NOT_NEEDED = "not_needed"  # the run is over, and its tokens never held
     NOT_DONE = "not_done"  # the run ended before its goals, and the step has no result
 
@@ -67,7 +67,7 @@ class ShownStep:
     name: str
     status: StepStatus
     phase: str
-    """The phase of the attempt that is at work; empty if none is."""
+    """The phase of the attempt at work; empty if no attempt is at work."""
     attempts: int
     """How many attempts its last visit has had."""
     retry_budget: int
@@ -75,15 +75,15 @@ class ShownStep:
     visits: int
     """How many visits it has had in this revision."""
     seconds: float | None
-    """How long its last visit took, in seconds; None if it has not begun or is still at work."""
+    """How long the last visit took, in seconds; None if it has not begun or is still at work."""
     contingent: bool
     """Whether it runs only after a failure."""
     findings: tuple[Finding, ...]
-    """Why its last visit, or the last attempt in it, failed."""
+    """Why the last visit, or its last attempt, failed."""
     check_must_fail: bool = False
-    """Whether its check is expected to fail, as a test must before the fix."""
+    """Whether the step's check must fail, such as a test before the fix."""
     outcome: str = ""
-    """The outcome of its last success; empty if that had none."""
+    """The outcome of the last success; empty if that success had no outcome."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -129,14 +129,14 @@ class ShownRevision:
     trace: tuple[str, ...]
     """The outcomes of its steps, in order."""
     ended_by: str
-    """Why it was replaced by a new plan; empty for the last revision."""
+    """Why the revision was replaced by a new plan; empty for the last revision."""
     level: str
-    """How far back the replan after it went; empty for the last revision."""
+    """How far back the next replan went; empty for the last revision."""
     steps: tuple[ShownStep, ...]
     edited_by: str = ""
-    """Who made its plan by editing the one before, in words; empty if nobody did."""
+    """Who made this plan by editing the previous plan, in words; empty if nobody did."""
     changes: tuple[str, ...] = ()
-    """The changes of the edit, as lines of a difference; empty if nobody has edited it."""
+    """The changes of the edit, as lines of a difference; empty if there was no edit."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the revision as plain data."""
@@ -151,7 +151,7 @@ class ShownRevision:
 
 
 def goal_views(state: State) -> tuple[ShownGoal, ...]:
-    """Return the goals of the current plan and those that only earlier revisions have, with their statuses."""
+    """Return the goals of the current plan and of earlier revisions, with their statuses."""
     goals = goals_of(state.plan.plan)
     status_of = statuses(goals, state.plan.program, state.now, state.tokens)
     now = tuple(ShownGoal(goal.id, goal.text, status_of[goal.id], tuple(sorted(goal.tokens))) for goal in goals)
@@ -173,7 +173,7 @@ def step_views(state: State) -> tuple[ShownStep, ...]:
 
 
 def _sort_key(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
-    """Return the sort key of a step: first those that have ended, in their order, then those at work, then the rest."""
+    """Return the sort key of a step: ended steps first, in their order; then steps at work; then all other steps."""
     is_over = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
     if is_over and shown_step.step in order:
         return 0, order[shown_step.step]
@@ -238,7 +238,7 @@ _STATUS = {
 
 
 def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
-    """Return the outcome with which each step in a trace last succeeded, by step."""
+    """Return the last successful outcome of each step in a trace, by step."""
     last = dict[str, str]()
     for item in trace:
         step, _, outcome = item.rpartition(":")
@@ -254,7 +254,7 @@ def revision_views(state: State) -> tuple[ShownRevision, ...]:
 
 
 def _with_edit(state: State, shown: ShownRevision) -> ShownRevision:
-    """Return a revision with who made its plan by editing, and with what the edit has changed in what was left."""
+    """Return a revision with the person who edited it, and with the changes of the edit."""
     before = state.earlier[shown.number - 2]
     after = state.plan.json if shown.number == state.revision else state.earlier[shown.number - 1].plan.json
     done = {step for step, result in before.results.items() if result.outcome is StepOutcome.OK}
@@ -280,7 +280,7 @@ def _past_revision(revision: Revision) -> ShownRevision:
 
 
 def run_phase(state: State) -> RunPhase:
-    """Return the phase in which the execution is, or was last."""
+    """Return the phase in which the execution is, or was at its end."""
     if state.replan is not None and state.replan.node and not state.replan.plan and state.replan.edit is None:
         return "planning"
     if state.proving:
@@ -298,7 +298,7 @@ def run_phase(state: State) -> RunPhase:
 
 
 COMPARED_BY = "the execution"
-"""The name of what compares the protected files after each step."""
+"""The name of the check that compares the protected files after each step."""
 
 
 def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
@@ -372,7 +372,7 @@ class UndoJson(TypedDict):
 
 
 class ExecutionJson(TypedDict):
-    """The keys that `--json` prints for executions, in addition to those of every run."""
+    """The keys that `--json` prints for executions, besides the keys of every run."""
 
     revision: int
     """The number of the plan's revision, from 1."""
@@ -389,7 +389,7 @@ class ExecutionJson(TypedDict):
     missing: list[str]
     """The tokens of the goal that do not hold."""
     next: NotRequired[list[str]]
-    """The steps that may start next, if the execution has ended before its goals; missing if there are none."""
+    """The steps that may start next, if the execution ended before its goals; missing if no step may start."""
     trace: list[str]
     """The outcomes of the current plan's steps, as `STEP:ok` or `STEP:fail`."""
     revisions: list[RevisionJson]
@@ -397,13 +397,13 @@ class ExecutionJson(TypedDict):
     violations: list[dict[str, Any]]
     """The requirements that steps have violated."""
     unsure: NotRequired[list[dict[str, Any]]]
-    """The needs of the current plan of which nobody can tell whether they are met; present if there are any."""
+    """The needs of the current plan that nobody can check; present if there are any."""
     not_checked: list[dict[str, Any]]
     """The requirements that the execution cannot check."""
     snapshots: SnapshotsJson | None
     """The snapshots of the workspace; null if none was taken."""
     undo: NotRequired[list[UndoJson]]
-    """The effects and the status of their undoing, the last call first; present once everything is undone."""
+    """The effects and the status of their undoing, the last call first; present if everything is being undone."""
     plan_of: str | None
     """The planning run that made the first plan; null for a plan from a file."""
 
@@ -431,11 +431,11 @@ class ExecutionResult(RunResult):
     next: tuple[str, ...]
     """The ids of the steps that may start next; empty unless the execution has ended before its goals."""
     left: tuple[str, ...]
-    """The ids of the steps that are to be done or done again; empty unless the execution has ended before its goals."""
+    """The ids of the steps that must be done or done again; empty unless the execution has ended before its goals."""
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
     unsure: tuple[Finding, ...]
-    """The needs of the current plan of which nobody can tell whether they are met."""
+    """The needs of the current plan that nobody can check."""
     not_checked: tuple[Requirement, ...]
     """The constraints on every plan that the execution cannot check."""
     snapshots: tuple[str, str] | None
@@ -452,7 +452,7 @@ class ExecutionResult(RunResult):
     """The id of the planning run that made the first plan; empty for a plan from a file."""
 
     config: ExecutionConfig | None = None
-    """The configuration with which it started; None before it has begun."""
+    """The configuration at the start of the execution; None before the start."""
     plan: Plan | None = None
     """The plan of the current revision, with the constraints on every plan of the execution."""
     told_later: tuple[str, ...] = ()
@@ -467,7 +467,7 @@ class ExecutionResult(RunResult):
         return None if table is None else replace(table, rows=tuple(map(self._end_row, table.rows)))
 
     def _end_row(self, row: TableRow) -> TableRow:
-        """Return the row of a demand with what the execution has made of it, as far as that is known."""
+        """Return the row of a demand, with what the execution has made of the demand, if that is known."""
         goal = next((goal for goal in self.goals if goal.id == row.requirement), None)
         if goal is not None and goal.status is GoalStatus.ACHIEVED:
             return replace(row, end=MET)
@@ -490,7 +490,7 @@ class ExecutionResult(RunResult):
 
     @property
     def has_draft(self) -> bool:
-        """Whether it ended before its goals, with steps that are left."""
+        """Whether the execution ended before its goals and steps remain."""
         return bool(self.left)
 
     def facts(self) -> tuple[str, ...]:
@@ -566,7 +566,7 @@ def result_of(view: RunView) -> ExecutionResult:
 
 
 _WITHOUT_REST = ("", Outcome.SUCCESS, UNDONE)
-"""The outcomes after which nothing of a plan is left to do."""
+"""The outcomes that leave nothing of the plan to do."""
 
 
 def _next_steps(state: State) -> tuple[str, ...]:
@@ -580,7 +580,7 @@ def _left_steps(state: State, steps: Sequence[ShownStep]) -> Iterator[str]:
 
 
 def _plan_with_constraints(state: State) -> Plan:
-    """Return the current plan, with the user's later prohibitions added if it does not state them."""
+    """Return the current plan, with the user's later prohibitions if the plan lacks them."""
     value = with_constraints(state.plan.json, state.constraints)
     plan = None if value is state.plan.json else read_plan(value)[0]
     return plan or state.plan.plan

@@ -35,12 +35,12 @@ class AttemptPhase(StrEnum):
     READ = "read"  # the files that a model needs are read
     ACT = "act"  # the tool is called, the model is asked, or a person does it
     WRITE = "write"  # the model's file is written
-    DIFF = "diff"  # what the agent has changed is recorded, and its worktree removed
-    SNAPSHOT = "snapshot"  # the workspace is recorded, and compared with what it was before
+    DIFF = "diff"  # the agent's changes are recorded, and its worktree is removed
+    SNAPSHOT = "snapshot"  # the workspace is recorded, and compared with its earlier state
     CHECK_PRE = "check_pre"  # the check's own pre-check is called
     CHECK = "check"  # the guard's tool is called, or a person looks at the result
     COMPARE = "compare"  # the workspace is recorded again: a check changes nothing
-    MERGE = "merge"  # what the agent has changed is merged into the workspace
+    MERGE = "merge"  # the agent's changes are merged into the workspace
 
 
 Result = Literal["", "passed", "failed", "unknown"]
@@ -55,52 +55,51 @@ class Attempt:
     name: str
     """The name of the step in nodes."""
     revision: int
-    """The revision of the plan to which it belongs, from 1."""
+    """The revision of the plan that the attempt belongs to, from 1."""
     visit: int
     """The number of the step's visit in the revision, from 1."""
     number: int
     """The number of the attempt in the visit, from 1."""
     todo: tuple[AttemptPhase, ...]
-    """The phases that are left. The first one is at work or comes next."""
+    """The remaining phases. The first of them is at work or comes next."""
     begun: bool = False
     """Whether its first request was made. From then on it counts against the plan's `total_retry_budget`."""
     open: bool = False
     """Whether the request of its current phase is open."""
     unsure: bool = False
-    """Whether a person must say what an interrupted call of a tool has done."""
+    """Whether a person must say what an interrupted tool call has done."""
     tries: int = 0
     """How many calls of tools its current phase has had."""
     acted: bool = False
     """Whether a call that is not repeatable was requested. Such an attempt is always carried through."""
     read: str = ""
-    """The output of `workspace:read` with the files to show to the model; empty before they were read."""
+    """The output of `workspace:read`, with the files for the model; empty before they were read."""
     text: str = ""
-    """The content that the model has written; empty before that, and after the file was replaced."""
+    """The content that the model wrote; empty before the model has written it, and after the file was replaced."""
     base: str = ""
-    """The commit with which a coding agent begins; empty before it is made, and for any other step."""
+    """The commit from which a coding agent starts; empty before the commit is made, and for other steps."""
     work: str = ""
-    """The commit of a coding agent's work; empty before it is recorded."""
+    """The commit of a coding agent's work; empty before the work is recorded."""
     result: Result = ""
     outcome: str = ""
-    """The outcome that was found in its output; empty before the call has ended, and for a step without outcomes."""
+    """The outcome found in the output; empty before the call has ended, and for a step without outcomes."""
     values: tuple[tuple[str, str], ...] = ()
     """The values that were found in its output, as pairs of token and value."""
     findings: tuple[Finding, ...] = ()
     skipped: bool = False
-    """Whether the policy skips the attempts that are left in the visit."""
+    """Whether the policy skips the remaining attempts of the visit."""
     backoff_seconds: float = 0.0
-    """The back-off before it begins, in seconds; 0 once that is over."""
+    """The back-off before the attempt begins, in seconds; 0 after the back-off."""
     since: float = 0.0
     """When its visit began, in UTC seconds since 1970."""
     call: int = 0
-    """The number in the execution of its last call that may have an effect; 0 before the first."""
+    """The number of the attempt's last call that may have an effect; 0 before such a call."""
     arguments: str = "{}"
     """The arguments of its last call that may have an effect: a JSON object as text. For a file by a model, only its
     path.
     """
     doubtful: bool = False
-    """Whether its last call that may have an effect was made again after a crash: the first one may have done its
-    work.
+    """Whether the last call with a possible effect was repeated after a crash: the first call may have done its work.
     """
 
     @property
@@ -110,7 +109,7 @@ class Attempt:
 
     @property
     def phase(self) -> AttemptPhase | None:
-        """The current phase, which is at work or comes next; None after the last one."""
+        """The current phase, which is at work or comes next; None after the last phase."""
         return self.todo[0] if self.todo else None
 
     @property
@@ -120,7 +119,7 @@ class Attempt:
 
     @property
     def question_node(self) -> str:
-        """The node of the question that asks what a tool's call has done."""
+        """The node of the question about what a tool call has done."""
         return phase_node(self.node, "outcome")
 
 
@@ -160,18 +159,18 @@ class Trouble:
 
     cause: TroubleCause
     step: str = ""
-    """The step that it happened at; empty for none."""
+    """The step at which it happened; empty if no step is concerned."""
     findings: tuple[Finding, ...] = ()
     number: int = 0
-    """The number of the question about it, from 1; 0 before the policy has decided to ask."""
+    """The number of the question about the trouble, from 1; 0 before the policy has decided to ask."""
     question: str = ""
-    """The id of the question about it; empty before it is asked."""
+    """The id of the question about the trouble; empty before the question is asked."""
     level: BacktrackLevel = BacktrackLevel.CLARIFY
     """How far back the policy wanted to go, if a person is asked whether it may."""
     root: str = ""
-    """The trouble that led to the replan, in words, if this trouble is about that replan; else empty."""
+    """If a replan caused this trouble: the trouble that led to that replan, in words; else empty."""
     answer: str | None = None
-    """The person's answer; empty if nobody answered, None before the question is closed."""
+    """The person's answer; empty if nobody answered; None before the question is closed."""
 
     @property
     def why(self) -> str:
@@ -192,14 +191,14 @@ class Replan:
     number: int
     """The number of the replan in the run, from 1."""
     node: str = ""
-    """The node of the request for its planning run; empty before that is made."""
+    """The node of the request for the planning run; empty before the request is made."""
     plan: str = ""
-    """The new plan as JSON; empty before the planning run has made one."""
+    """The new plan as JSON; empty before the planning run has made a plan."""
     verdict: Verdict | None = None
     proving: bool = False
     """Whether the guard is judging the new plan now."""
     edit: PlanEdited | None = None
-    """The edit by which a person made the new plan; None if a planning run makes it."""
+    """The edit in which a person made the new plan; None if a planning run makes it."""
     before: Trouble | None = None
     """The trouble that there was before an edit. It comes back if the edited plan is rejected."""
 
@@ -229,7 +228,7 @@ class State:
     config: ExecutionConfig
     plan: ReadyPlan
     now: Configuration
-    """The pending steps, and the tokens that hold among those that the plan names."""
+    """The pending steps, and those tokens of the plan that hold."""
     ready: tuple[int, ...]
     """The indices of the steps that may start now."""
     assurance: str | None
@@ -238,11 +237,11 @@ class State:
     """The id of the planning run that made the first plan; empty for a plan from a file."""
     revision: int = 1
     unnamed: frozenset[str] = frozenset()
-    """The tokens that hold although the plan does not name them."""
+    """The tokens that hold but do not occur in the plan."""
     values: Mapping[str, str] = field(default_factory=dict)
     """The values of the tokens that hold and have a value, by token, as read from the outputs of steps."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
-    """The attempts that are not settled, by the name of their step, in the order in which they began."""
+    """The attempts that are not settled, by their step's name, in the order of their beginning."""
     visits: Mapping[str, int] = field(default_factory=dict)
     """The number of visits of each step in this revision, by the step's name."""
     used: int = 0
@@ -250,9 +249,7 @@ class State:
     starts: int = 0
     """How many visits of steps were made in this revision, all steps together."""
     started: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """When each step of a policy last started, by (tokens that held then, index): the value of `starts` at that
-    time.
-    """
+    """When each step of a policy last started, by (tokens that held then, index). A time is a value of `starts`."""
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
@@ -263,11 +260,11 @@ class State:
     history: tuple[SettledFailure, ...] = ()
     """The failures that were left to the policy, oldest first. It is emptied when a requirement changes."""
     trouble: Trouble | None = None
-    """Why the plan does not go on by itself; None if it does."""
+    """Why the plan cannot go on by itself; None if it can."""
     replan: Replan | None = None
     ending: DecidedEnd | None = None
     violations: tuple[Finding, ...] = ()
-    """The requirements that steps have violated so far, each with the step that violated it."""
+    """The requirements that steps have violated so far, with the violating steps."""
     replans: int = 0
     """How many replans the run has made."""
     replans_left: int = 0
@@ -279,7 +276,7 @@ class State:
     editors: Mapping[int, str] = field(default_factory=dict)
     """Who made the plans of revisions by editing, in words, by the number of the revision."""
     approved: frozenset[str] = frozenset()
-    """The steps of this revision whose first attempt a person has approved with the edit."""
+    """The steps of this revision whose first attempt was approved together with the edit."""
     replan_nodes: tuple[str, ...] = ()
     """The nodes of the requests for planning runs, the oldest first."""
     looks: int = 0
@@ -287,23 +284,23 @@ class State:
     looked: bool = False
     """Whether the preflight check of the current plan has ended."""
     unsure: tuple[Finding, ...] = ()
-    """The needs of the current plan of which nobody can tell whether they are met."""
+    """The needs of the current plan that nobody can check."""
     snapshot: str | None = None
-    """The id of the last snapshot of the workspace; empty if none could be taken, None before the first one."""
+    """The id of the last snapshot of the workspace; empty if it could not be taken, None before the first."""
     first_snapshot: str = ""
-    """The id of the snapshot that was taken before the first step; empty if there is none."""
+    """The id of the snapshot before the first step; empty if there is no such snapshot."""
     not_compared: int = 0
     """After how many snapshots the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
     """The constraints on every plan. They survive every replan."""
     barred: frozenset[int] = frozenset()
-    """The indices of the steps that use what a constraint forbids. None of them may begin."""
+    """The indices of the steps that use something that a constraint forbids. These steps must not begin."""
     goals: tuple[PastGoal, ...] = ()
-    """The goals of the revisions that are over, with the statuses that they had at the end."""
+    """The goals of past revisions, with their last statuses."""
     damaged: tuple[str, ...] | None = None
-    """The protected paths that differ from the first snapshot, if the last event was that comparison; else None."""
+    """The protected paths that differ from the first snapshot, if the last event was this comparison; else None."""
     touched: frozenset[str] = frozenset()
-    """The paths that have changed since the start, as far as snapshots show; empty if no budget limits files."""
+    """The paths that have changed since the start, according to snapshots; empty if no budget limits files."""
     calls: int = 0
     """How many calls of generators were made so far. It numbers the effects."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
@@ -317,7 +314,7 @@ class State:
     undo_calls: Mapping[str, int] = field(default_factory=dict)
     """How many calls of undo tools were made so far, by node."""
     requirements_used: int = 0
-    """How many of the user's requirements have been taken into account: the first ones. The others are new."""
+    """How many of the user's requirements, from the first on, have been taken into account. All others are new."""
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -336,7 +333,7 @@ class State:
         return self.replan is not None and self.replan.proving and self.run.finished is None
 
     def attempt_at(self, node: str) -> Attempt | None:
-        """Return the attempt whose current phase is at work at a node; None if there is none."""
+        """Return the attempt whose current phase is at work at a node; None if there is no such attempt."""
         attempt = self.active.get(node.partition("/")[0])
         if attempt is None or not attempt.open or attempt.at_work != node:
             return None
@@ -351,9 +348,9 @@ SIDE_BY_SIDE_MAX = 32
 
 
 def next_step(state: State) -> int | None:
-    """Return the index of the step that begins next; None if none may begin.
+    """Return the index of the step that begins next; None if no step may begin.
 
-    In a policy, it is the ready step whose last start with the current tokens was longest ago. So each ready step in a
+    In a policy, it is the ready step whose last start with the current tokens is longest ago. So each ready step in a
     loop has its turn. Ties, and steps of other plans, are ordered by id.
     """
     if not state.ready or len(state.active) >= SIDE_BY_SIDE_MAX:
@@ -373,9 +370,9 @@ def _last_start(state: State, step: int) -> int:
 
 
 def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
-    """Return how many attempts of the plan's total remain after subtracting those that pending and active steps need.
+    """Return how many attempts of the plan's total remain, without the attempts that pending and active steps need.
 
-    The attempts that the steps in `besides` need are not subtracted: these steps are about to become pending again.
+    The attempts for the steps in `besides` still count as remaining: these steps will soon be pending again.
     """
     program, left_out = state.plan.program, set(besides)
     needed = 0

@@ -24,10 +24,10 @@ REFUSED = "user"
 
 
 def settle(state: State) -> AttemptDecided | StepSettled | None:
-    """Settle a step whose attempt has ended, or ask the policy whether it is attempted again.
+    """Settle a step whose attempt has ended, or ask the policy whether to attempt it again.
 
-    A failure that is left to the policy is recorded once the running steps have ended and any earlier trouble is
-    decided. If that decision leads to another visit of a step, the failure is recorded next.
+    A failure for the policy is recorded after the running steps have ended and any earlier trouble is decided. If that
+    decision leads to another visit of a step, the failure is recorded next.
     """
     waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None
@@ -134,7 +134,7 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
     for name, question in state.run.open_questions.items():
         node = question.node
         if question.reached is not None or owner_of(node) is Owner.OTHER:
-            continue  # A question about the outcome of a call: the rules of every run ask it and close it.
+            continue  # A question about the outcome of a call. The rules of every run ask and close it.
         if state.undoing is not None and state.undoing.question == name:
             continue
         of_trouble = state.trouble is not None and state.trouble.question == name
@@ -217,7 +217,7 @@ def _end_spent_run(state: State) -> RunFinished:
 
 
 def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
-    """Return the request for the attempt's current phase, or the limit that does not allow it; None if none is due."""
+    """Return the request for the attempt's current phase, or the limit that forbids it; None if no request is due."""
     run = state.run
     if attempt.result or attempt.open or attempt.backoff_seconds:
         return None

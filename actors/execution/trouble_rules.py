@@ -1,4 +1,4 @@
-"""The rules for troubles, in which the plan does not go on by itself: what the policy or people decide. Pure."""
+"""The rules for troubles: the plan cannot go on by itself, and the policy or a person decides. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class TroubleChoice(NamedTuple):
 
     row: Row
     finding: Finding
-    """The finding that the row matched, or else the first one."""
+    """The finding that the row matched, else the first finding."""
     known: bool
     """Whether the row names the finding, one of its tags, or a repetition. False if the row matches everything."""
 
@@ -37,7 +37,7 @@ class TroubleChoice(NamedTuple):
         return self.row.level
 
     def delay_seconds(self, earlier: int) -> float:
-        """Return the back-off before a retry, in seconds. It doubles with each of the `earlier` retries in a row."""
+        """Return the back-off before a retry, in seconds. It doubles with each earlier retry in a row (`earlier`)."""
         if self.row.level is not BacktrackLevel.LOCAL_RETRY:
             return 0.0
         return float(min(BACKOFF_MAX, self.row.backoff_seconds * 2 ** min(earlier, 10)))
@@ -56,12 +56,12 @@ def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = Fals
 
 
 def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
-    """Return the codes and places of findings. Failures with equal ones count as the same failure."""
+    """Return the codes and places of findings. Failures with equal codes and places count as the same failure."""
     return frozenset((finding.code, finding.where) for finding in findings)
 
 
 def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
-    """Return how many failures of a step in a row have the codes and places of these findings, this one included."""
+    """Return how many failures of a step in a row have the codes and places of these findings, with this failure."""
     current = signature_of(findings)
     count = 1
     for past in reversed(history):
@@ -76,21 +76,21 @@ def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Fin
 USER = "user"
 """The rule of a decision that a person has made."""
 NOTHING_LEFT = "budget"
-"""The rule of a decision that was made because no budget allows another one."""
+"""The rule of a decision that the budgets force, because they allow no other."""
 ONLY_A_PERSON = "only_a_person"
 """The rule of a question that only a person can decide."""
 PLANS_AGAIN = "plans_again"
-"""The rule of a replan that follows the end of the one before, which found no plan or a plan that was rejected."""
+"""The rule of a replan after a replan that found no plan, or whose plan was rejected."""
 _GOES_ON = frozenset({TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED})
 """The troubles that lead to another replan without a question, at the level stored in the trouble."""
 _ASKS_AT_ONCE = frozenset(
     {TroubleCause.PLANNER_ASKS, TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED, TroubleCause.UNKNOWN_OUTCOME}
 )
-"""The troubles about which a person is asked at once, as is done for a step that a person has refused."""
+"""The troubles for which a person is asked at once, such as a step that a person has refused."""
 
 
 def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
-    """Decide about a trouble. The plan, the policy, or the answer to the question about it says what follows."""
+    """Decide about a trouble. The plan, the policy or the answer to its question says what follows."""
     if state.undoing is not None:
         return None
     if state.trouble is not None and _plan_undoes(state, state.trouble):
@@ -138,7 +138,7 @@ def _find_dead_end(state: State) -> Trouble | None:
 
 
 def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
-    """Return the decision of the policy; if the budgets do not allow it, the next one farther back that they allow."""
+    """Return the policy's decision; if the budgets forbid it, the next decision farther back that they allow."""
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = _streak(state.history, trouble.step, trouble.findings)
     repeated = not by_requirement and in_a_row >= state.config.r_patience
@@ -216,7 +216,7 @@ def _may_try_again(state: State, trouble: Trouble) -> bool:
 
 
 def _is_ready_again(state: State, trouble: Trouble) -> bool:
-    """Return whether the step of a trouble would be ready if it were pending; False if the trouble has no step."""
+    """Return whether the step of a trouble would be ready if it were pending; False for a trouble without a step."""
     if not trouble.step or trouble.cause is TroubleCause.STEP_FORBIDDEN:
         return False
     index = state.plan.index[trouble.step]
@@ -233,12 +233,12 @@ def _may_replan(state: State, trouble: Trouble) -> bool:
 
 
 def questions_left(state: State, trouble: Trouble) -> int:
-    """Return how many questions about troubles are left. After a changed requirement, all are available again."""
+    """Return how many questions about troubles remain. After a changed requirement, all are left again."""
     return state.config.questions_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.questions_left
 
 
 def ask(state: State) -> ClarificationRequested | None:
-    """Ask a person what follows a trouble, if that was decided."""
+    """Ask a person what follows a trouble, if the decision was to ask."""
     trouble = state.trouble
     if trouble is None or not trouble.number or trouble.question or state.run.parked:
         return None

@@ -1,7 +1,7 @@
-"""The effects of an execution, and their undoing, as values that `evolve` stores. Pure.
+"""The effects of an execution and their undoing, as values that `evolve` stores. Pure.
 
-An effect is a successful call of a generator, even if a check has rejected its result. If nobody knows what a call did,
-its effect is uncertain. Then a person is asked before it is undone.
+An effect is a successful call of a generator, even if a check has rejected its result. If nobody knows whether a call
+did its work, its effect is uncertain. Then a person is asked before it is undone.
 """
 
 import json
@@ -20,7 +20,7 @@ class EffectEnd(StrEnum):
     UNDONE = "undone"  # the undo tool has succeeded
     BY_HAND = "by_hand"  # a person has undone it
     LEFT = "left"  # a person leaves it, or nobody has answered
-    NOT_DONE = "not_done"  # there was nothing to undo, as a person knows
+    NOT_DONE = "not_done"  # a person knows that there was nothing to undo
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class CallEffect:
 
     node: str
     number: int
-    """The number of the call in the execution, from 1, in the order in which calls were requested."""
+    """The number of the call in the execution, from 1, in the order of requests."""
     step: str
     """The id of the call's step in the plan that was current then."""
     undo: str
-    """The field `undo` of the step: the name of a tool, `nothing`, `irreversible`, or empty if the step has none."""
+    """The step's field `undo`: the name of a tool, `nothing` or `irreversible`; empty if the step has none."""
     attempts: int
     """After how many failed calls of the undo tool a person is asked: the step's `retry_budget`."""
     arguments: str = "{}"
@@ -43,7 +43,7 @@ class CallEffect:
     certain: bool = True
     """Whether the call has succeeded; False if nobody knows what it did."""
     before_fork: bool = False
-    """Whether the call was made by the run from which this one was forked."""
+    """Whether the call was made before this run was forked."""
 
     @property
     def arguments_by_name(self) -> Mapping[str, Any]:
@@ -53,7 +53,7 @@ class CallEffect:
 
     @property
     def counts(self) -> bool:
-        """Whether it can be undone or a person must be asked about it. False for `nothing` and `irreversible`."""
+        """Whether it can be undone, or needs a question to a person. False for `nothing` and `irreversible`."""
         return self.undo not in UNDO_WORDS
 
 
@@ -69,15 +69,15 @@ class Undoing:
     backoff_seconds: float = 0.0
     """The back-off before the next call of the undo tool, in seconds."""
     asks: str = ""
-    """Why a person is asked about the current effect, as a clause; empty if nobody is."""
+    """Why a person is asked about the current effect, as a clause; empty if no person is asked."""
     question: str = ""
-    """The id of the question about the current effect; empty before it is asked."""
+    """The id of the question about the current effect; empty before the question is asked."""
     may_call: bool = False
     """Whether a person has said that the undo tool is to be called."""
     end: EffectEnd | None = None
-    """How the undoing of the current effect ended; None before that is known."""
+    """How the undoing of the current effect ended; None before its end is known."""
     end_question: str | None = None
-    """The id of the question in which a person said how the undoing ended; None if no person did."""
+    """The id of the question in which a person said how the undoing ended; None if no person said it."""
 
 
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
@@ -90,12 +90,12 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
-    """Return the effect to undo next: the last one that counts and whose undoing has not ended; else None."""
+    """Return the effect to undo next: the last effect that counts and is not settled; else None."""
     return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 
 def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
-    """Return whether any effect whose undoing has not ended has a declared undo."""
+    """Return whether any effect that is not settled has a declared undo."""
     return any(effect.counts and effect.undo and effect.node not in ends for effect in effects.values())
 
 
@@ -107,7 +107,7 @@ class ShownEffect:
     call: int
     """The number of the call in the execution."""
     undo: str
-    """The step's `undo`; empty if none is declared."""
+    """The step's `undo`; empty if no undo is declared."""
     status: str
     """A value of `EffectEnd`, `irreversible`, or `open` if it is not undone yet."""
 

@@ -1,4 +1,4 @@
-"""The rules for undoing all calls of an execution, the last call first, and the questions that they ask. Pure."""
+"""The rules for undoing all calls of an execution, the last call first, and the questions of these rules. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ from runtime.core.messages import Mailed
 
 CALL = "undo it"
 CALL_AGAIN = "try again"
-"""The answer after which the undo tool is called again. It then has all its attempts again."""
+"""The answer that calls the undo tool again. The tool then has all its attempts again."""
 BY_HAND = "it is undone"
 LEAVE = "leave it"
 NOT_DONE = "it was not done"
@@ -85,7 +85,7 @@ def problem(state: State) -> str:
     if state.undoing is not None and (state.run.finished is None or state.run.reopening):
         return "it is being undone already"
     if state.undoing is None and state.run.finished is None:
-        return ""  # Something may be at work; where nothing is to be undone in the end, the run just ends.
+        return ""  # Something may be at work. If nothing must be undone in the end, the run just ends.
     if state.undoing is not None and to_undo(state.effects, state.ends) is None:
         return "everything that can be undone is undone already"
     if not can_undo(state.effects, state.ends):
@@ -104,7 +104,7 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
 
 
 def settle(state: State) -> EffectSettled | None:
-    """Record how the undoing of the current effect ended; None if it has not ended."""
+    """Record how the undoing of the current effect ended; None before its end."""
     undoing = state.undoing
     effect = to_undo(state.effects, state.ends)
     if undoing is None or undoing.end is None or effect is None:
@@ -113,7 +113,7 @@ def settle(state: State) -> EffectSettled | None:
 
 
 def finish(state: State) -> RunFinished | None:
-    """End the run when everything that can be undone is undone; None before that."""
+    """End the run after everything that can be undone is undone; None before that."""
     undoing = state.undoing
     is_at_work = bool(state.active or state.run.tools)
     if undoing is None or is_at_work or to_undo(state.effects, state.ends) is not None:
@@ -123,7 +123,7 @@ def finish(state: State) -> RunFinished | None:
 
 
 def rest(state: State) -> WaitRequested | None:
-    """Wait before an undo tool that was interrupted is called again; None if no wait is needed."""
+    """Wait before an interrupted undo tool is called again; None if no wait is needed."""
     undoing = state.undoing
     effect = to_undo(state.effects, state.ends)
     if undoing is None or effect is None or not undoing.backoff_seconds or state.run.parked:
@@ -136,7 +136,7 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State) -> ToolRequested | ClarificationRequested | None:
-    """Call the undo tool of the last effect that is not undone, or ask a person; None if neither can be done now.
+    """Call the undo tool of the last effect that is not undone, or ask a person; None if neither is possible now.
 
     Open calls of the plan must end first. The limits of the run do not apply to undoing.
     """
@@ -180,7 +180,7 @@ def _next_try_number(state: State, node: str) -> int:
 
 
 def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
-    """Return why a person must be asked before the undo tool is called, as a clause; empty if nobody must be asked."""
+    """Return why a person must be asked before the undo tool is called, as a clause; empty if there is no reason."""
     use = state.config.tools.undos.get(effect.undo)
     if use is None:
         return "nothing says how it is undone" if not effect.undo else f"there is no tool {effect.undo!r}"

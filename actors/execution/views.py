@@ -67,7 +67,7 @@ _LEVELS = {
 
 
 def record_text(event: ExecutionEvent, state: State) -> str:
-    """Return an event as one line, which is not yet sanitised."""
+    """Return an event as one line, not yet sanitised."""
     match event:
         case ExecutionStarted():
             return f"execution started, {format_count(len(state.plan.plan.steps), 'step')}"
@@ -114,7 +114,7 @@ def record_text(event: ExecutionEvent, state: State) -> str:
 
 
 def news_text(event: ExecutionEvent, state: State) -> str:
-    """Return the line that progress shows for an event; empty if it shows none."""
+    """Return the line that progress shows for an event; empty if progress shows no line."""
     if isinstance(event, ToolRequested | ToolStarted | ProofRequested | ReplanReplied):
         return ""
     if isinstance(event, AttemptDecided) and event.again and not event.delay_seconds:
@@ -139,7 +139,7 @@ def _step_news(event: StepSettled) -> str:
 
 
 def _tool_end_text(event: ToolFinished, state: State) -> str:
-    """Return the line about a call of a tool: what an agent did or cost, and the failure of all but a last attempt."""
+    """Return the line about a tool call: an agent's work or cost, or a failure of any attempt but the last."""
     parsed = parse_node(tool_node(event.request_id))
     if parsed is None:
         return ""
@@ -195,7 +195,7 @@ def _format_reason(findings: tuple[Finding, ...]) -> str:
 
 
 def log_fields(event: ExecutionEvent, state: State) -> Mapping[str, str | int]:
-    """Return the fields `step`, `node` and `revision` of an event, if known. `state` is one after the event."""
+    """Return the fields `step`, `node` and `revision` of an event, if known. `state` is the state after the event."""
     if isinstance(event, TroubleDecided | UndoDecided):
         return {"step": event.step} if event.step else {}
     if isinstance(event, PlanRevised):
@@ -275,7 +275,7 @@ def _tree(
 
 
 def _step_tree(step: ShownStep) -> LineTree:
-    """Return the lines of a step as a tree, which needs no indentation."""
+    """Return the lines of a step as a tree. The tree needs no indentation."""
     head, *findings = (Line(row.spans[1:]) for row in step_lines(step))
     return LineTree(head, tuple(map(LineTree, findings)))
 
@@ -301,7 +301,7 @@ def _document(view: str, state: State, result: ExecutionResult, program: str) ->
 
 
 def _rest_of(state: State, result: ExecutionResult, program: str) -> dict[str, Any]:
-    """Return what an execution has left, in the form of a draft. Raises `UsageProblem` if nothing is left."""
+    """Return the remaining part of an execution, in the form of a draft. Raises `UsageProblem` if nothing remains."""
     if not result.has_draft:
         cause = "it has no step left" if result.outcome else "it has not ended"
         hint = f"`{program} show {result.run_id}` shows where it stands"

@@ -1,8 +1,8 @@
 """Snapshots of the workspace, and the steps that a coding agent carries out in a worktree. Pure.
 
 An attempt of an agent has five phases. The workspace is recorded as a commit. The agent works in a worktree of that
-commit. Its work is recorded as a commit. The guard checks that commit. The work is merged. The commits' ids are stored
-in the journal, so nothing depends on a ref that a program could move.
+commit. Its work is recorded as a commit. The guard checks this second commit. The work is merged. The commits' ids are
+stored in the journal, so nothing depends on a ref that a program could move.
 """
 
 from dataclasses import replace
@@ -36,7 +36,7 @@ def request_first_snapshot(state: State) -> ToolRequested | None:
 
 
 def request_look(state: State, needs: Needs) -> ToolRequested | None:
-    """Request the preflight check of the plan; None while other work must end before it."""
+    """Request the preflight check of the plan; None while other work must end first."""
     run = state.run
     if state.draining or state.active or run.tools or run.parked or run.renewing:
         return None
@@ -44,7 +44,7 @@ def request_look(state: State, needs: Needs) -> ToolRequested | None:
 
 
 def needs_to_look_up(state: State) -> Needs | None:
-    """Return the needs to look up before a step of the plan may begin; None if there are none."""
+    """Return the needs to look up before a step of the plan may begin; None if there are no needs."""
     if state.looked or not state.config.looks:
         return None
     return needs_of(state.plan.plan, state.config.tools)
@@ -78,7 +78,7 @@ def apply_look(state: State, event: ToolFinished) -> State:
 def request_last_snapshot(state: State) -> ToolRequested | None:
     """Take a last snapshot and compare it with the first one, if requirements protect paths.
 
-    The snapshots of the steps do not show later changes by a failed tool, a person or another program.
+    It shows later changes by a failed tool, a person or another program, which the snapshots of the steps do not show.
     """
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
@@ -97,7 +97,7 @@ def _request_workspace_tool(node: str, use: ToolUse) -> ToolRequested:
 
 def apply_first_snapshot(state: State, event: ToolFinished) -> State:
     """Return the state after the first snapshot of the workspace was taken."""
-    if event.outcome is ToolOutcome.UNKNOWN:  # The run ended before; it is taken once the run goes on.
+    if event.outcome is ToolOutcome.UNKNOWN:  # The run has ended before. The snapshot is taken when the run goes on.
         return state
     snapshot = _read_snapshot(event)
     return changed(state, snapshot=snapshot.id, first_snapshot=snapshot.id, not_compared=0 if snapshot.id else 1)
@@ -134,7 +134,7 @@ def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> 
     if any(files_limit(item) is not None for item in requirements):
         state = changed(state, touched=state.touched.union(paths))
     findings = check_changes(requirements, paths, state.touched, attempt.step)
-    # While another step is at work, nobody knows which of them has changed the paths.
+    # While another step is at work, nobody knows which step has changed the paths.
     if attempt.phase is AttemptPhase.COMPARE and paths and len(state.active) == 1:
         check = state.plan.by_id[attempt.step].guard
         by_check = check_change_finding(check, paths, attempt.step)
@@ -174,7 +174,7 @@ def _agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
 
 
 def add_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
-    """Return an attempt with the commit that its phase has made: that of the workspace or that of an agent's work.
+    """Return an attempt with the commit that its phase has made: a commit of the workspace, or of an agent's work.
 
     If a requirement forbids an agent's work, the attempt fails before the work is checked. After any other phase the
     attempt is unchanged.

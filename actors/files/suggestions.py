@@ -1,4 +1,4 @@
-"""Hints for unknown names. A retired name gets what does its job now; a misspelt name gets the nearest valid one."""
+"""Hints for unknown names. A retired name gets its replacement; a misspelt name gets the nearest valid name."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -49,7 +49,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
         "unified-planning": "the extra `lab` brings PDDL, and `pip install unified-planning` its planners",
     },
 }
-"""For each retired name, one sentence that says what does its job now.
+"""For each retired name, one sentence that names its replacement.
 
 An option is written as `COMMAND --OPTION`, such as `run --strict`. A command in a group is written as `GROUP COMMAND`.
 """
@@ -71,9 +71,9 @@ _NAMES_MAX = 20
 
 
 def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:
-    """Return a hint: the nearest known name, or a list of known names if none is near.
+    """Return a hint: the nearest known name, or a list of known names if no name is near.
 
-    With `written`, a name that is retired in that place gets the sentence that says what does its job now.
+    With `written`, a name that is retired in that place gets the sentence about its replacement.
     """
     if written and (retired_notice := describe_retired(name, written)):
         return retired_notice
@@ -83,13 +83,13 @@ def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Wr
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return a hint: the nearest known name, or an empty text if none is near."""
+    """Return a hint: the nearest known name; empty if no name is near."""
     close = closest(name, known)
     return f"did you mean {close!r}?" if close else ""
 
 
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the known name that is most similar to a name; empty if none is similar enough.
+    """Return the known name that is most similar to a name; empty if no name is similar enough.
 
     `cutoff` is the least similarity, a ratio of `difflib` from 0 to 1.
     """

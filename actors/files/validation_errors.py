@@ -1,4 +1,4 @@
-"""Parsed files, the base class of their models, and the one line that a user sees if a file does not fit its model."""
+"""Parsed files, the base class of their models, and the error line for a file that does not fit its model."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ _WITH_NUMBERS = frozenset({int, float, str, NoneType})
 
 
 def _boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple[KeyPath, bool, str] | None:
-    """Return the first boolean in `data` in a field of the model that expects a number; None if there is none.
+    """Return the first boolean in `data` where the model expects a number; None if there is none.
 
     The result is the path, the value, and the expected type in words, such as `a whole number`.
     """
@@ -87,9 +87,9 @@ def _expected_numbers(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _types_in(annotation: Any) -> set[Any]:
-    """Return the types of the values that an annotation allows, also within lists and mappings.
+    """Return the types of the values that an annotation allows, including values in lists and mappings.
 
-    If an annotation has a `BeforeValidator`, its type is left out, because the validator decides which values it
+    The type of an annotation with a `BeforeValidator` is left out, because the validator decides which values it
     accepts.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -128,8 +128,8 @@ class Config(Value):
 
     A field that expects a number refuses true and false, which pydantic would accept as 1 and 0.
 
-    The docstrings of a model's fields are also its documentation for editors: they are the descriptions of its JSON
-    Schema (`replan.setup.config_schemas`).
+    The docstrings of a model's fields are also documentation for editors: the descriptions of its JSON Schema
+    (`replan.setup.config_schemas`).
     """
 
     @model_validator(mode="before")
@@ -209,7 +209,7 @@ class _Unshown:
 
 
 _SHOWN = frozenset({"enum", "greater_than", "greater_than_equal", "less_than", "less_than_equal", "literal_error"})
-"""The types of errors that do not show a secret: the value should be one of several words, or a number in a range."""
+"""The types of errors that show no secret: the value should be one of several words, or a number in a range."""
 
 
 def usage_problem(
@@ -248,7 +248,7 @@ def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> boo
 
 
 def _path_in_file(path: KeyPath, document: ParsedFile) -> KeyPath:
-    """Return pydantic's location without the parts that are not keys of the file, such as the member of a union."""
+    """Return pydantic's location without parts that are not keys of the file, such as the member of a union."""
     kept: KeyPath = ()
     for part in path:
         if (*kept, part) in document.lines:

@@ -1,8 +1,8 @@
 """Parses a YAML file (JSON is YAML) into plain values with line numbers.
 
-Every problem is a `UsageProblem` whose place is `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2:
-only `true`, `false`, `null`, `~` and numbers have types. All others are text, such as `no` and `1:30`. Tags, merge keys
-and keys that are not text are errors.
+Every error is a `UsageProblem` with the place `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2:
+only `true`, `false`, `null`, `~` and numbers have types. All other scalars are text, such as `no` and `1:30`. Tags,
+merge keys and keys that are not text are errors.
 """
 
 import re
@@ -18,14 +18,14 @@ from actors.files.validation_errors import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in a file. People write these files by hand; the largest of the seeds has 13 kB."""
+"""The largest number of bytes in a file. People write these files by hand. The largest seed file has 13 kB."""
 NODES_MAX = 50_000
 """The largest number of values in one document, counted after its aliases are expanded.
 
 A few hundred bytes of nested aliases would exceed it.
 """
 DEPTH_MAX = 50
-"""The largest number of levels of nesting. A workflow needs five; Python's recursion limit is far above."""
+"""The largest number of levels of nesting. A workflow needs five levels. Python's recursion limit is far higher."""
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,2})?")
@@ -80,7 +80,7 @@ def parse_document(text: str, source: str) -> ParsedFile:
             too many values, or is not plain data.
     """
     if source.endswith(".json"):
-        # JSON allows tabs between tokens and never inside a string; YAML does not allow them as indentation.
+        # JSON allows tabs between tokens, and never inside a string. YAML does not allow tabs as indentation.
         text = text.replace("\t", " ")
     try:
         root = _compose_tree(text)
@@ -106,8 +106,8 @@ def parse_document(text: str, source: str) -> ParsedFile:
 def _compose_tree(text: str) -> yaml.Node | None:
     """Return the tree of nodes of a YAML text; None for an empty text.
 
-    libyaml's parser is six times as fast as PyYAML's own. PyYAML's parser reads what libyaml refuses, such as the
-    surrogate pairs of JSON. It also reads every text with tabs, so that a file is read the same on all machines.
+    libyaml's parser is six times as fast as PyYAML's own. PyYAML's own parser reads what libyaml refuses, such as the
+    surrogate pairs of JSON. It also reads every text with tabs, so that all machines read a file in the same way.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(*_REFUSED):
@@ -148,7 +148,7 @@ class _FastLoader(_Limits, yaml.CBaseLoader):
 
 
 class _Builder:
-    """Converts composed nodes into plain values, and records the line of each."""
+    """Converts composed nodes into plain values, and records the line of each value."""
 
     def __init__(self, source: str) -> None:
         self.source = source

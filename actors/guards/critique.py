@@ -4,8 +4,8 @@
 
 `follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it
 decides three things. A plan that equals its draft, apart from white space and case, is an error. A plan that differs
-from its draft only in words is a warning. A step that the critique names under certain headings and that is unchanged
-is a warning too: the model may have a reason to keep it.
+from its draft only in words is a warning. If the critique names a step under certain headings, and the step is
+unchanged, that is a warning too: the model may have a reason to keep it.
 """
 
 import re
@@ -76,9 +76,7 @@ def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[
         assessment = critique.get("overall_assessment")
         if assessment != "good":
             cause = f"the critique says {quote_text(str(assessment))}, and the plan is the draft unchanged"
-            yield Finding(
-                code=Code.CRITIQUE_IGNORED, message=f"{cause}; follows_critique the changes that the critique asks for"
-            )
+            yield Finding(code=Code.CRITIQUE_IGNORED, message=f"{cause}; make the changes that the critique asks for")
         return
     if before is None or after is None:
         return
@@ -124,7 +122,7 @@ def _remove_words(step: Step, *, words: bool) -> Step:
 
 
 def _fold_value(value: Any) -> Any:
-    """Return a text, or each text of a set, with white space and case folded; other values are unchanged."""
+    """Return a text, or each text of a set, with white space and case folded. Other values are unchanged."""
     if isinstance(value, str):
         return fold_space(value).casefold()
     return frozenset(fold_space(item).casefold() for item in value) if isinstance(value, frozenset) else value

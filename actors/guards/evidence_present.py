@@ -1,8 +1,8 @@
-"""`evidence_present`: recon has the files, interfaces and tests on which a strategy or a plan relies.
+"""`evidence_present`: a strategy or a plan relies only on files, interfaces and tests in recon.
 
 The guard compares the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words with the
-form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if it stands in
-one of its items, with white space and case folded. Names of files that a step of the plan makes are not compared.
+form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if the name
+stands in an item, with white space and case folded. The names of files that a step makes are not compared.
 """
 
 import re
@@ -28,9 +28,9 @@ NAME = "evidence_present"
 NAMES_MAX = 1_000
 """The largest number of names of one artifact that are compared."""
 RECON_CHARACTERS_MAX = 1_000_000
-"""The largest number of characters of recon's items in which names are searched for."""
+"""The largest number of characters of recon's items that are searched for names."""
 OCCURRENCES_MAX = 100
-"""The largest number of places in recon's items at which one name is looked at."""
+"""The largest number of places in recon's items that are examined for one name."""
 
 _WORD = re.compile(r"[^\s\"'`,;=|<>{}\[\]]{3,200}")
 _EXTENSIONS = (
@@ -46,7 +46,7 @@ _PLACE = re.compile(r"(?::\d+){1,2}$")
 
 
 def _judge_evidence(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the result of recon (the required step of that role) has the names on which an artifact relies."""
+    """Judge whether the result of recon (the required step of that role) has the names in an artifact."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(NAME, unreadable)
@@ -70,7 +70,7 @@ def _names_in(text: str) -> Iterator[str]:
 
 
 def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names on which an artifact relies, each with its place."""
+    """Yield the names that an artifact relies on, with their places."""
     if "steps" not in value:
         for index, item in enumerate(evidence_in(value)):
             # What stands there is a name, whatever its form.
@@ -101,17 +101,17 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
             found[sought] = _occurs_in(sought, text)
         if not found[sought]:
             message = (
-                f"{quote_text(name)} is taken for given, and recon does not have it; rely on what recon has, or leave "
-                "it out where it is to be created"
+                f"{quote_text(name)} is assumed, but recon does not have it; rely on what recon has; leave out "
+                "what is still to be created"
             )
             tags = (ReasonTag.MISSING_EVIDENCE,)
             yield Finding(code=Code.EVIDENCE_MISSING, message=message, where=where, tags=tags, tokens=(name,))
 
 
 def _occurs_in(name: str, text: str) -> bool:
-    """Return whether a name stands in a text as a whole, not as a part of a longer word.
+    """Return whether a name stands in a text as a whole word.
 
-    A name that is part of `OCCURRENCES_MAX` longer words counts as found, so that the search ends.
+    A name that is part of `OCCURRENCES_MAX` longer words counts as found, so the search ends.
     """
     start = text.find(name)
     for _ in range(OCCURRENCES_MAX):

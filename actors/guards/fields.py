@@ -1,4 +1,4 @@
-"""The common part of the guards: the fields of artifacts with their schemas and checks, and other steps' results."""
+"""The common part of the guards: the fields of artifacts with schemas and checks, and results of other steps."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ KEYS_MAX = 1_000
 
 
 def fold_space(text: str) -> str:
-    """Return the text with each run of white space replaced by one blank, and none at the ends."""
+    """Return the text with one blank for each run of white space, and no white space at the ends."""
     return " ".join(text.split())
 
 
@@ -53,9 +53,9 @@ def _make_without_settings(name: str, guard: Guard, config: Mapping[str, Any]) -
 
 
 class Fields:
-    """Checks the fields of one artifact. Each call is one check, which passes or adds findings; no call raises.
+    """Checks the fields of one artifact. Each call is one check. It passes or adds findings, and never raises.
 
-    `values` is the artifact's JSON object, or None if it has none.
+    `values` is the artifact's JSON object; None if the artifact has no object.
     """
 
     def __init__(self, guard: str, artifact: Artifact) -> None:
@@ -76,7 +76,7 @@ class Fields:
             self.values = value.value
 
     def check(self, findings: Iterable[Finding]) -> None:
-        """Count one check with its findings; it passes iff none of them is an error."""
+        """Count one check with its findings. The check passes if no finding is an error."""
         collected = list(findings)
         self._findings += collected
         self._checks += 1
@@ -111,7 +111,7 @@ class Fields:
             self.check(())
 
     def items(self, key: str) -> list[Any]:
-        """Check a field that must be a list and not empty. Return its items, unchecked; none if it is invalid."""
+        """Check a field that must be a list and not empty. Return its items, unchecked; none if it is not valid."""
         return self._items(key, empty=False) or []
 
     def _items(self, key: str, *, empty: bool) -> list[Any] | None:
@@ -131,7 +131,7 @@ class Fields:
     def texts(self, key: str, *, empty: bool = True, required: bool = True) -> list[tuple[int, str]]:
         """Check a field that must be a list of texts. Return the valid items with their indices.
 
-        `empty`: whether the list may be empty; `required`: whether the field may be missing.
+        `empty`: whether the list may be empty. `required`: whether the field must be present.
         """
         if not required and self._is_missing(key):
             return []
@@ -150,7 +150,7 @@ class Fields:
         return valid
 
     def read_list(self, key: str) -> list[Any]:
-        """Check a field that must be a list and may be empty. Return its items, unchecked; none if it is invalid."""
+        """Check a field that must be a list and may be empty. Return its items, unchecked; none if it is not valid."""
         value = self._present(key)
         if value is None:
             return []
@@ -284,7 +284,7 @@ def _list_of(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
-    """Return the schema of an analysis; `languages` are the allowed languages, all if empty."""
+    """Return the schema of an analysis. `languages` are the allowed languages; empty allows all languages."""
     return _with_open_questions(
         {
             "problem_type": _choice(PROBLEM_TYPES),
@@ -298,7 +298,7 @@ def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
 
 
 def strategy_schema(strategies: Collection[str] = ()) -> dict[str, Any]:
-    """Return the schema of a strategy; `strategies` are ids that are valid besides the built-in ones."""
+    """Return the schema of a strategy. `strategies` are the valid ids besides the built-in ids."""
     return _with_open_questions(
         {
             "strategy_id": _choice((*STRATEGIES, *strategies)),
@@ -338,7 +338,7 @@ CRITIQUE_SCHEMA = _with_open_questions(
 
 
 def dependency(context: Context, role: str) -> Mapping[str, Any] | None:
-    """Return the JSON object of the last dependency with this role; other values are skipped."""
+    """Return the JSON object of the last dependency with this role. Other values are skipped."""
     roles = context.settings.get("roles", {})
     values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
     objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]
@@ -346,7 +346,7 @@ def dependency(context: Context, role: str) -> Mapping[str, Any] | None:
 
 
 def object_of(artifact: Artifact) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """Return an artifact's JSON object, or None and the error that says why it has none."""
+    """Return an artifact's JSON object, or None and the error about the missing object."""
     value = artifact.value
     if isinstance(value, Unreadable):
         return None, [Finding(code=value.code, message=value.message)]
@@ -356,7 +356,7 @@ def object_of(artifact: Artifact) -> tuple[dict[str, Any] | None, list[Finding]]
 
 
 def warn_nothing_to_compare(guard: str, what: str) -> Verdict:
-    """Return a warning for a guard whose step does not require the result to compare with."""
+    """Return a warning for a guard whose step does not require the result that the guard compares."""
     message = f"{guard} compared nothing: no {what} is among the results that this step requires"
     return verdict_of(guard, [Finding(code=Code.NOTHING_TO_COMPARE, message=message, severity="warning")])
 
@@ -373,7 +373,7 @@ def verdict_of(
 
 
 def comparable_name(name: str) -> str:
-    """Return a name with white space and case folded, so that two spellings of a name are equal."""
+    """Return a name with white space and case folded, so that different spellings of a name are equal."""
     return fold_space(name).casefold()
 
 
@@ -385,7 +385,7 @@ def normalize_name(name: str) -> str:
 def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
     """Return the findings. If the run was given facts, the findings with the code become warnings.
 
-    Such a run plans the rest of an execution. Its start and its goal are given, and a part of the work is done.
+    Such a run plans the remaining part of an execution. Its start and goal are given, and a part of the work is done.
     """
     if context.given is None:
         return list(findings)
@@ -395,6 +395,6 @@ def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> 
 
 
 def was_asked(context: Context, question: str) -> bool:
-    """Return whether the user was asked a question before, even without an answer, so that it is not asked again."""
+    """Return whether the user was asked a question before. It is then not asked again, even if there was no answer."""
     sought = fold_space(question)
     return any(sought in fold_space(closed.question) for closed in context.clarifications)

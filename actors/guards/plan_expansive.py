@@ -4,9 +4,8 @@ The time is exponential in the worst case, so the exploration is bounded by `max
 that reaches the bound is not verified, and a plan that is not verified is rejected.
 
 The search for steps without an `undo` that may have been called before a failure with `on_failure: undo` visits every
-interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used, because they keep only how
-traces end, and not which steps ran before. The search is skipped if the dependencies already show that there is no such
-step.
+interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used: they keep how traces end, but
+not which steps ran before. The search is skipped if the dependencies already exclude such a step.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +64,7 @@ class UndoCoverage:
     """The gaps that were found, and how far the search went."""
 
     gaps: tuple[UndoGap, ...]
-    """The gaps, one for each step with a missing `undo`, sorted by step id."""
+    """The gaps, sorted by step id: one for each step with a missing `undo`."""
     explored: int
     complete: bool
     """Whether no further step can have a gap, because everything was visited or every possible gap was found."""
@@ -181,7 +180,7 @@ class _Search:
 
 
 DEAD_ENDS_MAX = 5
-"""The largest number of dead ends that are reported, one for each step that causes one."""
+"""The largest number of reported dead ends: one for each step that causes a dead end."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:
@@ -218,7 +217,7 @@ DEFINITION = GuardDefinition(make, slow=True, workflow_settings=WORKFLOW_SETTING
 
 def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soundness: Soundness) -> Iterator[Finding]:
     required, reached = settings.assurance, exploration.assurance
-    # An assurance below `strong_cyclic` allows dead ends by definition, so they are only warnings then.
+    # An assurance below `strong_cyclic` allows dead ends, so dead ends are then only warnings.
     rejects = ASSURANCES.index(required) >= ASSURANCES.index("strong_cyclic")
     dead_ends = list(_find_dead_ends(plan, exploration))
     for finding in dead_ends:
@@ -257,7 +256,7 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
 
 
 def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
-    """Yield a finding for each cause of a dead end, with its shortest trace; then one for a run without end, if any."""
+    """Yield a finding for each cause of a dead end, with its shortest trace; then one for an endless run, if any."""
     by_cause: dict[str, DeadEnd] = {}
     for end in exploration.dead_ends:
         by_cause.setdefault(_cause_of(end.trace), end)
@@ -280,7 +279,7 @@ def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
 
 
 def _cause_of(trace: Sequence[str]) -> str:
-    """Return the last failure or outcome of a trace; if it has neither, its last success; empty for an empty trace."""
+    """Return the last failure or outcome of a trace; without these, its last success; empty for an empty trace."""
     not_successes = [item for item in trace if not item.endswith(f":{OK}")]
     if not_successes:
         return not_successes[-1]
@@ -307,7 +306,7 @@ def _advice(plan: Plan, cause: str) -> str:
 
 
 def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
-    """Return the clause that names the steps that wait only for tokens at the end of the trace; empty for none."""
+    """Return the clause that names the steps that wait only for tokens at the end of the trace; else empty."""
     if plan.is_policy:
         return ""
     end = replay(plan, trace)
@@ -342,6 +341,6 @@ def _assurance_finding(reached: str, required: str, exploration: Exploration) ->
 
 
 def _trace_text(trace: Sequence[str]) -> str:
-    """Return a trace as text for a message; only its end if it is long."""
+    """Return a trace as text for a message; for a long trace, only its end."""
     shown = [printable(item) for item in trace[-ITEMS_MAX * 2 :]]
     return ("… → " if len(shown) < len(trace) else "") + " → ".join(shown) if trace else "the start"

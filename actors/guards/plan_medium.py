@@ -1,8 +1,8 @@
 """`plan_medium`: if no step fails, every step can run and the goal is reached, in every order that the plan allows.
 
-Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; for a
-policy, some trace must reach the goal. The time is polynomial, except for these two explorations of traces, which are
-bounded by `max_explorations`.
+Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; some trace
+must reach the goal. The time is polynomial, except for these two explorations of traces: `max_explorations` limits
+them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,17 +35,17 @@ class Soundness:
     """The results of the checks of `plan_medium` for one plan."""
 
     findings: list[Finding] = field(default_factory=list)
-    """All findings, those of `plan_minimal` included."""
+    """All findings, including the findings of `plan_minimal`."""
     first_failing_step: str | None = None
     """The first step, in topological order, that cannot run."""
     unmet: list[str] = field(default_factory=list)
-    """The tokens that the first failing step lacks; if no step fails, the tokens of the goal that are missing."""
+    """The tokens that the first failing step lacks; if no step fails, the missing tokens of the goal."""
     score: float = 1.0
     """The score of the verdict if it is a rejection."""
     sound: bool = True
-    """Whether the nominal run is valid, so that exploring the failures makes sense."""
+    """Whether the nominal run is valid. Only then the failures are explored."""
     exploration: Exploration | None = None
-    """The exploration of a policy or of contingent steps; None for a plan that needs none."""
+    """The exploration of a policy or of contingent steps; None if the plan needs no exploration."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 def check_soundness(
     structure: Structure, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool = False
 ) -> Soundness:
-    """Check a plan with a valid structure; with `whole`, explore all its traces, not only as many as needed."""
+    """Check a plan with a valid structure; with `whole`, explore all its traces, even those that the check can skip."""
     result = Soundness(findings=[*structure.findings, *_check_states(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
     if plan.is_policy or plan.has_outcomes:
@@ -117,7 +117,7 @@ def _check_budgets(plan: Plan, settings: Settings) -> Iterator[Finding]:
 
 
 def _check_nominal(result: Soundness, plan: Plan, order: StepOrder) -> None:
-    """Check the nominal run (`_check_run`); report a plan that exceeds the limit of work as not verified."""
+    """Check the nominal run (`_check_run`). If the check exceeds its limit of work, report the plan as not verified."""
     try:
         _check_run(result, plan, order)
     except OutOfWork:
@@ -138,7 +138,8 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
     redundant: list[Step] = []
     for index in run.indices:
         step = order.steps[index]
-        # Steps come in the order in which a verdict lists its errors, and it keeps only so many of these.
+        # The steps are in the order in which a verdict lists its errors, and a verdict keeps only a limited number of
+        # errors.
         in_full = len(failing) < FINDINGS_MAX
         if unmet := run.unmet_before(index, named=in_full):
             failing[index] = [condition.token for condition in unmet]
@@ -167,7 +168,7 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
 def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
     """Yield one error for each cause of unmet preconditions of the step.
 
-    Without `in_full`, the errors have a short message, because the verdict only counts them.
+    Without `in_full`, the messages are short, because the verdict only counts these errors.
     """
     if not in_full:
         for cause in {condition.cause for condition in unmet}:
@@ -185,7 +186,7 @@ def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, 
 def _precondition_finding(
     step: Step, cause: UncertaintyCause, unmet: list[Unmet], late: frozenset[str] = frozenset()
 ) -> Finding:
-    """Return the error about preconditions that are unmet for one cause; `late` are the steps that depend on `step`."""
+    """Return the error about preconditions that are unmet for one cause. `late` are the steps that need `step`."""
     name, tokens = printable(step.step_id), quote_names(condition.token for condition in unmet)
     match cause:
         case UncertaintyCause.NOT_PRODUCED:
@@ -235,9 +236,9 @@ def _contingent_dependency_finding(step: Step, contingent: frozenset[str]) -> Fi
 def _report_unreachable(
     findings: list[Finding], plan: Plan, order: StepOrder, contingent: frozenset[str]
 ) -> dict[int, list[str]]:
-    """Report the contingent steps that no failure leads to; return their missing tokens by step index.
+    """Report the contingent steps that no failure reaches. Return their missing tokens by step index.
 
-    Only the first `FINDINGS_MAX` errors name the steps whose failure makes the tokens, since a verdict has no more.
+    Only the first `FINDINGS_MAX` errors name the steps whose failure makes the tokens: a verdict has no more errors.
     """
     reached, tokens = reachable_by_failure(plan)
     produced = {token for step in plan.steps for token in step.may_add | step.failure_effects}
@@ -284,7 +285,7 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
 
 
 def _idle_finding(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str] = frozenset()) -> Finding:
-    """Return the error that a step runs on no trace; `lost` are the tokens that it needs and that nothing makes."""
+    """Return the error that a step runs on no trace. `lost` are its needed tokens that nothing makes."""
     name = printable(step.step_id)
     text = (
         f"step {name} never runs: on no trace of successes and failures is it pending with its dependencies settled "
@@ -310,7 +311,7 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
 def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Finding:
     """Return the error that a step waits for tokens that no failure makes.
 
-    `makers` are the steps whose failure would make them with `on_failure: continue`.
+    `makers` are the steps whose failure would make these tokens with `on_failure: continue`.
     """
     name = printable(step.step_id)
     text = f"step {name} waits for {quote_names(lost)}, but no failure can bring that about" + (
@@ -331,7 +332,7 @@ def _goal_findings(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
 
 
 def _goal_finding(unmet: Unmet, late: list[str]) -> Finding:
-    """Return the error about one goal token; `late` are the steps that make it after a failure."""
+    """Return the error about one goal token. `late` are the steps that make it after a failure."""
     token = quote_names([unmet.token])
     if unmet.cause is UncertaintyCause.DELETED:
         text = (

@@ -29,7 +29,7 @@ NEAR_STEPS_MAX = 10
 """The largest number of steps in a plan for which ids are suggested. All searches then take at most half a second."""
 
 SCORE_MAX = 0.2
-"""The highest score of a plan that fails at this level; the levels above use the rest of the range."""
+"""The highest score of a plan that fails at this level. The higher levels use higher scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Structure:
     score: float
     """1.0 iff no finding is an error."""
     plan: Plan | None = None
-    """The plan; None iff some finding is an error."""
+    """The plan; None if some finding is an error."""
     order: StepOrder | None = None
-    """The plan's topological order; None iff some finding is an error."""
+    """The plan's topological order; None if some finding is an error."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:
@@ -83,7 +83,7 @@ def check_structure(artifact: Artifact, settings: Settings) -> Structure:
 
 
 def _check_questions(value: Any) -> Iterator[Finding]:
-    """Yield the findings about the plan's `open_questions`; unlike in other artifacts, malformed ones are ignored."""
+    """Yield the findings about the plan's `open_questions`. Malformed questions are ignored only here."""
     questions = value.get("open_questions") if isinstance(value, dict) else None
     findings = questions_of(questions if isinstance(questions, list) else [])
     yield from (finding for finding in findings if finding.code in (Code.OPEN_QUESTION, Code.CHOICE, Code.TOO_LARGE))
@@ -166,7 +166,7 @@ def _budget_finding(where: str, name: str, value: int) -> Finding:
 
 
 def _dependency_finding(step: Step, known: set[str], similar: list[str]) -> Finding:
-    """Return the error that some dependencies name no step; `similar` are the ids that may be suggested."""
+    """Return the error that some dependencies name no step. `similar` are the ids that may be suggested."""
     unknown = sorted(step.dependencies - known)
     near = closest(unknown[0], similar) if len(unknown[0]) <= NEAR_LENGTH_MAX else ""
     hint = f"did you mean '{printable(near)}'?" if near else "name existing step_ids or add the steps."
@@ -192,7 +192,7 @@ def _check_cycles(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_targets(plan: Plan, order: StepOrder) -> Iterator[Finding]:
-    """Yield an error for each `on_failure` that names a step which is neither an ancestor nor the step itself."""
+    """Yield an error for each `on_failure` that names a step other than an ancestor or the step itself."""
     if len(order.index) < len(plan.steps):
         return  # Ids repeat, so a target is ambiguous.
     for index, step in enumerate(order.steps):

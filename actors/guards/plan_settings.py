@@ -30,7 +30,7 @@ GUARD_CATALOG = frozenset(
         "plan_expansive",
     )
 )
-"""The names that the steps of a plan may use in `guard`, unless a workflow changes them."""
+"""The names that plan steps may use in `guard`, unless a workflow changes them."""
 
 WORKFLOW_SETTINGS = frozenset(("r_max", "guard_catalog"))
 """The settings that every plan guard inherits from the workflow."""
@@ -56,9 +56,9 @@ class Settings:
 
 
 def read_settings(config: Mapping[str, Any]) -> Settings:
-    """Return the settings in a `guard_config`; a missing key has its default.
+    """Return the settings in a `guard_config`. A missing key has its default.
 
-    `guard_catalog` is a list of names to add to the default ones, or `{"only": [names]}` to replace them.
+    `guard_catalog` is a list of names that are added to the default names, or `{"only": [names]}` to replace them.
 
     Raises:
         UsageProblem: for an unknown key or an invalid value.
@@ -104,7 +104,7 @@ def _count(config: Mapping[str, Any], key: str, default: int) -> int:
 def sort_findings(findings: Iterable[Finding], index: Mapping[str, int]) -> list[Finding]:
     """Return the findings sorted, errors first, then by the step's index in the topological order.
 
-    The result does not depend on the order in which the plan lists its steps.
+    The order of the steps in the plan does not matter.
     """
     last = len(index)
     return sorted(

@@ -2,8 +2,8 @@
 
 A guard is a pure total function. For any artifact and any context it returns a verdict with all findings, in bounded
 time. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs I/O is
-a plug-in; it may be an async function. A composite combines several verdicts into one, and keeps every part and
-`fatal`.
+a plug-in, and may be an async function. A composite combines several verdicts into one verdict, and keeps every part
+and `fatal`.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ G = TypeVar("G", bound=AnyGuard)
 
 
 def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a built-in guard, changed so that it rejects an artifact on which it raises.
+    """Return a built-in guard that rejects an artifact on which it raises.
 
     The bug is the program's, but the artifact is a model's text.
     """
@@ -53,7 +53,7 @@ def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
 
 
 def unread_verdict(name: str, said: str) -> Verdict:
-    """Return the rejection of an artifact that a guard could not read; `said` is its message."""
+    """Return the rejection of an artifact that a guard could not read. `said` is the message of the rejection."""
     return Verdict(guard=name, passed=False, score=0.0, findings=(Finding(code=ReplyCode.UNREAD, message=said),))
 
 
@@ -62,7 +62,7 @@ class GuardDefinition(Generic[G]):
     """A guard factory with the properties of its guards; a call makes a guard."""
 
     make: Callable[[Mapping[str, Any]], G]
-    """Makes the guard from the settings of its step; raises `UsageProblem` for invalid ones."""
+    """Makes the guard from the settings of its step. Raises `UsageProblem` for invalid settings."""
     slow: bool = False
     """Whether one judgement may take so long that it should run in a worker thread, whatever the artifact's size."""
     workflow_settings: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ class GuardDefinition(Generic[G]):
 
 
 def definition_of(factory: Callable[[Mapping[str, Any]], G]) -> GuardDefinition[G]:
-    """Return the definition of a guard; a plain factory, such as a plug-in's, has the default properties."""
+    """Return the definition of a guard. A plain factory, such as a plug-in's, has the default properties."""
     return factory if isinstance(factory, GuardDefinition) else GuardDefinition(factory)
 
 
@@ -86,9 +86,9 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
     """Return a guard that calls its members in order and combines their verdicts.
 
     `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
-    calls all, and passes if more than half pass; the errors of the others become warnings. `absent` is the number of
-    members that are called elsewhere; they count as rejecting. The result is a verdict, or an awaitable if a member is
-    async.
+    calls all members, and passes if more than half pass. The errors of the other members become warnings. `absent` is
+    the number of members that are called elsewhere. They count as rejecting. The result is a verdict, or an awaitable
+    if a member is async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -107,19 +107,19 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
 
 @dataclass(frozen=True, slots=True)
 class _AwaitableVerdict:
-    """The verdict of a composite with an async member; a composite of pure guards returns its verdict at once."""
+    """The verdict of a composite with an async member. A composite of pure guards returns its verdict at once."""
 
     kind: Kind
     """How the members' verdicts are combined: `all_of`, `first_failure` or `majority`."""
     parts: list[Verdict]
     """The verdicts of the members that have judged so far, in their order."""
     rest: Iterator[Verdict | Awaitable[Verdict]]
-    """The results of the other members; each member is called when the iterator reaches it."""
+    """The results of the other members. A member is called when the iterator reaches it."""
     members: int
-    """The number of members, those that have not judged yet included."""
+    """The number of members, including members that have not judged yet."""
 
     def __await__(self) -> Generator[Any, Any, Verdict]:
-        """Await the members in sequence, each called after the previous one has returned its verdict."""
+        """Await the members in sequence. Each call follows the previous member's verdict."""
         for result in self.rest:
             self.parts.append(result if isinstance(result, Verdict) else (yield from result.__await__()))
             if _is_last(self.kind, self.parts[-1]):
@@ -133,7 +133,7 @@ def _is_last(kind: Kind, verdict: Verdict) -> bool:
 
 
 def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
-    """Return one verdict that combines the parts; `members` is the number of all members, called or not.
+    """Return one verdict that combines the parts. `members` is the number of all members, called or not.
 
     If a part is fatal, the result is fatal and rejects.
     """
@@ -185,12 +185,12 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Composite(Config):
-    """A composite of several guards; exactly one of the keys is given."""
+    """A composite of several guards. Exactly one of the keys is given."""
 
     all_of: tuple[Name, ...] | None = None
     """All are called, and all must pass."""
     first_failure: tuple[Name, ...] | None = None
-    """They are called in order until one rejects; all must pass."""
+    """These guards are called in order until one rejects. All must pass."""
     majority: tuple[Name, ...] | None = None
     """All are called, and more than half must pass."""
 
@@ -222,4 +222,5 @@ GuardOrComposite = Annotated[
     Annotated[Name, Tag("name")] | Annotated[Composite, Tag("composite")], Discriminator(_guard_kind)
 ]
 """A guard's name or a composite. The form is chosen before validation, so that an error message is about the right
-one."""
+form.
+"""

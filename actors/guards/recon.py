@@ -1,10 +1,10 @@
 """`recon_valid`: every item extracted from the problem's text occurs in it literally.
 
 White space is folded before the comparison. An item must occur in the specification or in another text of the user.
-Files, APIs and tests are names, and a requirement has a quote. If such an item does not occur, it is invented. An
-invented item is a warning, and `normalise_artifact` removes it for later steps. If all items of an artifact are
-invented, it is rejected once in a run; a second such artifact is accepted without these items, because a third attempt
-would hardly be better. Items of the other lists may be summaries.
+Files, APIs and tests are names, and a requirement has a quote. If the text does not contain such an item, the item is
+invented. An invented item is a warning, and `normalise_artifact` removes it for later steps. An artifact with only
+invented items is rejected once in a run. A second such artifact is accepted without these items, because a third
+attempt would hardly be better. Items of the other lists may be summaries.
 """
 
 import re
@@ -81,7 +81,7 @@ class ItemSearch:
         self._results: dict[str, bool] = {}
 
     def finds(self, item: str) -> bool | None:
-        """Return whether the item occurs in a text; None if the limit is reached."""
+        """Return whether the item occurs in a text; None after the limit is reached."""
         result = self._results.get(item)
         if result is None and self._left >= self._cost:
             self._left -= self._cost
@@ -152,9 +152,9 @@ def _normalise_recon(artifact: Artifact, invented: frozenset[str]) -> Artifact:
 
 
 def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
-    """Return an object with the ids in its list `key` replaced by those in `names`; any other value is unchanged.
+    """Return an object with the ids in its list `key` replaced by those in `names`. Any other value is unchanged.
 
-    `names` maps the ids that the model chose to those made from quotes.
+    `names` maps the model's ids to ids made from quotes.
     """
     if not isinstance(value, Mapping) or not isinstance(listed := value.get(key), list | tuple):
         return value

@@ -2,11 +2,11 @@
 
 Three conflicts can be decided without understanding a text. Recon declares one (`conflicts_with`), the same name is
 wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts. Each
-conflict is a question to the user; if it was asked before, it is only a warning.
+conflict is a question to the user. If the question was asked before, the conflict is only a warning.
 
 A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
-open ("within TBD days"). That is a question too, if the step may ask. Otherwise recon's own reading is assumed, which
-the table of demands shows.
+open ("within TBD days"). An ambiguity is also a question, if the step may ask. Otherwise recon's own reading is
+assumed, which the table of demands shows.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 
 NAME = "requirements_agree"
 OPEN_VALUES_MAX = 3
-"""How many sentences with an open value are asked about at once; the others follow once these are answered."""
+"""How many sentences with an open value are asked about at once. The next sentences follow after the answers."""
 READINGS_MAX = 8
 """The largest number of readings of one passage that are offered."""
 _Pair = tuple[str, Requirement, Requirement, str]
@@ -63,18 +63,18 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
     for where, asked in _find_ambiguities(stated, context):
         yield _conflict_finding(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
-        question = "What is to be true when the work is done, as the problem states no goal?"
+        question = "The problem states no goal. What should be true when the work is done?"
         yield _conflict_finding(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
 
 
 def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
-    """Return the requirements, except those whose quotes are certainly not in the user's texts (`ItemSearch`)."""
+    """Return the requirements, except those with a quote that the user's texts certainly do not have (`ItemSearch`)."""
     search = ItemSearch(context)
     return [item for item in stated if search.finds(item.quote) is not False]
 
 
 def _conflict_question(one: Requirement, other: Requirement, what: str) -> Inquiry:
-    """Return the question which of two requirements holds; `what` says why it is open."""
+    """Return the question which of two requirements holds. `what` says why this is open."""
     quotes = list(dict.fromkeys(one_line(item.quote, CHOICE_LENGTH_MAX) for item in (one, other)))
     text = f"{HOLDS}, as {what}?"
     shown = "\n".join(f"{QUOTE_MARK}{one_line(item.quote)}" for item in (one, other))
@@ -115,7 +115,7 @@ def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 
 def _open_value_questions(context: Context) -> list[tuple[str, Inquiry]]:
-    """Return the ids of sentences that leave a value open, with the questions; those not asked before come first."""
+    """Return the ids of sentences with an open value, with their questions; unasked questions come first."""
     questions = []
     for demand in demands_of(user_texts_in(context)).holding:
         if words := open_value(demand.demand):

@@ -1,14 +1,14 @@
 """The guards of the requirements and the demands that a plan meets.
 
 `requirements_covered`: a plan covers each stated goal, and does nothing that a requirement forbids. The requirements
-are those of recon and those of the plan; only the plan's entries have tokens. A goal is covered if a step that
-satisfies it contributes to one of its tokens in the plan's goal state. Forbidden tools are compared with the generators
-and guards of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other
-requirements are listed as not checked. The time is linear in the plan for each goal.
+come from recon and from the plan. Only the plan's entries have tokens. A goal is covered if a satisfying step
+contributes to one of its tokens in the plan's goal state. Forbidden tools are compared with the generators and guards
+of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other requirements
+are listed as not checked. The time is linear in the plan for each goal.
 
 `demands_planned`: each demand of the user's text is in a step of the plan. The program finds the demands in the
-problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard;
-without it, a missing demand is only shown after the plan.
+problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard.
+Without it, a missing demand is only shown after the plan.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,13 +45,13 @@ _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
 def _judge_coverage(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether a plan meets its requirements. A plan passes if neither it nor recon states any."""
+    """Judge whether a plan meets its requirements. A plan without requirements passes if recon has none either."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(REQUIREMENTS_COVERED, unreadable)
     recon = dependency(context, "recon")
     if not value.get("requirements") and not (recon or {}).get("requirements"):
-        return verdict_of(REQUIREMENTS_COVERED, ())  # Most plans of other workflows; nothing else is read.
+        return verdict_of(REQUIREMENTS_COVERED, ())  # Most plans of other workflows: nothing else is read.
     draft, findings = read_draft(value)
     if draft is None:
         return verdict_of(REQUIREMENTS_COVERED, findings)
@@ -76,7 +76,7 @@ def _judge_coverage(artifact: Artifact, context: Context) -> Verdict:
 
 
 def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
-    """Return the plan with the requirements of recon added. If both state the same one, the plan's tokens are kept."""
+    """Return the plan with the requirements of recon added. If both state the same, the plan's tokens are kept."""
     own = {item.id: item for item in plan.requirements}
     raw = None if recon is None else recon.get("requirements")
     for item in requirements_in(raw[:ITEMS_MAX] if isinstance(raw, list) else ()):
@@ -84,7 +84,7 @@ def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan
         if mine is None:
             own[item.id] = item._replace(tokens=(), depends_on=())
         else:
-            # An author may forget a prohibition, and may not change what a requirement is.
+            # An author may forget a prohibition, but may not change the kind of a requirement.
             own[item.id] = mine._replace(
                 kind=item.kind,
                 text=item.text if item.ambiguous else mine.text,
@@ -135,7 +135,7 @@ def _uncovered_reason(item: Requirement, plan: Plan) -> str:
 
 
 def _check_order(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each goal that depends on an unknown one, and an error if goals wait for each other."""
+    """Yield a warning for each goal that depends on an unknown goal, and an error if goals wait for each other."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: item for item in stated[:GOALS_MAX]}
     for item in goals.values():
@@ -153,7 +153,7 @@ def _check_order(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_tools(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each step with a tool whose name is nearly that of a forbidden one."""
+    """Yield a warning for each step with a tool whose name resembles a forbidden name."""
     forbidden = {
         normalize_name(tool): (tool, item)
         for item in plan.requirements
@@ -188,7 +188,7 @@ def _sort_steps(plan: Plan) -> list[Step]:
 
 DEMANDS_PLANNED = "demands_planned"
 FINDINGS_MAX = 20
-"""The largest number of demands that one verdict quotes; the others are only counted."""
+"""The largest number of demands that one verdict quotes. Further demands are only counted."""
 QUOTE_MAX = 300
 """The largest number of characters of a demand that a finding quotes."""
 
@@ -202,14 +202,14 @@ def _judge_demands(artifact: Artifact, context: Context) -> Verdict:
     if plan is None:
         return verdict_of(DEMANDS_PLANNED, findings)
     if context.given is not None and context.given.initial_state is not None:
-        # The plan goes on with an execution, which has done a part of the work and has a table of its own.
+        # The plan continues an execution, which has done a part of the work and has its own table.
         return verdict_of(DEMANDS_PLANNED, ())
     table = demand_table(user_texts_in(context), add_stated_requirements(plan, dependency(context, "recon")))
     return verdict_of(DEMANDS_PLANNED, list(_missing_demands(table)), len(table.rows))
 
 
 def _missing_demands(table: DemandTable) -> Iterator[Finding]:
-    """Yield an error for each demand in no step, `FINDINGS_MAX` at most, and one that counts the others."""
+    """Yield an error for each demand in no step, at most `FINDINGS_MAX`, and one error that counts further demands."""
     missing = table.in_no_step
     for row in missing[:FINDINGS_MAX]:
         quote = shorten(row.quote, QUOTE_MAX)

@@ -15,7 +15,7 @@ NAME = "human_review"
 APPROVE = "approve"
 """The answer that accepts the artifact."""
 REJECT = "reject:"
-"""The beginning of an answer that rejects the artifact; the reason follows."""
+"""The beginning of an answer that rejects the artifact. The reason follows it."""
 SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": r"^approve$|^reject: *\S",
@@ -35,7 +35,7 @@ def includes_review(guard: str | Composite) -> bool:
 
 
 def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
-    """Return whether a person must still be asked; `verdict` combines the other members (None if there are none)."""
+    """Return whether a person must still be asked. `verdict` combines the other members (None if there are none)."""
     if verdict is None or not isinstance(guard, Composite):
         return includes_review(guard)
     if guard.kind != "majority":
@@ -45,7 +45,7 @@ def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
 
 
 def is_open(guard: str | Composite, verdict: Verdict) -> bool:
-    """Return whether a verdict lacks the person's part, so that the review is still open."""
+    """Return whether a verdict lacks the person's part. Then the review is still open."""
     has_review = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
     return includes_review(guard) and not has_review and is_needed(guard, verdict)
 
@@ -63,7 +63,7 @@ def verdict_without_answer(why: str) -> Verdict:
 
 
 def combine_with_review(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
-    """Return the step's verdict: that of the person, combined with `others`, that of the other members, if any."""
+    """Return the step's verdict: the person's, combined with the other members' (`others`), if any."""
     if others is None or not isinstance(guard, Composite):
         return person
     return combine_verdicts(guard.kind, (*others.parts, person), len(set(guard.members)))

@@ -1,8 +1,8 @@
 """The guards of an analysis and of a strategy, and the guard that compares a plan with its strategy.
 
-`analysis_valid`: the classification of a problem has all fields, each with an allowed value. `strategy_valid`: the
-strategy is a known one, with a rationale and key steps. `fits_problem_type`: the strategy is for the type of problem
-that the analysis found. `follows_strategy`: some step of the plan implements each key step that has an id.
+`analysis_valid`: the classification of a problem has all fields, with allowed values. `strategy_valid`: the strategy is
+known, and has a rationale and key steps. `fits_problem_type`: the strategy is for the type of problem that the analysis
+found. `follows_strategy`: some step of the plan implements each key step that has an id.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ LANGUAGE_LENGTH_MAX = 40
 
 
 def make_analysis_valid(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. Its setting `languages` lists the allowed ones; without it, any lower-case name is valid."""
+    """Return the guard. Its setting `languages` lists the allowed languages; the default is any lower-case name."""
     check_settings(ANALYSIS_VALID, config, {"languages"})
     languages = frozenset(config.get("languages", ()))
 

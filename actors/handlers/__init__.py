@@ -1,1 +1,1 @@
-"""Handlers: what the actors of a run do with the requests of its machine."""
+"""Handlers: how the actors of a run fulfil the requests of its machine."""

@@ -26,12 +26,12 @@ from runtime.drive.actor import Actor
 CALLS_SIDE_BY_SIDE = 16
 """How many calls of the model one run makes at the same time."""
 WAITS_MAX = 1024
-"""How many waits may be open at once: one for each back-off, for the deadline, and for the expiry of each question."""
+"""How many waits may be open at once: the back-offs, the deadline, and the expiry of each question."""
 
 AgentKind = Kind[AgentState[D], AgentEvent]
 """The kind of a small agent whose data has the type `D`."""
 Tools = Callable[[Resources], Sequence[Tool]]
-"""Returns the tools of a run, from what the driving process provides."""
+"""Returns the tools of a run, from the resources of the driving process."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class AgentTask:
     """The input for `prepare` of a small agent's kind: the user's task and limits."""
 
     task: str
-    """The task, as the agent reads it: text or JSON."""
+    """The task for the agent: text or JSON."""
     limits: Limits = field(default_factory=Limits)
     """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
 
@@ -63,7 +63,7 @@ class PreparedAgent:
         return title_of(self.task.task)
 
     def first(self, run: str, at: float) -> AgentStarted:
-        """Return its first event, which starts it."""
+        """Return the first event, which starts the run."""
         return AgentStarted(at=at, run=run, task=self.task.task, limits=self.task.limits, settings=self.settings)
 
 
@@ -76,8 +76,8 @@ def agent_kind(
 ) -> AgentKind[D]:
     """Return the kind of a small agent.
 
-    `tools` returns the tools that a run may call, each time that the run is driven. `settings` is the configuration of
-    all its runs, except the model and its price, which the user of a run chooses.
+    `tools` returns the tools that a run may call. It is called each time the run is driven. `settings` is the
+    configuration of all its runs, except the model and its price: the user of a run chooses these.
     """
     machine = AgentMachine(agent)
     return Kind(

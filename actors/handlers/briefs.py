@@ -21,7 +21,7 @@ class CallOptions(NamedTuple):
     settings: ModelSettings | None = None
     """The settings of the call; None for the provider's defaults."""
     model: str = ""
-    """The model to ask; empty for the run's own."""
+    """The model to ask; empty for the run's own model."""
 
 
 class GenerationBrief(NamedTuple):
@@ -31,9 +31,9 @@ class GenerationBrief(NamedTuple):
     request: CallOptions
     """The id, the purpose and the limits of the call."""
     prompt: Rendered
-    """The rendered prompt for a model; empty if the step has none."""
+    """The rendered prompt for a model; empty if the step has no prompt."""
     context: Context
-    """The data from which the prompt was rendered, for generators that call no model."""
+    """The data from which the prompt was rendered, for generators without a model."""
 
 
 class JudgementRequest(Protocol):

@@ -1,8 +1,8 @@
 """Generators of artifacts, and the registry of guards and generators by name.
 
-The built-in generators call a model; a plug-in is any function from a context to text. A plug-in is written for
-anyio, so its author need not know the event loop. It is `async def make(context: Context) -> str`, or a plain function
-if it does not wait. Its text is judged like that of a model.
+The built-in generators call a model; a plug-in is any function from a context to text. A plug-in is written for anyio,
+so its author need not know the event loop. It is `async def make(context: Context) -> str`, or a plain function if it
+does not wait. Its text is judged like a model's text.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -31,7 +31,7 @@ class Generator(Protocol):
     """Generates one artifact for one request."""
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the reply, or the fault if there was none."""
+        """Return the reply, or the fault if there was no reply."""
         ...
 
 
@@ -47,7 +47,7 @@ class ModelGenerator:
 
 
 class FunctionGenerator:
-    """A plug-in: a function from a context to text, async or not. A try counts as one call and no tokens."""
+    """A plug-in: a function from a context to text, async or not. A try counts as one call without tokens."""
 
     def __init__(self, function: TextMaker, name: str) -> None:
         self._function = function
@@ -125,7 +125,7 @@ class Registry:
     generators: Mapping[str, Generator] = field(default_factory=dict)
     """The generators from plug-ins, by name. Built-in generators are not included."""
     templates: Path | None = None
-    """The folder of the plan templates; None if there is no template selector."""
+    """The folder of the plan templates; None without a template selector."""
 
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
     """The files of plug-ins, by kind and name, such as `guard 'small'`. An installed plug-in has no file here."""

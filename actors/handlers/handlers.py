@@ -37,7 +37,7 @@ async def generate(
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
-    """Ask a model for the reply of a call; the machine of the run makes the request."""
+    """Ask a model for the reply of a call. The machine of the run makes the request."""
     return await _send(partial(model.complete, envelope.brief), envelope.brief, clock, slot, envelope)
 
 
@@ -48,10 +48,10 @@ async def _send(
     slot: CallSlot,
     envelope: Envelope[Any],
 ) -> Generated | Faulted:
-    """Send a call when a slot is free, within the request's time limit. Do not send it if the run has withdrawn it.
+    """Send a call when a slot is free, within the request's time limit. A call that the run has withdrawn is not sent.
 
-    The same cancel scope ends the wait for a slot if the call is withdrawn, and gets the deadline when the call is
-    sent.
+    One cancel scope serves both purposes: it ends the wait for a slot if the call is withdrawn, and it gets the
+    deadline when the call is sent.
     """
     started_at: float | None = None
     answer: Reply | Fault | None = None
@@ -82,7 +82,7 @@ def judge(
     """Ask the guard. Return its verdict as a message, or an awaitable if the guard is async or runs in a thread.
 
     `in_thread` says whether the guard runs in a worker thread; None means only for a large artifact. A guard that
-    exceeds its time limit has a bug. This is an error of the run, not a rejection.
+    exceeds its time limit has a bug. The run then has an error; the artifact is not rejected.
     """
     brief = envelope.brief
     done = partial(_judged_message, brief.request.request_id, clock, trio.current_time())
@@ -109,7 +109,7 @@ async def _judge_in_time(
 
 
 async def verdict_in_time(work: Awaitable[Verdict], guard: str, limit_seconds: float) -> Verdict:
-    """Return a guard's verdict. Raises `PlugInFailed` if there is none within the time limit."""
+    """Return a guard's verdict. Raises `PlugInFailed` if there is no verdict within the time limit."""
     with trio.move_on_after(limit_seconds):
         return await work
     raise PlugInFailed(f"guard {guard}: no verdict within {limit_seconds:g} s (guard_timeout_seconds)")
@@ -118,9 +118,9 @@ async def verdict_in_time(work: Awaitable[Verdict], guard: str, limit_seconds: f
 def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
     """Return the message with a verdict. `started_at` is a time of trio's clock.
 
-    A verdict that JSON cannot hold is a bug of the guard. The verdict is written and read here, because an error here
-    ends the run, while an error in the journal would stop every later driver too. So the run also uses exactly what its
-    journal stores.
+    A verdict that JSON cannot hold is a bug of the guard. The verdict is written and read here: an error here ends only
+    this run, but an error in the journal would stop every later driver too. So the run uses exactly what its journal
+    stores.
     """
     verdict = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
     mark_point("judge.after")

@@ -28,9 +28,9 @@ _STEPS = TypeAdapter(tuple[DeclaredStep, ...])
 class ToolPlanGenerator:
     """Searches for a plan from the run's initial state to its goal. It is deterministic, so it is never tried twice.
 
-    Its settings are the `steps` that tools declare, and the tokens of the `goal`, which is used if the run is given no
-    other goal. If there is no plan, it returns an object without steps, which the plan's guard rejects; its `basis` is
-    the reason.
+    Its settings are the `steps` that tools declare, and the tokens of the `goal`. That goal is used if the run is given
+    no other goal. If there is no plan, it returns an object without steps, with the reason in `basis`. The plan's guard
+    rejects this object.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -76,7 +76,7 @@ def _find_plan(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
     holds = state & _tokens(steps, goal)
     others = [step for step in steps if step.generator not in given.failed_generators]
     if len(others) < len(steps):
-        with contextlib.suppress(UsageProblem):  # Where nothing else helps, what has failed is tried again.
+        with contextlib.suppress(UsageProblem):  # If nothing else helps, what has failed is tried again.
             return plan_to_json(plan_for(others, holds & _tokens(others, goal), frozenset(goal), state))
     try:
         return plan_to_json(plan_for(steps, holds, frozenset(goal), state))
@@ -116,7 +116,7 @@ class TemplateSelectorGenerator:
         return self.reply(brief)
 
     def reply(self, brief: GenerationBrief) -> Reply:
-        """Return the plan as a reply. Not async: nothing is waited for."""
+        """Return the plan as a reply. Not async, because it waits for nothing."""
         text = orjson.dumps(self._plan(material(brief.context)), option=orjson.OPT_INDENT_2).decode()
         return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
 

@@ -1,9 +1,9 @@
 """Handlers of tools. A call is recorded as started, with the name of its process, before it does anything.
 
-A repeatable call in this process is not recorded, because it ends with this process and is made again after a crash.
+A repeatable call in this process is not recorded: it ends with this process and is made again after a crash.
 
-A `Tool` has a function that prepares a call and yields it before it begins. `command_tool` runs a program in a process
-group of its own. `function_tool` runs a Python function, sync or async, written for anyio.
+A `Tool` has a function that prepares a call, and yields the call before it begins. `command_tool` runs a program in a
+process group of its own. `function_tool` runs a Python function, sync or async, written for anyio.
 """
 
 import json
@@ -39,11 +39,11 @@ class ToolResult:
     outcome: ToolOutcome
     """How the call ended, as `ToolFinished` records it."""
     output: str = ""
-    """The output as text; for a program, its standard output and errors."""
+    """The output as text; for a program, its standard output and standard error."""
     reason: str = ""
-    """The reason of a failure, in one line; empty if the call succeeded."""
+    """The reason for a failure, in one line; empty if the call succeeded."""
     cost: ToolCost | None = None
-    """The cost that the tool reports; None if it reports none."""
+    """The cost that the tool reports; None if it reports no cost."""
 
 
 class PreparedCall(ABC):
@@ -53,7 +53,7 @@ class PreparedCall(ABC):
 
     @property
     def process(self) -> str:
-        """The name of the leader of its process group; empty for code in this process."""
+        """The name of the leader of the call's process group; empty for code in this process."""
         return ""
 
     @property
@@ -79,8 +79,8 @@ class Tool:
     prepare: Prepare
     """Prepares a call, but does not let it begin."""
     at_commit: Callable[[str], Prepare] | None = None
-    """Returns a function that prepares a call on the files of a commit, in a folder made for it; None for a built-in
-    tool.
+    """Returns a function that prepares a call on the files of a commit, in a folder made for the call; None for a
+    built-in tool.
     """
 
 
@@ -116,7 +116,7 @@ def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) ->
 
 
 async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now: Callable[[], float]) -> Ended | None:
-    """Make a call. Return None if it has not begun, because its run is being stopped or has withdrawn it."""
+    """Make a call. Return None if the call has not begun, because its run is being stopped or has withdrawn it."""
     if envelope.parked or envelope.withdrawn:
         return None
     await envelope.ensure_held()
@@ -152,7 +152,7 @@ def command_tool(
 ) -> Tool:
     """Return a tool that runs a program.
 
-    `arguments_of` returns the program and its arguments, from a call's arguments; no shell interprets them. The program
+    `arguments_of` returns the program and its arguments for a call's arguments. No shell interprets them. The program
     runs in `folder` and sees only `environment`. Exit code 0 is a success, and any other code a failure. A program that
     cannot be executed is a permanent failure.
     """
@@ -195,7 +195,7 @@ def _result_of_value(value: Any) -> ToolResult:
 
 @dataclass(slots=True)
 class ProgramCall(PreparedCall):
-    """A call of a program, whose process waits until the call is recorded."""
+    """A call of a program. Its process waits until the call is recorded."""
 
     gated: GatedProcess
     """The process that waits, and then becomes the program."""

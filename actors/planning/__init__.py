@@ -1,1 +1,1 @@
-"""The planning machine: events, messages, state, and the four pure functions that use them."""
+"""The planning machine: events, messages, state, and four pure functions on them."""

@@ -1,4 +1,4 @@
-"""Counts what the attempts of a run say of its model, and lets a new run begin with what earlier runs say. Pure."""
+"""Counts what a run's attempts say about its model, and lets a new run begin with the counts of earlier runs. Pure."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,16 +10,16 @@ from actors.policy.author import NOTHING, ModelCounts, expected_in_runs
 from actors.policy.decision import belief_row
 
 RUNS_MIN = 10
-"""The fewest runs of a model whose counts a new run begins with."""
+"""The fewest runs of a model after which a new run begins with their counts."""
 
 
 def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
-    """Return the counts of a run at its end; None if its attempts say nothing of one model.
+    """Return the counts of a run at its end; None if its attempts do not count for one model.
 
-    Attempts count if the run's model wrote them and the belief weighs their verdicts: no slips of form, no failed
-    tools, no questions to the user. A run needs one such attempt, and without a rejection it counts if it succeeded. Of
-    the retries of a step, only the one that shows the rejection of its first attempt counts, since later retries are
-    those of harder tasks. A fork is not counted, since it repeats attempts of another run.
+    Attempts count if the run's model wrote them and the belief weighs their verdicts. Slips of form, failed tools and
+    questions to the user do not count. A run needs one such attempt. Without a rejection, it counts if it succeeded.
+    Only a step's retry that shows the rejection of its first attempt counts, since later retries belong to harder
+    tasks. A fork is not counted, since it repeats attempts of another run.
     """
     config, run = state.config, state.run
     if config.policy.belief is None or not is_author(config.model) or run.child or run.fork or state.of_former_model:
@@ -60,9 +60,9 @@ Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
 
 
 def learner(first: RunStarted) -> Learn | None:
-    """Return what lets a new run begin with the counts of earlier runs of its model; None if it takes none.
+    """Return how a new run begins with the counts of earlier runs of its model; None if it does not use them.
 
-    It takes none if its policy cannot compare them, or if a profile of its model was measured.
+    They are not used if the policy cannot compare them, or if a profile of the model was measured.
     """
     config = read_config(first.pinned)
     table, family = config.policy.belief, config.author

@@ -114,7 +114,7 @@ def update_view(before: State, event: PlanningEvent, after: State) -> State:
 
 
 def update_views(state: State) -> State:
-    """Return the state with a new view of every branch; unchanged if the strategy compares no branches."""
+    """Return the state with a new view of every branch; unchanged if the strategy does not compare branches."""
     if not state.config.compares:
         return state
     branches = [changed(branch, view=_view(state, branch)) for branch in state.branches]
@@ -140,9 +140,9 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 
 
 def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
-    """Return the state with a new branch, which starts from artifacts of its parent, `branch`, or from no artifacts.
+    """Return the state with a new branch. It starts from artifacts of its parent, `branch`, or from no artifacts.
 
-    If the parent was about to go back, the new branch goes back instead, and gets the reason and the later counts. The
+    If the parent was about to go back, the new branch goes back instead, and gets the reason and later counts. The
     parent then tries its failed step again.
     """
     graph = state.config.graph
@@ -174,7 +174,7 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
 
 
 def begin_afresh(branch: Branch, steps: Collection[str]) -> Branch:
-    """Return the branch after a decision to do steps again without the rejections so far in their prompts."""
+    """Return the branch after a decision to do steps again without the earlier rejections in their prompts."""
     now = {step: LeftOut(len(branch.attempts.get(step, ())), len(branch.replans)) for step in steps}
     return changed(branch, left_out={**branch.left_out, **now})
 
@@ -235,7 +235,7 @@ def nodes_of_other_branches(state: State, branch: Branch) -> frozenset[str]:
 
 
 def drop_work(state: State, dead: Collection[str]) -> State:
-    """Return the state without open work on the `dead` nodes. Its reservations are charged as unknown."""
+    """Return the state without open work on the `dead` nodes. The reservations of this work are charged as unknown."""
     return changed(
         state,
         run=drop_open_work(state.run, dead),

@@ -33,7 +33,7 @@ from runtime.core.machine import Work
 
 
 def next_try(state: State, request: PlanningCall) -> PlanningCall:
-    """Return the request for the next try of a call, whichever branch it belongs to."""
+    """Return the request for the next try of a call, in any branch."""
     branch = state.branch_of(request.node)
     match request:
         case GenerationRequested():
@@ -45,7 +45,7 @@ def next_try(state: State, request: PlanningCall) -> PlanningCall:
 
 
 def prompt_of(state: State, request: PlanningCall) -> CallPrompt | None:
-    """Return the prompt of a call; None if the step asks no model."""
+    """Return the prompt of a call; None if the step calls no model."""
     branch = state.branch_of(request.node)
     if isinstance(request, ClassificationRequested):
         return _classifier_prompt(state, branch, request.node)
@@ -116,7 +116,7 @@ def _earlier(state: State, node: str, step: str, content: str, finish_reason: st
 
 
 def accept_verdict(state: State, message: Judged) -> VerdictReached | None:
-    """Return the event of a verdict; None if nothing waits for it."""
+    """Return the event of a verdict; None if nothing waits for this verdict."""
     request = state.judgements.get(message.request_id)
     if request is None:
         return None
@@ -143,9 +143,9 @@ class ChildBrief:
     limits: Limits
     """The limits of the child: the reservation of the request, and the parent's deadline and patience."""
     change: Mapping[str, Any] = field(default_factory=dict)
-    """The inbox message with the parent's settings that people changed; empty if none."""
+    """The inbox message with the parent's settings that people changed; empty if they changed nothing."""
     given: Given | None = None
-    """The facts that the child is given; None if it finds them itself."""
+    """The facts that the child is given; None if it must find them itself."""
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
@@ -206,7 +206,7 @@ def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> 
 def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limits:
     """Return the limits of a child run: the amount reserved for it, and the deadline and patience of its parent.
 
-    Its `stop_below` is its own, but 0 if the parent never stops early.
+    It has a `stop_below` of its own, which is 0 if the parent never stops early.
     """
     above, seconds_left = ledger.limits, ledger.active_left
     amounts: dict[str, Any] = {limit.key: getattr(reserve, limit.key) or None for limit in COUNTED}

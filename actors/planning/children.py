@@ -1,4 +1,4 @@
-"""The actors of a planning run, including those of steps that are child runs."""
+"""The actors of a planning run, including the actors for child runs."""
 
 import json
 from collections.abc import Awaitable
@@ -52,9 +52,9 @@ class ChildGenerator:
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return the child's artifact and cost; None if the child was parked or has not begun.
 
-        If the child waits for its provider, the parent waits too, because it would call the same provider.
+        If the child waits for its provider, the parent waits too: it would call the same provider.
         """
-        if envelope.withdrawn:  # While it lay in the mailbox: what an earlier driver used of it is not looked up.
+        if envelope.withdrawn:  # This was in the mailbox: what an earlier driver used for it is not looked up.
             return None
         brief = envelope.brief
         started = trio.current_time()
@@ -145,14 +145,14 @@ def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict | A
 
 
 WAITS_MAX = 1024
-"""How many waits may be open at once: one for each back-off, and one for the deadline."""
+"""How many waits may be open at once: the back-offs and the deadline."""
 
 
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
 
-    The registry must have every plug-in that the workflow names (`Registry.missing`), so that no model is called in its
-    place.
+    The registry must have every plug-in that the workflow names (`Registry.missing`), so that no model takes the place
+    of a plug-in.
     """
     workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry
@@ -169,7 +169,8 @@ def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]
         else:
             generator = _generator(pair, model, registry)
             generation = partial(generate, generator, clock, slot if generator is model else no_limit)
-        # A slow guard always runs in a thread, another one only for a large artifact; in simulations, none does.
+        # A slow guard always runs in a thread, and any other guard only for a large artifact. In simulations, no guard
+        # does.
         in_thread = None if resources.threads and not is_slow(workflow, step, registry.guards) else resources.threads
         judgement = partial(judge, guard, clock, in_thread, workflow.guard_timeout_seconds)
         actors.append(Actor(f"step:{step}", generation, concurrency=pair.concurrency))

@@ -38,29 +38,29 @@ STOP_BELOW = 0.025
 
 
 LIMIT_KEYS: Mapping[str, str] = {spec.workflow: name for name, spec in LIMITS.items() if spec.workflow}
-"""The keys of a workflow that limit its runs, each with the name of the limit (`actors.run.limits`)."""
+"""The keys of a workflow that limit its runs, with the names of the limits (`actors.run.limits`)."""
 
 
 class StepConfig(NamedTuple):
     """The configuration of one step."""
 
     role: str
-    """The role of its artifact, such as `plan`; empty if the workflow gives it none."""
+    """The role of the step's artifact, such as `plan`; empty if the workflow gives it no role."""
     guard: str
-    """The name of the guard that judges it; for a composite, the kind, such as `all_of`."""
+    """The name of the guard that judges the artifact; for a composite, the kind, such as `all_of`."""
     prompt: PromptTemplate | None
-    """The prompt for its model; None if it calls no model."""
+    """The prompt for the step's model; None if it calls no model."""
     child: "RunConfig | None"
-    """The configuration of the child run that makes its artifact; None if the step is not a child run."""
+    """The configuration of the child run that makes the artifact; None if the step is no child run."""
     requires: tuple[str, ...]
-    """The steps that it requires, ordered as prompts show their artifacts."""
+    """The required steps, in the order in which prompts show their artifacts."""
     timeout_seconds: float
     output_tokens_max: int
     settings: ModelSettings
     model: str
-    """The model that the step names itself; empty if it uses the run's model."""
+    """The model that the step names; empty if it uses the run's model."""
     price: Price | None
-    """The price of its model; None if it is unknown."""
+    """The price of the step's model; None if it is unknown."""
 
 
 class StepModel(Value):
@@ -75,7 +75,7 @@ class RunConfig(Value):
     """The resolved configuration of one run, which its first event stores."""
 
     workflow: Workflow
-    """The workflow, with the values of options in place of those in the file."""
+    """The workflow, with values of options replacing values of the file."""
     policy: Policy
     """The rule table for the decisions after a rejection."""
     prompts: PromptBook
@@ -87,11 +87,11 @@ class RunConfig(Value):
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the child runs, by the name that follows `workflow:` in a step."""
     author: Author | None = Field(default=None, exclude_if=lambda author: author is None)
-    """The numbers of the model's family; None if there are none, or if the policy does not use them."""
+    """The numbers of the model's family; None if there are no numbers or the policy does not use them."""
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
     """Whether the model always gives the same reply to the same prompt. Then no reply is requested twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
-    """Whether nobody can answer questions, so that a belief policy does not consider any; False with other policies."""
+    """Whether nobody can answer questions, so that a belief policy considers no questions; False for other policies."""
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict, exclude_if=operator.not_)
     """The settings of calls, by step or by the classifier's name. Steps without settings are left out."""
     step_models: Mapping[str, StepModel] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -99,16 +99,16 @@ class RunConfig(Value):
 
     @property
     def question_expires_seconds(self) -> float | None:
-        """The seconds after which an unanswered question expires; None for never."""
+        """The seconds after which an unanswered question expires; None if it never expires."""
         return self.workflow.question_expires_seconds
 
     def child_of(self, step: str) -> "RunConfig | None":
-        """Return the configuration of the child run for a step; None if the step is not a child run."""
+        """Return the configuration of the child run for a step; None if the step is no child run."""
         return self.steps[step].child
 
     @property
     def all(self) -> "Iterator[RunConfig]":
-        """Yield this configuration and those of all its child runs."""
+        """Yield this configuration and the configurations of all its child runs."""
         yield self
         for child in self.children.values():
             yield from child.all
@@ -117,7 +117,7 @@ class RunConfig(Value):
         """Return the configuration after a person changed the model, the limits or settings of a call, or `strict`.
 
         The limits and the model apply to every step, and to later child runs. They replace a step's own model too,
-        because its provider may no longer work. `strict` applies only to the run's own plans, because child runs make
+        because that model's provider may no longer work. `strict` applies only to the run's own plans: child runs make
         only parts of them.
         """
         call_fields = (event.model, event.timeout_seconds, event.output_tokens_max)
@@ -157,7 +157,7 @@ class RunConfig(Value):
         return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | fields))
 
     def _patch_settings(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
-        """Return the settings of each step after a person changed those of the run."""
+        """Return the settings of each step after a person changed the settings of the run."""
         names = (*self.workflow.model_steps, CLASSIFIER)
         patched = {name: self.model_settings.get(name, ModelSettings()).apply_patch(patch) for name in names}
         return {name: settings for name, settings in patched.items() if settings}
@@ -181,7 +181,7 @@ class RunConfig(Value):
 
     @property
     def most_calls(self) -> int:
-        """The largest number of calls of a run: its worst case in one round, or its limit if that is less."""
+        """The largest number of calls of a run: the worst case of one round, or the run's limit if that is less."""
         return min(worst_case_calls(self.graph, self.workflow.classifications_max), self.workflow.max_total_calls)
 
     @cached_property
@@ -209,12 +209,12 @@ class RunConfig(Value):
 
     @cached_property
     def roles(self) -> dict[str, str]:
-        """The role of each step's artifact; empty for a step without one."""
+        """The role of each step's artifact; empty for a step without a role."""
         return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
 
     @cached_property
     def belief(self) -> BeliefModel | None:
-        """The belief table of the policy, compiled for this workflow; None if the policy has only rows."""
+        """The policy's belief table, compiled for this workflow; None if the policy has only rows."""
         table = self.policy.belief
         return None if table is None else BeliefModel(table, self.graph, self.roles, self.author)
 
@@ -227,13 +227,13 @@ class RunConfig(Value):
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The limits of its runs, if nobody sets others: values of `LIMIT_KEYS`, by the fields of `Limits`."""
+        """The limits of its runs, if nobody sets others: values for `LIMIT_KEYS`, by the fields of `Limits`."""
         values = {key: getattr(self.workflow, key) for key in LIMIT_KEYS} | {"stop_below": self.stop_below}
         return {LIMITS[name].key: values[key] for key, name in LIMIT_KEYS.items()}
 
     @cached_property
     def classifier(self) -> PromptTemplate:
-        """The prompt in which a model is asked for the cause of a rejection."""
+        """The prompt that asks a model for the cause of a rejection."""
         entry = self.prompts.entries[CLASSIFIER].shown(compact=self.classifier_settings.compact)
         return PromptTemplate(entry, self.prompts)
 
@@ -288,7 +288,7 @@ class RunConfig(Value):
         }
 
     def escalation(self, step: str) -> Escalation:
-        """Return a step's escalation settings; those that it does not set are the workflow's."""
+        """Return a step's escalation settings. Settings that the step does not set come from the workflow."""
         pair = self.workflow.action_pairs[step]
         return Escalation(
             r_patience=self.workflow.r_patience_of(step),
@@ -324,7 +324,7 @@ def read_config(text: str) -> RunConfig:
 
 
 def graph_of(workflow: Workflow, children: Mapping[str, RunConfig] | None = None) -> Graph:
-    """Return the workflow's steps and budgets as a graph. A step that is a child run counts the calls of that run."""
+    """Return the workflow's steps and budgets as a graph. A child run's calls count for its step."""
     by_name = children or {}
 
     def calls(step: str) -> tuple[int, int]:

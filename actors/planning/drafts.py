@@ -1,4 +1,4 @@
-"""The draft of a run that ended without a plan: the best plan that it has written, and what it still lacks. Pure."""
+"""The draft of a run that ended without a plan: the best plan that it wrote, and what this plan lacks. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class DraftFindingJson(TypedDict):
     message: str
     """What is wrong, in words."""
     where: str
-    """A path into the plan, or the id of a step; may be empty."""
+    """A path into the plan, or a step's id; may be empty."""
     takes: str
     """What settles it."""
 
@@ -39,15 +39,15 @@ class DraftJson(TypedDict):
     node: str
     """The attempt that made it."""
     guard: str
-    """The guard that judged it; empty if none has."""
+    """The guard that judged the draft; empty if no guard did."""
     score: float
-    """The guard's score, from 0 to 1; 0 if none has judged it."""
+    """The guard's score, from 0 to 1; 0 if no guard has judged the draft."""
     plan: dict[str, Any]
     """The draft as the model wrote it."""
     findings: list[DraftFindingJson]
-    """The errors that are left."""
+    """The remaining errors."""
     demands: NotRequired[list[DemandJson]]
-    """What the draft does about each demand; missing if the user's texts or the draft cannot be compared."""
+    """How the draft treats each demand; missing if the user's texts or the draft cannot be compared."""
     unread: NotRequired[list[str]]
     """The parts of the user's texts that were not read."""
 
@@ -59,26 +59,26 @@ class Draft:
     node: str
     """The id of the attempt that made it."""
     guard: str
-    """The name of the guard that judged it; empty if none has."""
+    """The name of the guard that judged the draft; empty if no guard did."""
     score: float
-    """The guard's score, from 0 to 1; 0 if none has judged it."""
+    """The guard's score, from 0 to 1; 0 if no guard has judged the draft."""
     plan_json: Mapping[str, Any]
     """The draft as the model wrote it, as a JSON value."""
     findings: tuple[Finding, ...]
-    """The errors that are left; empty if the run ended before a verdict, or for a reason outside of the plan."""
+    """The remaining errors; empty if the run ended before a verdict, or for a reason outside the plan."""
     options: str = ""
-    """The options by which `check` judges as the run does, such as `--level expansive`; empty if its defaults do."""
+    """The options with which `check` judges like the run, such as `--level expansive`; empty if none are needed."""
     demands: DemandTable | None = None
-    """What it does about each demand of the user; None for a child run, and for a draft that is no readable plan."""
+    """How the draft treats each demand of the user; None for a child run, and for a draft that is no readable plan."""
     editable: bool = False
-    """Whether `edit` opens it: the run is no child run, and its last plan step has made the draft."""
+    """Whether `edit` opens the draft: the run is no child run, and its last plan step has made the draft."""
 
     def __repr__(self) -> str:
         return f"<Draft {self.node}: {self.summary}>"
 
     @property
     def summary(self) -> str:
-        """That it is not proved, what is left, and how many demands it covers, without a full stop."""
+        """What the draft lacks and how many demands it covers, as a clause without a full stop."""
         left = format_count(len(self.findings), "finding") if self.findings else "no finding"
         text = f"not proved, {left} left" if self.guard else "not proved, not judged"
         if self.demands is None or not self.demands.rows:
@@ -88,7 +88,7 @@ class Draft:
 
     @property
     def uncovered(self) -> tuple[TableRow, ...]:
-        """The demands that are in no step, and those that nothing checks."""
+        """The demands that are in no step or that nothing checks."""
         open_ones = (DemandStanding.IN_NO_STEP, DemandStanding.DECLARED)
         rows = () if self.demands is None else self.demands.rows
         return tuple(row for row in rows if row.standing in open_ones)
@@ -127,9 +127,9 @@ class Draft:
 def best_draft(state: State) -> tuple[Node, Verdict | None] | None:
     """Return the attempt with the best draft of a run that has ended without a plan, and the verdict on it.
 
-    The result is None if the run has not ended, has a plan, or wrote none. Only attempts at the last step that wrote
-    plans count. The highest score is the best; among equal scores the one with the fewest errors, then the latest. A
-    plan without a verdict is chosen only if there is no other.
+    The result is None if the run has not ended, has a plan, or wrote no plan. Only attempts at the last step that wrote
+    plans count. The highest score is best. Among equal scores, the fewest errors decide, then the latest attempt. A
+    plan without a verdict is chosen only if all plans lack one.
     """
     if state.end is None or state.end.outcome == PlanningOutcome.SUCCESS:
         return None
@@ -152,14 +152,17 @@ def plan_steps(state: State) -> list[str]:
 
 
 def plan_of(node: Node) -> Mapping[str, Any] | None:
-    """Return the plan that an attempt has made, as JSON; None if it is no object with steps."""
+    """Return the plan that an attempt has made, as JSON; None if it is not an object with steps."""
     value = None if node.artifact is None else node.artifact.value
     plan = value.value if isinstance(value, Parsed) else None
     return plan if isinstance(plan, dict) and isinstance(plan.get("steps"), list) else None
 
 
 def check_options(level: str, workflow: Workflow) -> str:
-    """Return the options by which `check` judges a plan as a run does. `level` is that of its guard, empty for none."""
+    """Return the options with which `check` judges a plan like a run.
+
+    `level` is the plan guard's level, empty for none.
+    """
     options = [f"--level {level}"] if level not in ("", "medium") else []
     if level == "expansive" and workflow.assurance != "strong_cyclic":
         options.append(f"--assurance {workflow.assurance}")
@@ -169,7 +172,7 @@ def check_options(level: str, workflow: Workflow) -> str:
 
 
 def remedy_of(finding: Finding) -> str:
-    """Return what settles an error of a plan, as a noun phrase without a full stop."""
+    """Return the remedy for an error of a plan, as a noun phrase without a full stop."""
     if finding.askable:
         return "your answer to the question"
     names = quote_names(finding.tokens) if finding.tokens else "what is missing"
@@ -222,4 +225,4 @@ REMEDIES: Mapping[str, str] = {
     Code.DEMAND_IN_NO_STEP: "a step for the demand{place}",
     Code.REVIEW_REJECTED: "the changes that the review asks for",
 }
-"""What settles an error, by its code, with places for its tokens and its place."""
+"""The remedy for each error code, with placeholders for its tokens and its place."""

@@ -21,9 +21,10 @@ from actors.values.findings import Code
 from runtime.core.copies import changed
 
 REPEATS_MAX = 3
-"""How often a step's model may write the same rejected artifact in a round; then the run ends."""
+"""How often a step's model may write the same rejected artifact in a round before the run ends."""
 REPEATS_AFTER_AFRESH = 2
-"""How many rejected artifacts of a step may be word for word earlier ones, once it has begun afresh in this round."""
+"""How many rejected artifacts of a step may repeat earlier ones word for word, after it has begun afresh in this round.
+"""
 
 
 def end_worthless_search(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
@@ -42,9 +43,9 @@ def end_worthless_search(state: State, node: Node, decision: Decision) -> ending
 def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
     """Return whether a run ends because nothing more can be expected of a step in this round.
 
-    Its model has written the same again (`_is_written_alike`, `_repeats_after_afresh`), or its visit has lasted as
-    many attempts as the policy allows (`BeliefTable.rounds`) and no other move is left. A step that asks a question is
-    not stuck, because the answer begins a new round. With `--keep-trying`, no step is stuck.
+    Its model has repeated itself (`_is_written_alike`, `_repeats_after_afresh`), or its visit has as many attempts as
+    the policy allows (`BeliefTable.rounds`) and no other move is left. A step that asks a question is not stuck,
+    because the answer begins a new round. With `--keep-trying`, no step is stuck.
     """
     if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
         return False
@@ -52,7 +53,7 @@ def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bo
 
 
 def _why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> str:
-    """Return why nothing more can be expected of a step, as the rest of a sentence; empty if something can."""
+    """Return why nothing more can be expected of a step, as the rest of a sentence; else empty."""
     if _is_written_alike(state, branch, node):
         return f"was written {REPEATS_MAX} times alike"
     if _repeats_after_afresh(state, branch, node):
@@ -65,7 +66,7 @@ def _why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> 
 
 
 def _rejected_in_round(state: State, branch: Branch, node: Node) -> list[Node]:
-    """Return the rejected attempts at the step of a node in its round, without those of a former model."""
+    """Return the rejected attempts at a node's step in its round, without attempts of a former model."""
     return [
         earlier
         for earlier in state.attempts_at(branch, node.step)
@@ -89,9 +90,9 @@ def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _repeats_after_afresh(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an artifact is the second repeat of its step, at a fresh attempt or after one.
+    """Return whether an artifact is the second repeat of its step, in a fresh attempt or a later one.
 
-    In the records of InterCode, GPT-4 solved 7 % of the tasks after the same action twice, and none after three.
+    In the records of InterCode, GPT-4 solved 7 % of the tasks after two equal actions, and none after three.
     """
     if not is_repeat(state, branch, node):
         return False
@@ -113,7 +114,7 @@ def end_used_up_run(state: State, node: Node, decision: Decision) -> ending.RunF
 
 
 def _end_early(state: State, node: Node, decision: Decision, cause: str) -> ending.RunFinished | None:
-    """End the run with calls unspent; None if a question is open, because its answer may change the decision."""
+    """End the run with unspent calls; None if a question is open, because the answer may change the decision."""
     if state.run.open_questions:
         return None
     assert node.verdict is not None
@@ -155,7 +156,7 @@ def _content(state: State, name: str | None) -> str | None:
 
 
 def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
-    """Return the graph with these steps marked as deterministic, so that they are not tried again."""
+    """Return the graph with these steps marked as deterministic, so that they are not retried."""
     if not steps:
         return graph
     budgets = {
@@ -165,11 +166,11 @@ def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
 
 
 CUTS_MAX = 2
-"""How many replies of one visit may be cut off; then the run parks."""
+"""How many replies of one visit may be cut off before the run parks."""
 
 
 def reject_cut(state: State, name: str) -> VerdictReached | None:
-    """Reject the artifact of a node if its end is missing; else return None."""
+    """Reject the artifact of a node if the end of its text is missing; else return None."""
     node = state.nodes[name]
     if node.artifact is None or not node.artifact.ended_early:
         return None
@@ -206,7 +207,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
     """Return the decision about a node. After a cut reply in a visit that a person resumed, it becomes a retry.
 
-    The retry is made even if no attempt is left, because other steps are not to blame.
+    The retry needs no remaining attempt, because other steps are not to blame.
     """
     if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision
@@ -233,7 +234,7 @@ def forgive_cut_replies(state: State) -> State:
 
 
 def apply_new_limit(state: State) -> State:
-    """Return the state after the token limit of replies changed; the new limit is put into the texts of rejections."""
+    """Return the state after the token limit of replies changed. The texts of rejections get the new limit."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
         text = text_under_limit(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""

@@ -1,8 +1,8 @@
 """Edits of a planning run's plan by a person: which plan may be edited, and the event of an edit. Pure.
 
-The plan of a run that has ended is edited, or its best draft, or the plan that a person is asked to review. The guards
-of its step judge the edit before it is posted. Nothing but another edit changes such a plan meanwhile, so the verdict
-is part of the message.
+People edit the plan of an ended run, its best draft, or the plan that they are asked to review. The guards of its step
+judge the edit before it is posted. Only another edit could change the plan meanwhile, so the verdict is part of the
+message.
 """
 
 import json
@@ -42,7 +42,7 @@ class EditablePlan:
     value: Mapping[str, Any]
     """The plan as JSON."""
     question_id: str = ""
-    """The id of the open question whether a person approves it; empty if the run has ended."""
+    """The id of the open question whether a person approves the plan; empty if the run has ended."""
 
     @property
     def constraints(self) -> Constraints:
@@ -51,7 +51,7 @@ class EditablePlan:
 
 
 def editable_plan(state: State) -> EditablePlan | str:
-    """Return the plan that can be edited now; if there is none, return why, as a clause."""
+    """Return the plan that can be edited now; if there is no such plan, return the reason, as a clause."""
     plans = plan_steps(state)
     if not plans:
         return "its workflow makes no plan"
@@ -81,7 +81,7 @@ def revision_of(state: State) -> int:
 
 
 def check_edit(plan: EditablePlan, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return why an edited plan, given as JSON, is refused before its guard judges it; empty if it is not."""
+    """Return why an edited plan (JSON) is refused before its guard judges it; empty if it is not refused."""
     read, findings = read_plan(dict(value))
     if read is None:
         return tuple(finding for finding in findings if finding.severity == "error")
@@ -89,7 +89,7 @@ def check_edit(plan: EditablePlan, value: Mapping[str, Any]) -> tuple[Finding, .
 
 
 def brief_of(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> tuple[Artifact, Context]:
-    """Return what the guard of the step judges: the edited plan as an artifact, and its context."""
+    """Return the input of the step's guard: the edited plan as an artifact, and its context."""
     edited = _with_plan(state, plan, value)
     artifact = edited.nodes[plan.node.node].artifact
     assert artifact is not None
@@ -97,7 +97,7 @@ def brief_of(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> tupl
 
 
 def verdict_of(state: State, plan: EditablePlan, value: Mapping[str, Any], verdict: Verdict) -> Verdict:
-    """Return the verdict on an edited plan. `verdict` is that of the step's guard.
+    """Return the verdict on an edited plan. `verdict` is the verdict of the step's guard.
 
     If the step has a review, the person who edits the plan approves it.
     """
@@ -110,7 +110,7 @@ def verdict_of(state: State, plan: EditablePlan, value: Mapping[str, Any], verdi
 
 
 def _with_plan(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> State:
-    """Return the state with an edited plan, and with the attempts accepted on which it builds."""
+    """Return the state with an edited plan, and with the attempts that it builds on accepted."""
     node = plan.node
     assert node.artifact is not None
     branch = state.branches[node.branch]

@@ -1,9 +1,9 @@
-"""The events of a planning run: one closed union, named in the past tense; those that request work end in `Requested`.
+"""The events of a planning run: one closed union, named in the past tense. Names of requests end in `Requested`.
 
 Times are UTC seconds since 1970, durations seconds. Facts that an id contains are properties, not stored fields. Events
 that every kind of agent has are in `actors.run`.
 
-A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has the same id. In a branch other than the
+A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`. Its artifact has the same id. In a branch other than the
 first, `.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the second try on. The
 classification of a rejection has `/c` after the node's id, and its tries likewise. A judgement request has `judge:`
 before it. A step's id contains neither a slash nor a dot, so every name can be parsed.
@@ -60,7 +60,7 @@ def judgement_id(node: str) -> str:
 
 
 class Decided(Event):
-    """The policy decided what to do about a rejected node. The node's verdict has the reason of the rejection."""
+    """The policy decided what happens after a rejected attempt. The node's verdict has the reason of the rejection."""
 
     kind: Literal["decided"] = "decided"
     node: str
@@ -72,13 +72,11 @@ class Decided(Event):
     rule: str
     """The id of the policy's row, or the name of the built-in rule."""
     code: str = ""
-    """The code of the finding that matched, else of the first finding; empty if there is none."""
+    """The code of the finding that matched, else of the first finding; empty if there is no finding."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the policy's row asked for, if the budgets did not allow them; else None, and `targets` are
-    those.
-    """
+    """The targets in the policy's row, if the budgets forbade them; None if `targets` are these targets."""
     delay_seconds: float = 0.0
-    """The seconds of back-off before a retry; 0 for none."""
+    """The seconds of back-off before a retry; 0 if there is none."""
     classified: Cause | None = None
     """The classifier's code, if it selected the row; else None."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
@@ -107,7 +105,7 @@ class Decided(Event):
 
 
 class GenerationRequested(CallRequested):
-    """A step's generator was asked for an artifact; its node is the attempt.
+    """A step's generator was asked for an artifact. The node is the attempt.
 
     The attempt builds on the artifacts that are accepted at this point of the run.
     """
@@ -142,7 +140,7 @@ PlanningCall = GenerationRequested | ClassificationRequested
 
 
 class RequestReissued(CallReissued):
-    """An open request of an earlier driver was made again; the earlier try stays charged as unknown."""
+    """An open request of an earlier driver was made again. The cost of the earlier try stays unknown and charged."""
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: PlanningCall
@@ -150,11 +148,11 @@ class RequestReissued(CallReissued):
 
 
 class ArtifactProduced(Replied):
-    """A generator's reply became the artifact of an attempt; a guard judges it next."""
+    """A generator's reply became the artifact of an attempt. A guard judges the artifact next."""
 
     kind: Literal["artifact_produced"] = "artifact_produced"
     repeats: str | None = None
-    """The id of an earlier attempt at the step with the same content; None if there is none."""
+    """The id of an earlier attempt at the step with the same content; None if there is no such attempt."""
 
 
 class FailureClassified(Replied):
@@ -162,7 +160,7 @@ class FailureClassified(Replied):
 
     kind: Literal["failure_classified"] = "failure_classified"
     cause: Cause | None = None
-    """The cause; None if the reply was not one of the codes."""
+    """The cause; None if the reply named no known cause."""
 
 
 class PlanningOutcome(StrEnum):
@@ -172,7 +170,7 @@ class PlanningOutcome(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
     ALL_PRUNED = "all_pruned"  # a root step, or any step of a forward-only search, was rejected in all its attempts
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
-    NEEDS_ANSWER = "needs_answer"  # it may ask nobody, and needs an answer: the question is in its result
+    NEEDS_ANSWER = "needs_answer"  # the run needs an answer but may ask nobody: its result has the question
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
     FAILED = "failed"  # a bug
@@ -193,13 +191,13 @@ class RunStarted(Started):
     pinned: str
     """The JSON of the configuration that later decisions use."""
     source: StorableText = ""
-    """Where the workflow was found: its shipped name, or the path of its file."""
+    """The source of the workflow: its shipped name, or the path of its file."""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have replaced."""
     attachments: StorableText = Field(default="", exclude_if=lambda attachments: not attachments)
     """The JSON of the attached files, and of the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
-    """The plug-ins from the user's own files, each with the hash of its file."""
+    """The plug-ins from the user's own files, with the hashes of their files."""
     given_facts: Given | None = Field(default=None, exclude_if=lambda facts: facts is None)
     """The facts that an execution gives to its planning run; None for any other run."""
 
@@ -254,13 +252,13 @@ class PlanCorrected(TimedEvent):
     plan: str
     """The edited plan, as JSON."""
     verdict: Verdict
-    """The verdict on the edited plan, with that of the person if the step has a review."""
+    """The verdict on the edited plan. If the step has a review, the person's verdict is part of it."""
     via: StoredVia = ""
-    """The way by which it came."""
+    """The interface by which the edit came."""
     person: str = ""
-    """The name of who edited it; empty if it is not known."""
+    """The name of the person who edited the plan; empty if unknown."""
     question_id: str = ""
-    """The id of the review that it answers; empty after the end of the run."""
+    """The id of the review that the edit answers; empty after the end of the run."""
 
     @property
     def who(self) -> str:
@@ -281,11 +279,11 @@ class Revised(Event):
     cleared: tuple[str, ...]
     """The steps that lost their artifacts: the targets and all steps that require them."""
     tags: tuple[ReasonTag, ...] = ()
-    """The reason, as the tags of the findings."""
+    """The reason for the replan, as the tags of the findings."""
     new_round: bool = False
-    """Whether it begins a new round, in which all counts start again."""
+    """Whether the replan begins a new round, in which all counts start again."""
     branch: int | None = 0
-    """The branch that goes back; None if every branch does."""
+    """The branch that goes back; None if all branches go back."""
 
 
 class BranchOpened(Event):
@@ -298,9 +296,9 @@ class BranchOpened(Event):
     branch: int
     """The number of the branch."""
     parent: int | None = None
-    """The number of the branch whose artifacts it uses; None if it begins without artifacts."""
+    """The number of the branch whose artifacts the new branch uses; None if it begins without artifacts."""
     kept: tuple[str, ...] = ()
-    """The steps whose artifacts it uses."""
+    """The steps whose artifacts the new branch uses."""
     anew: bool = False
     """Whether the new branch has all visits and attempts again."""
     why: str
@@ -308,13 +306,13 @@ class BranchOpened(Event):
 
 
 class BranchPruned(Event):
-    """A branch ended. Its open work was withdrawn, and the rest of its share of the calls is free."""
+    """A branch ended. Its open work was withdrawn, and its remaining calls became free."""
 
     kind: Literal["branch_pruned"] = "branch_pruned"
     branch: int
     """The number of the branch."""
     cause: PruneCause
-    """The reason, as a code."""
+    """The reason for the end of the branch, as a code."""
     why: str
     """The reason, in one line for people."""
 
@@ -325,22 +323,22 @@ class NeededAnswer(AskedForm):
     node: str
     """The id of the attempt that it is about."""
     why: str
-    """The guard or step that asks, and the rule by which it asks."""
+    """The guard or step that asks, and the rule that leads to the question."""
     review: bool = False
     """Whether the question asks a person to approve or reject the attempt's artifact."""
 
 
 class RunFinished(ending.RunFinished):
-    """A planning run ended, with a plan or with the reason why there is none."""
+    """A planning run ended, with a plan or with the reason for having no plan."""
 
     outcome: PlanningOutcome
-    """How it ended; only `success` has a plan."""
+    """How the run ended; only `success` has a plan."""
     branch: int = 0
     """The number of the branch with the plan, or else of the branch that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
-    """The question that the run needs answered but may not ask; None if there is none."""
+    """The question that the run may not ask but must have answered; None if there is no such question."""
     counted: ModelCounts | None = Field(default=None, exclude_if=lambda counted: counted is None)
-    """What the attempts say of the model, for later runs; None if they say nothing."""
+    """The counts of the model's attempts, for later runs; None if they count for nothing."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

@@ -113,9 +113,9 @@ def _count_calls(state: State, run: Common, branch: Branch, calls: int) -> State
 
 
 def record_reissue(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
-    """Return the state after an earlier driver's call was requested again; the earlier try stays charged as unknown.
+    """Return the state after an earlier driver's call was requested again. The cost of the earlier try stays unknown.
 
-    A call of the other run, from which this one was forked, counts in its branch from the beginning.
+    A call made before the fork, by the other run, counts in its branch from the beginning.
     """
     of_origin = state.run.calls.open[event.replaces].epoch == OF_ORIGIN
     return _count_calls(state, run, branch, branch.calls + (0 if of_origin else event.again.calls))
@@ -161,7 +161,7 @@ def _record_artifact(state: State, run: Common, branch: Branch, event: ArtifactP
 
 
 def _record_cause(state: State, run: Common, event: FailureClassified) -> State:
-    """Return the state with a model's reply about why a node was rejected; the reply may name no known cause."""
+    """Return the state with a model's reply about the cause of a rejection. The reply may name no known cause."""
     node = state.nodes[event.node]
     node = changed(node, classification=event, used=node.used + event.used)
     return changed(state, run=run, nodes={**state.nodes, node.node: node})
@@ -190,7 +190,7 @@ def record_question(state: State, run: Common, branch: Branch, event: Clarificat
 
 
 def _record_close(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
-    """Return the state after a question was closed. The step goes on when none of its questions is open."""
+    """Return the state after a question was closed. The step goes on when all its questions are closed."""
     before = state.run.questions[event.question_id]
     state = changed(state, run=run)
     if isinstance(event, ClarificationWithdrawn):
@@ -200,7 +200,7 @@ def _record_close(state: State, run: Common, branch: Branch, event: ClosingEvent
     if before.request.review:
         return changed(state, silenced=state.silenced | {step}) if unanswered else state
     if not before.open:
-        # A late answer redoes no step, but prompts show it from now on, and it opens a round.
+        # A late answer redoes no step. But prompts show it from now on, and it opens a round.
         return _schedule_revision(state, branch, ())
     together = [other for other in state.run.questions.values() if other.request.node == before.request.node]
     if any(question.open for question in together):
@@ -227,7 +227,7 @@ ApplyCommon = Callable[[State, Common, CommonEvent], State]
 def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
     """Return the state after an event.
 
-    `run` is the common part after it; `common` applies events that every kind has.
+    `run` is the common part after the event. `common` applies the events that every kind has.
     """
     branch = branch_about(state, event)
     after = _apply_to_branch(common, state, run, branch, event)
@@ -353,9 +353,10 @@ def _record_verdict(state: State, run: Common, branch: Branch, event: VerdictRea
 
 
 def _record_edit(state: State, run: Common, event: PlanCorrected) -> State:
-    """Return the state after a person edited a plan: its attempt is accepted, with all that it builds on.
+    """Return the state after a person edited a plan. Its attempt is accepted, with all artifacts that it builds on.
 
-    An edit of a run that has ended ends the run again, with success. Else it approves what is under review.
+    An edit of a run that has ended ends the run again, with success. In any other run, the edit approves what is under
+    review.
     """
     node = state.nodes[event.node]
     assert node.artifact is not None
@@ -408,7 +409,7 @@ def _record_decision(state: State, branch: Branch, event: Decided) -> State:
     before = state.nodes[decision.node]
     node = changed(before, decision=decision)
     history = branch.history
-    if before.decision is not None:  # Nobody answered the question that was decided on first; one failure counts once.
+    if before.decision is not None:  # Nobody answered the question of the first decision. One failure counts once.
         history = _forget_last_failure(history, node.step)
     history = (*history, *_remember_failure(state, branch, node, decision))
     resting = state.resting
@@ -456,7 +457,7 @@ def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ..
 def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
     """Return the state after a replan: the cleared steps lose their artifacts, and their open work is withdrawn.
 
-    Its reservations are charged as unknown.
+    The reservations of this work are charged as unknown.
     """
     graph, cleared, new = state.config.graph, set(event.cleared), event.new_round
     of_all = event.branch is None

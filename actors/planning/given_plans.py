@@ -1,4 +1,4 @@
-"""Puts given facts and corrected values into the plans that a run's model writes, before a guard judges them. Pure.
+"""Puts given facts and corrected values into the plans of a run's model, before a guard judges them. Pure.
 
 A run that is given facts and may ask nobody ends at its first question.
 """
@@ -30,7 +30,7 @@ PLAN = "plan"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The content of an artifact made from a reply, and what the program changed in it."""
+    """The content of an artifact made from a reply, and the program's changes to it."""
 
     content: str
     """The content; in a plan, with the values that the program has set."""
@@ -53,14 +53,14 @@ def make_content(state: State, step: str, content: str, finish_reason: str) -> M
     return _make_with_given(pair[0], state.given, pair[1]) or pair[1]
 
 
-@make_total("what the plan says about the given facts", lambda _: None)  # `add_remarks` compares it with them again.
+@make_total("what the plan says about the given facts", lambda _: None)  # `add_remarks` compares it again.
 def _make_with_given(plan: Any, facts: Given, made: Made) -> Made:
     changed, replaced = set_given_facts(plan, facts)
     return made if changed is plan else Made(format_json(changed), replaced, made.notes)
 
 
-@lru_cache(maxsize=64)  # A reply is read when it comes and when it is stored.
-@make_total("the plan", lambda _: None)  # The guard rejects what cannot be read.
+@lru_cache(maxsize=64)  # A reply is read on arrival, and again before it is stored.
+@make_total("the plan", lambda _: None)  # The guard rejects a content that cannot be read.
 def _mend_plan(content: str) -> tuple[Any, Made] | None:
     """Return the corrected plan in a reply, as a value and as a text; None if the reply contains no JSON."""
     value = read_reply(content)
@@ -103,7 +103,7 @@ def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
 
 
 def ask_or_end(state: State, question: ClarificationRequested) -> ClarificationRequested | RunFinished:
-    """Return the question. But if the run may ask nobody, return its end, with the question for its parent to ask."""
+    """Return the question. If the run may ask nobody, return the run's end, with the question for its parent."""
     if state.given is None or not state.given.asks_nobody:
         return question
     form = question.form

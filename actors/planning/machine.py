@@ -1,4 +1,4 @@
-"""The machine of planning runs: what differs from runs of other kinds. Pure.
+"""The machine of planning runs: the differences from runs of other kinds. Pure.
 
 A process that only reads a run folds its events. The modules that make decisions and requests are imported only by a
 driver.
@@ -54,7 +54,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     @cached_property
     def _decide(self) -> Callable[[State], PlanningEvent | None]:
-        # Imported once: an import statement at each of the four decisions of a step takes 1 % of the step's time.
+        # Imported once: an import statement at each of a step's four decisions would take 1 % of the step's time.
         from actors.planning.rules import next_event  # noqa: PLC0415 -- only a driver needs it
 
         return partial(next_event, tuple((rule.scope, rule.function) for rule in self.rules))
@@ -68,13 +68,13 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return apply_event(self.common, state, run, event)
 
     def next_try(self, state: State, request: PlanningCall) -> PlanningCall:
-        """Return the request for the next try of a call, whichever branch it belongs to."""
+        """Return the request for the next try of a call, in any branch."""
         from actors.planning.briefs import next_try  # noqa: PLC0415 -- only a driver needs it
 
         return next_try(state, request)
 
     def prompt(self, state: State, request: PlanningCall) -> CallPrompt | None:
-        """Return the prompt of a call; None if the step asks no model."""
+        """Return the prompt of a call; None if the step calls no model."""
         from actors.planning.briefs import prompt_of  # noqa: PLC0415 -- only a driver needs it
 
         return prompt_of(state, request)
@@ -111,7 +111,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return f"step:{request.step}" if isinstance(request, GenerationRequested) else CLASSIFIER
 
     def price(self, state: State, request_id: str) -> Price | None:
-        """Return the price of the step's model; for a classification, that of the run's model."""
+        """Return the price of the step's model; for a classification, the price of the run's model."""
         config = state.config
         if not config.step_models or call_of(request_id).endswith(SECOND_CALL):
             return config.price
@@ -126,7 +126,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
 
     def end_event(self, end: ending.RunFinished) -> RunFinished:
-        """Return an end from outside as the end of a planning run."""
+        """Return an end that came from outside as the end of a planning run."""
         return RunFinished.of(end)
 
     def calls_ahead(self, state: State) -> int:

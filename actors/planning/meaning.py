@@ -1,6 +1,6 @@
 """The meaning of artifacts, and the comparison of redone steps, for policies with `agreement`. Pure.
 
-The meaning is a text. Two artifacts have the same text if they differ only in wording or white space.
+The meaning is a text. Two artifacts have the same meaning if they differ only in wording or white space.
 """
 
 import json
@@ -21,15 +21,15 @@ TYPED_FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """The fields of an artifact that later steps and guards read, by role. Its other fields only explain these."""
 _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
-"""The keys of a plan that no guard reads. Two plans that differ only in these have the same meaning."""
+"""The keys of a plan that no guard reads. Two plans have the same meaning if they differ only in these keys."""
 
 
 @lru_cache(maxsize=256)
 def typed_meaning(artifact: Artifact, role: str) -> str:
-    """Return a text that is equal for two artifacts of a role if their typed fields are equal.
+    """Return a text that is the same for two artifacts of a role if their typed fields are equal.
 
-    Lists are compared as sets; case and white space do not count. For an artifact of another role, or without any of
-    the fields, the text is that of `meaning`.
+    Lists are compared as sets. Case and white space do not count. For an artifact of another role, or without any of
+    the fields, return the text of `meaning`.
     """
     fields, value = TYPED_FIELDS.get(role, ()), artifact.parsed
     if isinstance(value, dict) and any(name in value for name in fields):
@@ -52,9 +52,9 @@ def _fold_value(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def meaning(artifact: Artifact, *, plan: bool) -> str:
-    """Return a text that is equal for two artifacts if they differ only in white space.
+    """Return a text that is the same for two artifacts if they differ only in white space.
 
-    In a plan, texts for people and the order of lists do not count either, because no guard reads them.
+    In a plan, the order of lists and texts for people do not count, because no guard reads them.
     """
     value = artifact.value
     if not isinstance(value, Parsed):
@@ -80,9 +80,9 @@ def _canonical(value: Any, *, plan: bool) -> Any:
 
 
 def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
-    """Return which steps above a rejected attempt were redone and made the same artifact, and which another one.
+    """Return which redone steps above a rejected attempt made the same artifact again, and which made another one.
 
-    An artifact is compared with the step's previous accepted one of this round, if both were made from the same
+    An artifact is compared with the step's previous accepted artifact of this round, if both were made from the same
     artifacts. The policy says whether texts or meanings are compared. If it has no `agreement`, nothing is compared.
     """
     belief = policy.belief
@@ -101,10 +101,10 @@ def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy
 
 
 def is_repeat(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an attempt has the same content as an earlier one at its step in its round.
+    """Return whether an attempt has the same content as an earlier attempt at its step in its round.
 
-    A step without a model call never counts, because its content is always the same. Nor does an attempt of a
-    former model.
+    A step without a model call never counts, because its content is always the same. An attempt of a former model does
+    not count either.
     """
     if node.repeats is None or node.artifact is None or node.node in state.of_former_model:
         return False
@@ -119,7 +119,7 @@ def is_repeat(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | None:
-    """Return the last other attempt at the step in this round that its guard accepted; None if there is none."""
+    """Return the last other attempt at the step in this round that was accepted; None if there is none."""
     for node in state.attempts_at(branch, accepted.step):
         passed = node.verdict is not None and node.verdict.passed
         if passed and node.node != accepted.node and node.round == accepted.round:
@@ -128,11 +128,11 @@ def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | No
 
 
 _Content = Callable[[State, Node], object]
-"""Returns the content of an attempt's artifact in the compared form; None if it has no artifact."""
+"""Returns the content of an attempt's artifact in the compared form; None without an artifact."""
 
 
 def _inputs(state: State, node: Node, content: _Content) -> list[object]:
-    """Return the artifacts from which an attempt was made, in the compared form."""
+    """Return the artifacts that an attempt was made from, in the compared form."""
     return [content(state, state.nodes[parent]) for parent in node.parents]
 
 

@@ -1,4 +1,4 @@
-"""The questions of a planning run to a person, made from its findings and its reviews. Pure."""
+"""The questions of a planning run to a person, made from findings and reviews. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,7 +29,7 @@ REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
     f"{reviews.REJECT} REASON": "The result is rejected, and the next prompt shows the reason.",
 }
-"""The answers to a review, and what each does."""
+"""The answers to a review, and the effect of each answer."""
 
 
 def questions_of_verdict(
@@ -37,9 +37,9 @@ def questions_of_verdict(
 ) -> list[AskedForm]:
     """Return the questions to a person that follow from a rejection.
 
-    Each finding for a person becomes a question, with the finding's text and schema. If the run may not ask that many
-    questions, the last one combines the rest. If all findings are for models, the step has used up its escalations, and
-    the person is asked how to go on (S104). `history` has the failures of the round.
+    Each finding for a person becomes a question, with the finding's text and schema. If the run may not ask so many
+    questions, the last question combines the remaining findings. If all findings are for models, the step has used up
+    its escalations. Then the person is asked how to go on (S104). `history` has the failures of the round.
     """
     subject = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
@@ -70,7 +70,7 @@ def blocks(state: State, step: str) -> tuple[str, ...]:
 
 
 def question_of(state: State, run: str, question: Question) -> OpenQuestion:
-    """Return an open question as plain data. A review includes the artifact as the model wrote it."""
+    """Return an open question as plain data. A review includes the artifact in the model's words."""
     data = question_json(run, question)
     node = state.nodes.get(question.request.node)
     if question.request.review and node is not None and node.artifact is not None:
@@ -79,7 +79,7 @@ def question_of(state: State, run: str, question: Question) -> OpenQuestion:
 
 
 def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inquiry:
-    """Return the question of a finding. If it has none, its message is quoted as one."""
+    """Return the question of a finding. If it has no question, its message is quoted in one."""
     if finding.asks is not None:
         return finding.asks
     if finding.code != Code.OPEN_QUESTION:

@@ -1,10 +1,10 @@
 """Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
 
-Every step of the plan is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or `rejected`; its
+Every step of the plan is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or `rejected`. Its
 attempts are a retry budget. Each visit of a non-leaf is a plan step. The last visit removes the token `visits left`,
 and no way back over the step is possible without that token. The decisions after a rejection are plan steps that cannot
-fail. The verdict chooses between them, so the guards check all. The question to the user comes last: an answer opens a
-new round, and without an answer the run ends.
+fail. The verdict chooses between them, so the guards check all of them. The question to the user comes last: an answer
+opens a new round, and without an answer the run ends.
 """
 
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
 def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
     """Yield one plan step for each visit of a step.
 
-    A leaf has one for all visits, because only its attempts are limited.
+    A leaf has one plan step for all visits, because only its attempts are limited.
     """
     graph, workflow = pinned.graph, pinned.workflow
     counted = _is_bounded(graph, step)
@@ -105,7 +105,7 @@ def _way_back_step(graph: Graph, step: str, targets: tuple[str, ...], because: s
 
 
 def _ask_step(graph: Graph, step: str) -> dict[str, Any]:
-    """Return the step that asks the user. An answer opens a new round, in which each step has all its visits again."""
+    """Return the step that asks the user. An answer opens a new round with all visits of each step."""
     redone = cleared_steps(graph, (step,))
     return {
         "step_id": f"{step}.ask",
@@ -123,7 +123,7 @@ def _ask_step(graph: Graph, step: str) -> dict[str, Any]:
 
 
 def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], str]]:
-    """Yield each set of steps to which a rejection may send the search back, with the rows that ask for it."""
+    """Yield each set of steps that a rejection may go back to, with the policy's rows that demand it."""
     graph, escalation = pinned.graph, pinned.escalation(step)
     rows = wanted_targets(step, graph, pinned.roles, pinned.policy)
     ways: dict[tuple[str, ...], tuple[str, ...]] = {(upper,): rows.get(upper, ()) for upper in graph.upward(step, 1)}
@@ -137,7 +137,7 @@ def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], 
 
 
 def _is_bounded(graph: Graph, step: str) -> bool:
-    """Return whether a step's visits are limited: it calls a model, and another step requires it."""
+    """Return whether a step's visits are limited: the step calls a model, and another step requires it."""
     return step not in graph.leaves and not graph.budgets[step].deterministic
 
 

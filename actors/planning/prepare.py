@@ -81,7 +81,7 @@ class RunOptions:
     no_input: bool = False
     """Whether nobody can answer questions. A belief policy then does not consider any."""
     strict: bool = False
-    """Whether a plan is rejected if it leaves a demand of the text in no step; if False, the workflow decides that."""
+    """Whether to reject a plan that leaves a demand of the text in no step; if False, the workflow decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +104,17 @@ class RunRequest:
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins from the user's own files, each with the hash of its file."""
+    """The plug-ins from the user's own files, with the hashes of their files."""
     given_facts: Given | None = None
-    """The facts that the run is given, such as the names that tools implement; None if there are none."""
+    """The facts that the run is given, such as the names of tools; None if there are no facts."""
 
     @property
     def other_models(self) -> tuple[str, ...]:
-        """The models of steps, including those of child runs."""
+        """The models of steps, including steps of child runs."""
         return tuple(self.pinned.step_prices)
 
     def first(self, run: str, at: float) -> RunStarted:
-        """Return its first event, which starts it. `at` is in UTC seconds since 1970."""
+        """Return the first event, which starts the run. `at` is in UTC seconds since 1970."""
         return RunStarted(
             at=at,
             run=run,
@@ -130,7 +130,7 @@ class RunRequest:
 
 
 Adapt = Callable[[RunRequest], RunRequest]
-"""Changes a prepared planning run so that its plan is made from more than the text. Raises `UsageProblem`."""
+"""Changes a prepared planning run so that more than the text shapes its plan. Raises `UsageProblem`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,13 @@ class PlanningInput:
     """The input for the kind's `prepare`: the user's problem, and the options for planning."""
 
     problem: str
-    """The text of the problem, as the user wrote it."""
+    """The text of the problem in the user's words."""
     options: RunOptions = field(default_factory=RunOptions)
-    """The options of the user; those that the user did not give are None."""
+    """The options of the user. Options that the user did not give are None."""
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     adapt: Adapt | None = None
-    """Changes the prepared run, such as for a plan from tools; None if the plan is made only from the text."""
+    """Changes the prepared run, such as for a plan from tools; None if only the text shapes the plan."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
@@ -200,7 +200,7 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
     loaded = _change_all(loaded, lambda workflow: _with_default_timeout(workflow, setup))
     loaded, policy = _drop_unusable_belief(loaded, policy, options, setup.root)
     if "stop_below" in limits and policy.belief is None:
-        cause = f"policy {policy.name!r} weighs no moves, so it cannot stop below a value"
+        cause = f"policy {policy.name!r} has no belief, so `stop_below` has no effect"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
     if "keep_trying" in limits and policy.belief is not None:
         loaded = replace(loaded, workflow=loaded.workflow.changed(stop_below=0.0))
@@ -214,10 +214,10 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
 def _drop_unusable_belief(
     loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return the workflow and its policy. The policy loses its belief if `--search` names a search that cannot use one.
+    """Return the workflow and its policy. The policy loses its belief if `--search` names a search without belief.
 
-    This applies only to shipped workflows, whose belief is a default. In a user's own file the policy was chosen on
-    purpose, so `check_belief` refuses the combination.
+    This applies only to shipped workflows, where the belief is a default. In the user's own file, the policy was a
+    choice, so `check_belief` refuses the combination.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
     search = read_search(loaded.workflow.search).name
@@ -228,7 +228,7 @@ def _drop_unusable_belief(
 
 
 def _misspelt_names(policy: Policy, pinned: RunConfig) -> Iterator[str]:
-    """Yield a line about each name in a policy that is probably misspelt. A row with such a name would never match."""
+    """Yield a line about each name in a policy that is probably misspelt. Rows with such a name would never match."""
     for name in unknown_names(policy, {*ROLES, *pinned.roles.values()}):
         if name.near:
             yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
@@ -260,7 +260,7 @@ def _change_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) 
 
 
 def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
-    """Create every guard and generator of a workflow as a check.
+    """Create every guard and generator of a workflow, to check them.
 
     Raises `UsageProblem` with file, line, step and guard.
     """
@@ -287,7 +287,7 @@ def _source(path: Path, root: Path) -> str:
 
 
 def _model_steps(loaded: LoadedWorkflow) -> Iterator[str]:
-    """Yield each step for which a run or one of its child runs may call a model; also the classifier if it is used."""
+    """Yield each step that may call a model in a run or in its child runs; also the classifier if it is used."""
     yield from loaded.workflow.action_pairs
     if loaded.workflow.classifications_max:
         yield CLASSIFIER
@@ -372,7 +372,7 @@ def _check_step_models(loaded: LoadedWorkflow) -> None:
 
 
 def _step_models(workflow: Workflow, setup: Setup | None) -> dict[str, StepModel]:
-    """Return the models that steps name, with their prices; a price is None without a `setup`."""
+    """Return the models that steps name, with their prices. Without a `setup`, the prices are None."""
     named = {step: pin_model(pair.model) for step, pair in workflow.action_pairs.items() if pair.model is not None}
     return {
         step: StepModel(model=name, price=None if setup is None else setup.price_of(name))
@@ -404,7 +404,7 @@ def _call_settings(
 
 
 def check_problem(problem: str) -> None:
-    """Check that a problem is a text that is neither empty nor too large. Raises `UsageProblem`."""
+    """Check that a problem is neither empty nor too large. Raises `UsageProblem`."""
     value: object = problem  # whatever a caller in Python passes
     if not isinstance(value, str):
         cause = f"the problem is text, not {type(value).__name__}"
@@ -420,7 +420,7 @@ def check_problem(problem: str) -> None:
 def _with_options(
     loaded: LoadedWorkflow, options: RunOptions, limits: RunLimits
 ) -> tuple[LoadedWorkflow, tuple[str, ...]]:
-    """Return the workflow with the values from options, and the keys that these replaced.
+    """Return the workflow with the values from options, and the replaced keys.
 
     Raises `UsageProblem` that names the option.
     """
@@ -470,7 +470,7 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
 
 
 def _kept_author(before: RunConfig, policy: Policy, setup: Setup) -> Author | None:
-    """Return what a fork with this policy knows of its model: what its run knew, if the belief of its policy did."""
+    """Return the author for a fork with this policy: the run's author, if the run's policy had a belief."""
     return _known_author(policy, before.model, setup) if before.policy.belief is None else before.author
 
 
@@ -486,17 +486,17 @@ def _check_steps(before: RunConfig, after: RunConfig) -> None:
 
 
 NAMED_MAX = 5
-"""How many differences are named; further ones are only counted."""
+"""How many differences are named. Further differences are only counted."""
 
 _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
-"""The keys of a workflow whose content is compared: the steps, and the files that it names."""
+"""The keys of a workflow with compared content: the steps, and the files that it names."""
 
 
 def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
-    """Return a line about the differences; empty if there are none, or if it is not known where the workflow came from.
+    """Return a line about the differences; empty if there are none, or if the source of the workflow is unknown.
 
-    A workflow that can no longer be read gives a line too, not an error, because the run does not need it. The model
-    and its price are not compared.
+    A workflow that can no longer be read gives a line, not an error, because the run does not need the workflow. The
+    model and its price are not compared.
     """
     if not start.source:
         return ""
@@ -528,7 +528,7 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
 
 
 def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
-    """Return a line about plug-in files whose content has changed; empty if none has.
+    """Return a line about plug-in files whose content has changed; empty if no file has changed.
 
     The code of a plug-in is not stored: the run uses the current content of the file.
     """
@@ -550,7 +550,7 @@ def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:
     if list(before) != list(after):  # The order of steps breaks ties.
         yield "action_pairs"
     yield from (f"action_pairs.{step}" for step, pair in after.items() if before.get(step, pair) != pair)
-    # A run may have begun without the belief of its policy, because its search has none.
+    # A run may have begun without its policy's belief, because its search has no belief.
     policy = now.policy if then.policy.belief else now.policy.without_belief()
     if then.policy != policy:
         yield "policy"

@@ -1,7 +1,7 @@
 """The contexts for generators and guards, with both kinds of feedback, made from the state. Pure.
 
 Retry feedback says: "your output for this step was rejected because …". Escalation feedback says: "a later step failed
-because of what this step produced". Both are computed from the nodes and not stored, so they survive a new visit and a
+because of the result of this step". Both are computed from the nodes and not stored, so they survive a new visit and a
 restart. A prompt shows each rejection once. A rejection of the step itself is in the retry history, not in the
 escalation history. A rejection that became a question is only among the clarifications, with its answer.
 """
@@ -67,7 +67,7 @@ def _earlier_answers(facts: Given) -> tuple[Clarified, ...]:
 
 
 def _answered_rejections(state: State) -> frozenset[str]:
-    """Return the rejected nodes whose errors all became questions that a person answered."""
+    """Return the rejected nodes whose errors all became questions with an answer from a person."""
     if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
@@ -83,13 +83,13 @@ def _answered_rejections(state: State) -> frozenset[str]:
 
 
 def _is_asked(message: str, text: str) -> bool:
-    """Return whether a finding's words are in a text of questions, where their order may differ."""
+    """Return whether a finding's words are in a text of questions, possibly in another order."""
     passage, question = split_last_question(message)
     return passage in text and question in text
 
 
 def render_prompt(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
-    """Return the prompt for the step's next attempt. `context` is its context, if the caller has it already."""
+    """Return the prompt for the step's next attempt. `context` is the step's context, if the caller has it already."""
     prompt = state.config.steps[step].prompt
     if prompt is None:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
@@ -97,7 +97,7 @@ def render_prompt(state: State, branch: Branch, step: str, context: Context | No
 
 
 def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
-    """Return the error codes of all rejected attempts at a step, even of those that the feedback window leaves out."""
+    """Return the error codes of all rejected attempts at a step, including attempts outside the feedback window."""
     if step not in branch.attempts:
         return frozenset()
     for node in state.attempts_at(branch, step):
@@ -111,7 +111,7 @@ def retry_feedback(
 ) -> tuple[Feedback, ...]:
     """Return the newest `window` of the step's own rejections in the whole run, oldest first.
 
-    Nodes in `answered_nodes` are left out.
+    The nodes in `answered_nodes` are left out.
     """
     if step not in branch.attempts:
         return ()
@@ -128,9 +128,9 @@ def retry_feedback(
 def _kept_findings(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[str, ...] | None:
-    """Return the findings of the rejections that the prompt leaves out, as far as they say what to add or change.
+    """Return those findings of left-out rejections that say what to add or change.
 
-    At most `window` rejections count, the newest. Return None if the step has not begun afresh, or if the policy shows
+    Only the newest `window` rejections count. Return None if the step has not begun afresh, or if the policy shows
     nothing.
     """
     left_out = branch.left_out.get(step)
@@ -155,8 +155,8 @@ def escalation_feedback(
 ) -> tuple[Feedback, ...]:
     """Return one entry for each cycle that sent the search back over a step.
 
-    `causes` are the rejections that ended the cycles. Nodes in `left_out` are left out. The newest `window` entries are
-    returned, oldest first.
+    `causes` are the rejections that ended the cycles. The nodes in `left_out` are left out. The newest `window` entries
+    are returned, oldest first.
     """
     feedback: list[Feedback] = []
     for last in reversed(causes):
@@ -191,7 +191,7 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
 
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
-    """Return a text that says what failed, why, and on which path, with previews of the artifacts.
+    """Return a text with the failure, its reason and its path, with previews of the artifacts.
 
     The text about a cut reply is always the same, so it is included once.
     """
@@ -218,7 +218,7 @@ def _preview(content: str) -> str:
 
 
 def accepted_artifact(state: State, node: str | None) -> Artifact | None:
-    """Return an artifact in the form that steps see that require it; None if there is none."""
+    """Return an artifact in the form for the steps that require it; None if there is no artifact."""
     attempt = state.nodes.get(node or "")
     if attempt is None or attempt.artifact is None or attempt.verdict is None:
         return None if attempt is None else attempt.artifact
@@ -252,7 +252,7 @@ def failure_context(state: State, branch: Branch, node: str) -> Context:
 
 
 def render_failure_prompt(state: State, branch: Branch, node: str, context: Context | None = None) -> Rendered:
-    """Return the prompt for a classification. `context` is its context, if the caller has it already."""
+    """Return the prompt for a classification. `context` is the node's context, if the caller has it already."""
     return render(state.config.classifier, context or failure_context(state, branch, node), headed=False)
 
 

@@ -1,9 +1,9 @@
 """Planning runs that an execution starts to replace its plan: their input and their result.
 
-An execution starts such a run in the same way as planning starts the runs of its own steps. It reserves the child's
-limits in its ledger, and hands a `ChildBrief` to an actor whose handler is `ChildGenerator(resources.drive_child,
-clock).generate`. It gets a `Generated` message with the cost, or a `Faulted` one while the child waits for its
-provider. `read_replan` reads the text of the reply.
+Such a run is started in the same way as a run for a step of a plan. The execution reserves the child's limits in its
+ledger, and hands a `ChildBrief` to an actor with the handler `ChildGenerator(resources.drive_child, clock).generate`.
+It gets a `Generated` message with the cost, or a `Faulted` message while the child waits for its provider.
+`read_replan` reads the text of the reply.
 """
 
 from collections.abc import Mapping
@@ -38,13 +38,13 @@ def replan_brief(
 ) -> ChildBrief:
     """Return the input of a planning run that replaces a plan.
 
-    `parent` is the id of the execution and `request_id` that of its request. `node` names the child run, so a request
-    that is made again after a crash continues the same child. `pinned` is the JSON of a `RunConfig`. `limits` are the
-    reservation of the request. `change` has the settings that people have changed since (`RunState.changes`).
+    `parent` is the id of the execution, and `request_id` the id of its request. `node` names the child run, so a
+    request that is made again after a crash continues the same child. `pinned` is the JSON of a `RunConfig`. `limits`
+    are the reservation of the request. `change` has the settings that people have changed since (`RunState.changes`).
 
-    `given` should name at least the current tokens as `initial_state`; in a partial replan also the goal state, the
-    invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The execution asks
-    it, and starts another child with the answer in `Given.answers`.
+    `given` should name at least the current tokens as `initial_state`. In a partial replan, it should also name the
+    goal state, the invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The
+    execution asks it, and starts another child with the answer in `Given.answers`.
     """
     return ChildBrief(
         run=child_run(parent, node),
@@ -67,7 +67,7 @@ class NewPlan:
 
 @dataclass(frozen=True, slots=True)
 class NeedsAnswer:
-    """The planning run needs a person's answer; its parent has to ask."""
+    """The planning run needs a person's answer, and its parent has to ask."""
 
     question: NeededAnswer
     """The question, with the JSON Schema for its answer."""
@@ -78,7 +78,7 @@ class NoPlan:
     """The planning run found no plan."""
 
     outcome: str
-    """How it ended, as in `actors.planning.events.PlanningOutcome`."""
+    """How the run ended, as in `actors.planning.events.PlanningOutcome`."""
     why: str
     """The reason, in one line for people."""
 
@@ -101,6 +101,6 @@ def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     if isinstance(end.get("question"), dict):
         try:
             return NeedsAnswer(NeededAnswer.model_validate(end["question"]))
-        except ValidationError:  # A model has written what only a planning run writes.
+        except ValidationError:  # A model has written something that only a planning run writes.
             return NoPlan(PlanningOutcome.ALL_PRUNED, "the planning run brought no plan")
     return NoPlan(str(end.get("outcome", "")), str(end.get("why", "")))

@@ -31,11 +31,11 @@ class PathStep:
     """An accepted artifact on the path."""
 
     step: str
-    """The id of the step whose artifact it is."""
+    """The id of the step that made the artifact."""
     node: str
     """The id of the attempt that made it."""
     value: Any
-    """The artifact's JSON value; its text if it is not JSON."""
+    """The artifact's JSON value, or its text if it is not JSON."""
     score: float
     """The guard's score, from 0 to 1."""
     guard: str = ""
@@ -48,11 +48,11 @@ class PathStepJson(TypedDict):
     """An accepted artifact on the path."""
 
     step: str
-    """The step whose artifact it is."""
+    """The step that made the artifact."""
     node: str
     """The attempt that made it."""
     value: Any
-    """The artifact's JSON value; its text if it is not JSON."""
+    """The artifact's JSON value, or its text if it is not JSON."""
     score: float
     """The guard's score, from 0 to 1."""
 
@@ -80,20 +80,20 @@ class EditedPlanJson(TypedDict):
 
 
 class PlanningJson(TypedDict):
-    """The keys that `--json` prints for planning runs, besides those of every run."""
+    """The keys that `--json` prints for planning runs, besides the keys of every run."""
 
     revision: int
     """How often the search went back over steps."""
     plan: Any
-    """The plan as the model wrote it; null unless it was proved."""
+    """The plan in the model's form; null unless it was proved."""
     path: list[PathStepJson]
     """The accepted path, or the best path so far if the run has not succeeded."""
     findings: list[dict[str, Any]]
     """The findings of the last rejection, or the warnings on the plan."""
     edits: NotRequired[list[EditedPlanJson]]
-    """The edits of plans by people, the oldest first; missing without any."""
+    """The edits of plans by people, the oldest first; missing if there are no edits."""
     draft: NotRequired[DraftJson]
-    """The best plan that the run wrote, not proved; missing if there is a plan, and until the run has ended."""
+    """The best plan that the run wrote, not proved; missing before the end of the run, and if it has a plan."""
     needs_answer: NotRequired[dict[str, Any]]
     """The question that the run needs answered but may not ask."""
 
@@ -105,19 +105,19 @@ class Result(RunResult):
     revision: int
     """How often the search went back over steps."""
     plan_json: Any
-    """The proved plan as the model wrote it, as a JSON value; None if there is none."""
+    """The proved plan as a JSON value, in the model's form; None if there is no proved plan."""
     path: tuple[PathStep, ...]
     """The accepted artifacts in order: the winning path, or the best path so far if the run has not succeeded."""
     findings: tuple[Finding, ...]
     """The findings of the last rejection, or the warnings on the plan."""
     tree: AttemptTree = field(default_factory=AttemptTree)
-    """The whole search tree: all attempts, in the order in which they were made, linked by `parents`."""
+    """The whole search tree: all attempts in their order, linked by `parents`."""
     proof: Proof = field(default_factory=Proof)
     """The facts that the plan's guard has measured for the proof."""
     needed: NeededAnswer | None = None
     """The question that the run needs answered but may not ask, because its parent asks; None if there is none."""
     user: UserTexts | None = None
-    """The user's texts, for the table of demands; None for a child run, whose parent has the table."""
+    """The user's texts, for the table of demands; None for a child run, because its parent has the table."""
     reads_text: bool = True
     """Whether what made the plan reads the text, as a language model does and a template does not."""
     output_tokens: int = 0
@@ -125,7 +125,8 @@ class Result(RunResult):
     edits: tuple[EditedPlan, ...] = ()
     """The edits of plans by people, oldest first."""
     draft: Draft | None = None
-    """The best plan that the run wrote, not proved; None if it proved or wrote none, and until it has ended."""
+    """The best plan that the run wrote, not proved; None if it wrote no plan or has a proved plan, and before its end.
+    """
 
     @property
     def has_draft(self) -> bool:
@@ -138,18 +139,18 @@ class Result(RunResult):
         return self.outcome == "success"
 
     def facts(self) -> tuple[str, ...]:
-        """Return whether the plan is proved, and how many steps it has; empty without a plan."""
+        """Return whether the plan is proved, and its number of steps; empty without a plan."""
         if self.plan is None:
             return ()
         return ("proved" if self.proved else "not proved", format_count(len(self.plan.steps), "step"))
 
     def attempts_at(self, step: str) -> tuple[TreeAttempt, ...]:
-        """Return all attempts at a step in the order in which they were made; empty if it was never tried (S91)."""
+        """Return all attempts at a step in their order; empty if the step was never tried (S91)."""
         return tuple(attempt for attempt in self.tree if attempt.step == step)
 
     @cached_property
     def plan(self) -> ProvedPlan | None:
-        """The proved plan; None if there is none, or if the accepted artifact is not a JSON object."""
+        """The proved plan; None if there is no plan, or if the accepted artifact is not a JSON object."""
         if not isinstance(self.plan_json, Mapping):
             return None
         texts = () if self.demands is None else table_texts(self.demands)
@@ -162,7 +163,7 @@ class Result(RunResult):
 
     @cached_property
     def conclusion(self) -> Conclusion:
-        """The statement about the accepted plan, in words; `No plan` if there is none."""
+        """The statement about the accepted plan, in words; `No plan` if there is no plan."""
         if self.plan_json is None:
             return Conclusion(False, "No plan")
         guards = [step.guard for step in self.path if step.value == self.plan_json]
@@ -240,7 +241,7 @@ def _draft(state: State, user: UserTexts | None) -> Draft | None:
 
 
 def demands_with(state: State, node: Node, value: Mapping[str, Any]) -> DemandTable | None:
-    """Return the table of demands of a run with another plan, given as JSON, in place of that of an attempt.
+    """Return the table of demands of a run with another plan (JSON) in place of an attempt's plan.
 
     None if the plan or the user's texts cannot be compared.
     """
@@ -266,10 +267,10 @@ def _user_texts_of(state: State) -> UserTexts:
 
 
 def best_path(state: State) -> tuple[Node, ...]:
-    """Return the best path: the artifacts accepted now, or an earlier accepted one with all that it builds on.
+    """Return the best path: the artifacts accepted now, or an earlier accepted artifact and all that it builds on.
 
-    The longest path is the best. Among equally long paths the highest sum of scores decides, then what is accepted now,
-    then age: the oldest wins (S36). A search that compares plans uses the same scores, so a successful run has its
+    The longest path is the best. Among equally long paths, the highest sum of scores decides, then acceptance now, then
+    age: the oldest path wins (S36). A search that compares plans uses the same scores, so a successful run has its
     winning path. A plan that a person edited after the end is the plan of the run.
     """
     place = {step: number for number, step in enumerate(state.latest.progress)}
@@ -327,7 +328,7 @@ def _is_plan(state: State, node: Node) -> bool:
 
 
 def accepted_value(node: Node) -> Any:
-    """Return the JSON value of an attempt's artifact, as later steps see it; its text if it is not JSON."""
+    """Return the JSON value of an attempt's artifact for later steps; its text if it is not JSON."""
     if node.artifact is None:
         return None
     artifact = node.artifact

@@ -60,14 +60,14 @@ _BY_FAMILY: Mapping[str, str] = {
 def _cut_advice(result: Result, program: str) -> str:
     """Return the next step after a run was parked because its replies were repeatedly cut or filtered."""
     resume = f"`{program} resume {result.run_id}"
-    if Code.CUT in result.why:  # Also where a child run says so, whose findings are its own.
+    if Code.CUT in result.why:  # Also if a child run says so: its findings are its own.
         more = f"{resume} --output-tokens-max {2 * result.output_tokens or 'N'}` allows longer replies"
         return f"{more}, `-m MODEL` asks another model; what was accepted is kept"
     return f"{resume} -m MODEL` asks another model, {resume}` the same once more; what was accepted is kept"
 
 
 def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
-    """Return the next step as a clause without a full stop; empty if the findings suggest none.
+    """Return the next step as a clause without a full stop; empty if the findings suggest no step.
 
     `output_tokens` is the token limit of the failed step. Only the first error counts, as in the policy.
     """
@@ -80,7 +80,7 @@ def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
 
 
 FINDINGS_MAX = 5
-"""How many findings of the last rejection are shown; `replan show RUN --tree` shows all."""
+"""How many findings of the last rejection are shown. `replan show RUN --tree` shows all findings."""
 
 _NEXT = {
     "all_pruned": "state the problem more fully, or use another model",
@@ -100,7 +100,7 @@ def brief_lines(result: Result, program: str = "replan") -> list[Line]:
 
 
 def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
-    """Return the whole report. `program` is the command by which the user calls this program.
+    """Return the whole report. `program` is the command with which the user calls this program.
 
     Without `full`, the plan is in short form.
     """
@@ -118,7 +118,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
     if result.findings and result.question is None and not in_draft:
         rows += [BLANK, line("The last rejection", "bold")]
         rows += [indent_line(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
-    draft = _draft(result, program)  # Its last line is a hint, as those that follow are.
+    draft = _draft(result, program)  # Its last line is a hint, like the following lines.
     rows += [*draft, *([] if draft else [BLANK]), usage_line(result)]
     if result.outcome:
         rows.append(line(f"What {result.outcome} means: {program} explain {result.outcome}", "dim"))
@@ -128,7 +128,7 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
 
 
 def _draft(result: Result, program: str) -> list[Line]:
-    """Return the lines about the draft: what it takes, and the command that writes it; empty without a draft."""
+    """Return the lines about the draft: what it lacks, and the command that writes it; empty without a draft."""
     if (draft := result.draft) is None:
         return []
     rows = [BLANK, line("Draft, not proved", "bold"), indent_line(f"{draft.node}: {draft.summary}.", "yellow")]
@@ -141,13 +141,13 @@ def _draft(result: Result, program: str) -> list[Line]:
 
 
 def accepted_lines(result: Result, *, full: bool) -> list[Line]:
-    """Return the accepted plan, the warnings about it, and what is known of it."""
+    """Return the accepted plan, its warnings, and what is known about it."""
     plan = [*plan_lines(result.plan_json), BLANK] if full else plan_summary(result.plan_json)
     return [*plan, *_edits(result), *_warnings(result), _conclusion(result)]
 
 
 def _edits(result: Result) -> Iterator[Line]:
-    """Yield the edits of plans by people, each as a difference."""
+    """Yield the edits of plans by people, each edit as a difference."""
     for edit in result.edits:
         yield line(f"Edited by {edit.edited_by}:", "yellow")
         yield from diff_lines(edit.changes)
@@ -186,12 +186,12 @@ def _advice(result: Result, program: str) -> str:
 
 
 def _ended_without_going_back(result: Result) -> bool:
-    """Return whether the run ended because its search may not go back to the steps above the rejected one."""
+    """Return whether the run ended because its search may not go back above the rejected step."""
     return result.outcome == "all_pruned" and result.why.endswith(ONLY_FORWARD)
 
 
 def _was_unreadable(result: Result) -> bool:
-    """Return whether the last rejected reply could not be read, so that more calls of the same kind would not help."""
+    """Return whether the last rejected reply could not be read. More calls of the same kind would then not help."""
     return any(finding.code.startswith("reply.") for finding in result.findings)
 
 
@@ -221,7 +221,7 @@ def _conclusion(result: Result) -> Line:
 
 
 TREE_FINDINGS_MAX = 3
-"""How many findings the tree shows under one attempt; further ones are only counted."""
+"""How many findings the tree shows under one attempt. Further findings are only counted."""
 
 _TREE_STYLES: Mapping[str, Style] = {"accepted": "green", "rejected": "red", "superseded": "dim", "pending": "yellow"}
 _STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}
@@ -322,7 +322,7 @@ def _describe_cause(classification: FailureClassified, decision: Decision) -> st
 
 
 def belief_text(weighing: Weighing) -> str:
-    """Return where the mistake most likely is, and what the best move and the next best cost."""
+    """Return the most likely place of the mistake, and the costs of the best move and the next best."""
     place, options = weighing.places[0], weighing.options
     where = f"The mistake is most likely in the {step_in_words(place.step)}"
     if place.step == UNSOLVABLE:
@@ -384,7 +384,7 @@ def tree(title: str, state: State, written: Sequence[Record[PlanningEvent]], *, 
 
 
 def _author(config: RunConfig) -> Author | None:
-    """Return what was known of the model before the run; None if the policy has no use for it."""
+    """Return what was known about the model before the run; None if the policy does not use it."""
     table = config.policy.belief
     if table is None or table.author is None or not is_author(config.model):
         return None
@@ -392,7 +392,7 @@ def _author(config: RunConfig) -> Author | None:
 
 
 def _author_lines(config: RunConfig) -> list[Line]:
-    """Return a line about what was known of the model before the run; empty if nothing was."""
+    """Return a line with what was known about the model before the run; empty if nothing was known."""
     known = _author(config)
     if known is None:
         return []
@@ -408,7 +408,7 @@ def flow(result: Result) -> Flow | None:
 
 
 def checklist(result: Result) -> Checklist | None:
-    """Return the steps of the accepted plan; None if there is none."""
+    """Return the steps of the accepted plan; None if there is no plan."""
     steps = None if result.plan_json is None else plan_items(result.plan_json)
     if steps is None:
         return None
@@ -434,7 +434,7 @@ def document(view: str, state: State, result: Result, program: str) -> RunDocume
 
 
 def plan_document(view: str, result: RunResult, plan: Any, note: str, program: str) -> RunDocument:
-    """Return a plan with the table of demands. `note` says in Markdown where the plan comes from.
+    """Return a plan with the table of demands. `note` says in Markdown how the plan was made.
 
     `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` if the value is not a plan.
     """
@@ -453,7 +453,7 @@ def option_of(view: str) -> str:
 
 
 def yaml_text(result: Result) -> str:
-    """Return the accepted artifact of the last step, such as a proposed profile, as YAML; empty if there is none."""
+    """Return the accepted artifact of the last step as YAML, such as a proposed profile; empty if there is none."""
     last = next((step for step in result.path if step.last), None)
     if not result.succeeded or last is None or isinstance(last.value, str):
         return ""
@@ -463,7 +463,7 @@ def yaml_text(result: Result) -> str:
 
 
 def _read_proved_plan(state: State, result: Result, view: str, program: str) -> Any:
-    """Return the proved plan. Raises `UsageProblem` with the reason if there is none."""
+    """Return the proved plan. Raises `UsageProblem` with the reason if there is no proved plan."""
     run = result.run_id
     if result.plan_json is not None:
         return result.plan_json

@@ -1,4 +1,4 @@
-"""The rules of a planning run. A rule is a decision that a state may lead to; `rules_with` has their order. Pure.
+"""The rules of a planning run. A rule is a decision that may follow from a state. `rules_with` has their order. Pure.
 
 The order counts: the first rule that returns an event wins. Some rules look at every branch, or at the tree of all
 branches.
@@ -55,7 +55,7 @@ _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12, looking up a 
 
 
 def judge(state: State) -> JudgementRequested | VerdictReached | None:
-    """Ask the guard of the oldest artifact without a judgement, or reject a reply whose end is missing."""
+    """Ask the guard of the oldest unjudged artifact, or reject a reply whose end is missing."""
     if not state.unjudged:
         return None
     node = state.nodes[state.unjudged[0]]
@@ -68,7 +68,7 @@ def _begin_round(state: State, branch: Branch) -> Revised | None:
 
 
 def _revise(state: State, branch: Branch) -> Revised | None:
-    """Record the replan that was decided: its targets and all steps that require them lose their artifacts and work."""
+    """Record a decided replan: its targets and all steps that require them lose their artifacts and work."""
     revision = branch.to_revise
     if revision is None:
         return None
@@ -84,7 +84,7 @@ def _revise(state: State, branch: Branch) -> Revised | None:
 
 
 def _settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | ending.RunFinished | None:
-    """Decide about a rejected artifact. Before that, ask a classifier for the cause if needed; or end the run."""
+    """Decide about a rejected artifact. Before that, ask a classifier for the cause if it is needed; or end the run."""
     if branch.pruned or _FAILED not in branch.progress.phases:
         return None
     for step, slot in branch.progress.items():
@@ -241,7 +241,7 @@ def _allowed_steps(
 
 
 def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
-    """Return the steps of a branch without those that are waiting for a delayed retry."""
+    """Return the steps of a branch without steps that wait for a delayed retry."""
     if not state.resting:
         return steps
     resting = {step_of(node) for node in state.resting if branch_of(node) == branch.number}
@@ -249,10 +249,10 @@ def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> S
 
 
 def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
-    """Return the first request of a branch that can be paid; if none can, the limit that the last one would exceed.
+    """Return the first affordable request of a branch; if there is none, the limit that the last request would exceed.
 
-    Further tries of a call come first, because they belong to an attempt that was already allowed. First tries at each
-    of `steps` follow.
+    Further tries of a call come first, because their attempt was already allowed. First tries at each of `steps`
+    follow.
     """
     graph, ledger, now = state.config.graph, state.run.ledger, state.run.now
     short: Limit | None = None
@@ -295,7 +295,7 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | 
 
 
 def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
-    """Withdraw a question if its step no longer waits for it."""
+    """Withdraw a question that its step no longer waits for."""
     if not state.run.questions:
         return None
     for name, request in state.run.open_questions.items():
@@ -309,7 +309,7 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
 
 
 def replan(state: State) -> Revised | None:
-    """Go back after a requirement has changed, as far as the policy says, and begin a new round."""
+    """After a changed requirement, go back as far as the policy says, and begin a new round."""
     if not state.to_replan:
         return None
     config = state.config
@@ -325,7 +325,7 @@ def replan(state: State) -> Revised | None:
 
 
 def _review_artifact(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
-    """Ask a person to review an artifact that no other guard rejects; later, record the person's verdict."""
+    """Ask a person to review an artifact that all other guards accept. Later, record the person's verdict."""
     if not state.reviews:
         return None
     for node, others in state.reviews.items():
@@ -391,7 +391,7 @@ def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
 
 
 def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEvent | None:
-    """Return the event of the first rule that returns one; None if no rule does."""
+    """Return the event of the first rule that returns an event; None if no rule does."""
     run, branches, strategy = state.run, state.branches, state.config.strategy
     event = tree = None
     for scope, function in table:

@@ -46,33 +46,31 @@ class Node:
     attempt: int
     """The number of the attempt in the visit, from 1."""
     round: int
-    """The number of the round in which the attempt was made, from 1."""
+    """The number of the attempt's round, from 1."""
     revision: int
     """How many replans came before the attempt."""
     branch: int = 0
     parents: tuple[str, ...] = ()
-    """The ids of the accepted artifacts on which the attempt builds, one for each step that its step requires."""
+    """The ids of the accepted artifacts that the attempt builds on, one for each required step."""
     previous: str | None = None
-    """The id of the previous attempt at the step; None if this is the first."""
+    """The id of the previous attempt at the step; None for the first attempt."""
     status: NodeStatus = "pending"
-    """`pending` until there is a verdict; `superseded` if a replan or the end of the branch has made it void."""
+    """`pending` before the verdict; `superseded` if a replan or the end of the branch has made it void."""
     artifact: Artifact | None = None
     repeats: str | None = None
-    """The id of an earlier attempt at the step with the same content; None if there is none."""
+    """The id of an earlier attempt at the step with the same content; None if there is no such attempt."""
     afresh: bool = False
     """Whether it is the first attempt after a decision to begin afresh."""
     verdict: Verdict | None = None
-    """The verdict of the guard, or of a person after a review; None until there is one."""
+    """The verdict of the guard, or of a person after a review; None before the verdict."""
     rejection_text: str = ""
-    """The part of the rejection that prompts show; empty if the attempt was not rejected."""
+    """The text of the rejection in prompts; empty if the attempt was not rejected."""
     rejected_for: frozenset[str] = frozenset()
-    """The error codes in the rejections of this attempt and of earlier attempts at the step; empty if it was not
-    rejected.
-    """
+    """The error codes in the rejections of this and earlier attempts at the step; empty if it was not rejected."""
     classification: FailureClassified | None = None
     """The classifier's reply about the rejection; None if no classifier was asked."""
     decision: Decision | None = None
-    """The policy's decision about the rejection; None if there is no rejection, or no decision yet."""
+    """The policy's decision about the rejection; None before the decision, and without a rejection."""
     cleared: tuple[str, ...] = ()
     """The steps that lost their artifacts because of the rejection; empty if the search did not go back."""
     cycle: tuple[str, ...] = ()
@@ -103,7 +101,7 @@ class PendingReplan(NamedTuple):
 
     level: BacktrackLevel
     targets: tuple[str, ...]
-    """The steps that are done again. All steps that require them lose their artifacts too."""
+    """The steps that are done again. All steps that require these steps lose their artifacts too."""
     tags: tuple[ReasonTag, ...] = ()
     """The reason, as tags of findings."""
     new_round: bool = False
@@ -115,7 +113,7 @@ class PendingReplan(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """The rejections that the prompts of a step leave out, because it has begun afresh after them."""
+    """The rejections that a step's prompts leave out, because the step has begun afresh after them."""
 
     attempts: int = 0
     """How many of the step's attempts, oldest first."""
@@ -139,7 +137,7 @@ class PlannedQuestion(NamedTuple):
 class Branch:
     """One search over the steps. It is independent of other branches. Most runs have one branch.
 
-    `attempts`, `history` and `replans` repeat facts from the nodes, so that no rule has to read all nodes.
+    `attempts`, `history` and `replans` repeat facts from the nodes, so that rules need not read all nodes.
     """
 
     number: int = 0
@@ -157,19 +155,19 @@ class Branch:
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
     """The rejections that prompts leave out, by step. A step that has not begun afresh has no entry."""
     to_revise: PendingReplan | None = None
-    """The replan that is decided, but not yet recorded as `Revised`; None if there is none."""
+    """The decided replan before it is recorded as `Revised`; None if there is no such replan."""
     to_ask: tuple[PlannedQuestion, ...] = ()
     """The questions that are decided, but not yet recorded as asked."""
     parent: int | None = None
-    """The number of the branch with whose artifacts this branch began; None if it began without artifacts."""
+    """The number of the branch whose artifacts this branch began with; None if it began without artifacts."""
     calls: int = 0
     """How many calls are charged to the branch or reserved for it, including further tries."""
     inherited: int = 0
     """How many calls the ancestors of the branch had made when it was opened."""
     pruned: str = ""
-    """The reason why the branch was pruned; empty if it was not pruned."""
+    """Why the branch was pruned; empty if it was not pruned."""
     view: "BranchView | None" = None
-    """The strategy's view of the branch; None if the strategy does not compare branches."""
+    """The strategy's view of the branch; None if the strategy compares no branches."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,7 @@ class State:
     revision: int = 0
     """How many replans there were so far in all branches."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    """All attempts by id, in the order in which they were made."""
+    """All attempts by id, in their order."""
     live: frozenset[str] = frozenset()
     """The ids of the nodes that are pending or accepted, computed from the nodes."""
     made: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
@@ -197,11 +195,10 @@ class State:
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     """The open requests for verdicts, by request id."""
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
-    """The verdict of the other guards on each artifact that a person reviews, by node id; None if there are no other
-    guards.
+    """The other guards' verdict on each artifact that a person reviews, by node id; None if there are no other guards.
     """
     silenced: frozenset[str] = frozenset()
-    """The steps that may ask no more questions in this round, because one of their questions was not answered."""
+    """The steps that may ask no more questions in this round, because a question of theirs was not answered."""
     classifications: int = 0
     """How many rejections the classifier was asked about, at most `classifications_max`."""
     unjudged: tuple[str, ...] = ()
@@ -209,7 +206,7 @@ class State:
     to_replan: bool = False
     """Whether a requirement has changed, and the search has not gone back because of it yet."""
     forgiven: frozenset[str] = frozenset()
-    """The ids of the nodes with cut replies that no longer count, because a person resumed the run after them."""
+    """The ids of the nodes whose cut replies no longer count, because a person resumed the run after them."""
     of_former_model: frozenset[str] = frozenset()
     """The ids of the nodes from the model that was used before a person changed it. They do not count as repeats."""
     edits: tuple[PlanEdit, ...] = ()
@@ -225,7 +222,7 @@ class State:
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins from the user's own files, in their state at the start of the run."""
     given: Given | None = None
-    """The facts that the run was given; None if it finds them itself."""
+    """The facts that the run was given; None if it must find them itself."""
 
     @property
     def latest(self) -> Branch:
@@ -235,19 +232,19 @@ class State:
     @property
     def working(self) -> bool:
         """Whether a model or a guard is at work. Only such work counts as active time."""
-        active_calls = self.run.calls.open.keys() - self.run.held  # A call whose child run waits is not active.
+        active_calls = self.run.calls.open.keys() - self.run.held  # A call is not active while its child run waits.
         return bool(active_calls or self.judgements)
 
     @property
     def end(self) -> RunFinished | None:
-        """The end of the run; None until it has ended."""
+        """The end of the run; None before the end."""
         finished = self.run.finished
         assert finished is None or isinstance(finished, RunFinished)
         return finished
 
     @property
     def in_use(self) -> set[str]:
-        """The ids of the nodes that are pending or accepted, and of those with open or delayed work."""
+        """The ids of the nodes that are pending or accepted, or that have open or delayed work."""
         calls, waits = self.run.calls, self.run.waits
         found = {*self.live, *self.reviews, *self.unjudged, *self.resting}
         found.update([request.node for request in self.judgements.values()])
@@ -277,7 +274,7 @@ class State:
             yield self.nodes[node]
 
     def newest(self, branch: Branch, step: str) -> Node | None:
-        """Return the newest attempt at a step that a branch knows; None if there is none."""
+        """Return the newest attempt at a step in a branch; None if there is no attempt."""
         attempts = branch.attempts.get(step)
         return self.nodes[attempts[-1]] if attempts else None
 
@@ -294,7 +291,7 @@ PlanningState = State | NotStarted
 
 
 def with_branch(branches: tuple[Branch, ...], branch: Branch) -> tuple[Branch, ...]:
-    """Return the branches with `branch` in place of the one with its number, or at the end if there is none."""
+    """Return the branches with `branch` replacing the branch with its number, or added at the end."""
     if len(branches) == 1 and branch.number == 0:
         return (branch,)
     return (*branches[: branch.number], branch, *branches[branch.number + 1 :])

@@ -34,29 +34,29 @@ class TreeAttempt:
     branch: int
     """The number of the branch that it belongs to."""
     parents: tuple[str, ...]
-    """The ids of the attempts that it builds on; empty for a root of the tree."""
+    """The ids of the attempts that this attempt builds on; empty for a root of the tree."""
     previous: str | None
-    """The id of the previous attempt at the step; None for the first."""
+    """The id of the previous attempt at the step; None for the first attempt."""
     status: str
-    """`pending` until its verdict, then `accepted` or `rejected`; `superseded` if a backtrack has made it void."""
+    """`pending` before the verdict, then `accepted` or `rejected`; `superseded` if a backtrack has made it void."""
     artifact: Artifact | None = field(repr=False)
-    """The artifact that its generator made; None until there is one."""
+    """The artifact that the generator made; None before that."""
     score: float | None
     """The guard's score, from 0 to 1; None before the verdict."""
     findings: tuple[Finding, ...]
     """The findings of the verdict: why it was rejected, or warnings."""
     level: str | None
-    """How far back the search went after its rejection, such as `partial_replan`; None without a decision."""
+    """How far back the search went after the rejection, such as `partial_replan`; None without a decision."""
     targets: tuple[str, ...]
     """The steps that were redone after its rejection."""
     rule: str
-    """The row of the policy, or `belief`, that decided this; empty without a decision."""
+    """The row of the policy, or `belief`, that decided; empty without a decision."""
     afresh: bool = False
     """Whether the steps are done again without earlier rejections in their prompts."""
 
     @property
     def value(self) -> Any:
-        """The artifact's JSON value; its text if that is not JSON; None if there is no artifact."""
+        """The artifact's JSON value, or its text if it is not JSON; None if there is no artifact."""
         if self.artifact is None:
             return None
         value = self.artifact.value
@@ -64,7 +64,7 @@ class TreeAttempt:
 
 
 class AttemptTree(tuple[TreeAttempt, ...]):
-    """All attempts of a run in the order in which they were made. Their `parents` make them a tree."""
+    """All attempts of a run in their order. Their `parents` make them a tree."""
 
     __slots__ = ()
 
@@ -141,24 +141,24 @@ class AttemptView(NamedTuple):
     node: Node
     """The attempt in the state: its artifact, verdict and decision."""
     parent: str | None
-    """The id of the attempt under which it is shown; None at the top."""
+    """The id of the attempt under which this attempt is shown; None at the top."""
     why: str = ""
-    """The explanation of the rule that decided about its rejection; empty if none did."""
+    """The explanation of the rule that decided about the rejection; empty if no rule did."""
     wasted: Amount = ZERO
-    """The cost of the attempts that its rejection made void, including its own."""
+    """The cost of the attempts that the rejection made void, including the attempt itself."""
     cost_known: bool = False
-    """Whether the model's price is known, so that costs in dollars can be shown."""
+    """Whether the model's price is known. Only then costs are shown in dollars."""
     late: Amount = ZERO
-    """The cost of replies that came after their request was withdrawn. `Node.used` does not contain it."""
+    """The cost of replies that came after the withdrawal of their request. `Node.used` does not contain it."""
     unknown: Amount = ZERO
-    """The charge for tries with an unknown cost. Neither `Node.used` nor `late` contains it."""
+    """The charge for tries with an unknown cost. It is neither in `Node.used` nor in `late`."""
     reviewed: bool = False
     over: bool = False
-    """Whether the run has finished, so that no verdict will come."""
+    """Whether the run has finished. Then no verdict will come."""
     rests: bool = False
     """Whether no process drives the run now, because it is parked, interrupted or finished."""
     child: str | None = None
-    """The id of the child run that makes its artifact; None if it has no child run."""
+    """The id of the child run that makes the artifact; None if there is no child run."""
 
     @property
     def used(self) -> Amount:
@@ -231,8 +231,8 @@ def attempts(
     """Return the attempts in the order of their requests.
 
     The costs of backtracks and of late replies are read from the records. `interrupted` says that the run has lost its
-    driver, so its open requests may have been charged. `live` says that it has a driver; even while it parks the run,
-    it waits for open requests.
+    driver, so its open requests may have been charged. `live` says that the run has a driver. The driver waits for open
+    requests even while it parks the run.
     """
     wasted, late = _wasted_cost(state, records), _late_costs(records)
     rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
@@ -290,13 +290,13 @@ def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict
 
 
 def _late_costs(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    """Return the cost of replies that came after their request was withdrawn, by node."""
+    """Return the cost of replies that came after the withdrawal of their request, by node."""
     events = (record.event for record in records)
     return _sum_by_node((event.request_id, event.used) for event in events if isinstance(event, Settled))
 
 
 def _unknown_costs(state: State, *, rests: bool) -> dict[str, Amount]:
-    """Return the amounts whose real cost is not known, by node.
+    """Return the charges whose real cost is unknown, by node.
 
     If no process drives the run, open requests are included.
     """
@@ -305,7 +305,7 @@ def _unknown_costs(state: State, *, rests: bool) -> dict[str, Amount]:
 
 
 def _sum_by_node(amounts: Iterable[tuple[str, Amount]]) -> dict[str, Amount]:
-    """Return the sum of the amounts for each node. The amounts come with the ids of their requests."""
+    """Return the sum of the amounts for each node. The amounts are given by request id."""
     sums: dict[str, Amount] = {}
     for request, amount in amounts:
         node = node_of(request)
@@ -322,21 +322,21 @@ def _amount(amount: Amount, *, known: bool) -> dict[str, Any]:
 
 
 class BranchStory(NamedTuple):
-    """What happened to one branch, from its opening to its end."""
+    """The story of one branch, from its opening to its end."""
 
     branch: int
     """The number of the branch, from 0, in the order of opening."""
     parent: int | None
-    """The number of its parent branch; None if it began without artifacts."""
+    """The number of the parent branch; None if the branch began without artifacts."""
     kept: tuple[str, ...]
-    """The steps whose artifacts it began with."""
+    """The steps whose artifacts the branch began with."""
     opened: str
     """Why it was opened, in words."""
     calls: int
     cause: str = ""
-    """Why it was pruned, as a code (`PruneCause`); empty if it was not."""
+    """Why the branch was pruned, as a code (`PruneCause`); empty if it was not pruned."""
     pruned: str = ""
-    """Why it was pruned, in words; empty if it was not."""
+    """Why the branch was pruned, in words; empty if it was not pruned."""
     won: bool = False
     """Whether the run's plan comes from this branch."""
 
@@ -347,7 +347,7 @@ class BranchStory(NamedTuple):
 
 
 def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
-    """Return the branches in the order in which they were opened; none if there is only one."""
+    """Return the branches in the order of their opening; empty if there is only one."""
     if len(state.branches) == 1:
         return []
     calls = [branch.calls for branch in state.branches]

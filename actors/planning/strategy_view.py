@@ -23,7 +23,7 @@ def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:
 
 
 def free_calls(tree: SearchTree, share: int) -> int:
-    """Return how many calls are free, because no live branch has used or reserved them in its share."""
+    """Return how many calls are free, because they are neither used nor reserved in a live branch's share."""
     committed = sum(
         [share if view.live and not view.done and view.calls < share else view.calls for view in tree.branches]
     )
@@ -31,7 +31,7 @@ def free_calls(tree: SearchTree, share: int) -> int:
 
 
 def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPruned | None:
-    """Return the event that opens or prunes a branch as the strategy demands; None if it demands no change."""
+    """Return the event by which the strategy opens or prunes a branch; None if the strategy demands no change."""
     if tree is None:
         return None
     change = state.config.strategy.change(tree)
@@ -49,14 +49,14 @@ def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPru
 
 
 def _kept_steps(state: State, parent: Branch) -> tuple[str, ...]:
-    """Return the steps whose accepted artifacts a new branch gets from its parent."""
+    """Return the steps whose accepted artifacts a new branch takes from its parent."""
     revision = parent.to_revise
     unset = () if revision is None else cleared_steps(state.config.graph, revision.targets)
     return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in unset)
 
 
 def choose_branch(strategy: SearchStrategy, tree: SearchTree) -> BranchView | None:
-    """Return the branch whose plan wins; None while another branch can still do better."""
+    """Return the branch with the winning plan; None while another branch can still do better."""
     best = _best_plan(tree)
     if best is None or not strategy.picks_best or best.score >= 1.0:
         return best

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def _news_text(event: PlanningEvent, state: State) -> str:
-    """Return the line that progress shows for an event, from the state after it; empty if it shows none."""
+    """Return the line that progress shows for an event, from the state after it; empty if progress shows no line."""
     match event:
         case ArtifactProduced() | JudgementRequested() | ClassificationRequested() | FailureClassified():
             return ""  # What follows from them is shown.
@@ -69,7 +69,7 @@ def _news_text(event: PlanningEvent, state: State) -> str:
 
 
 def _rejection_text(event: Decided, state: State) -> str:
-    """Return why an attempt was rejected, and to which steps the search goes back."""
+    """Return why an attempt was rejected, and which steps the search goes back to."""
     verdict = state.nodes[event.node].verdict
     errors = () if verdict is None else verdict.errors
     reason = reason_of(errors[0]) if errors else "no reason given"
@@ -80,7 +80,7 @@ def _rejection_text(event: Decided, state: State) -> str:
 
 
 def _record_text(event: PlanningEvent, state: State) -> str:
-    """Return an event as one line, which is not yet sanitised. `state` is the state after it."""
+    """Return an event as one line, not yet sanitised. `state` is the state after the event."""
     match event:
         case RunStarted():
             model = state.config.model
@@ -145,8 +145,8 @@ def _decision(event: Decided) -> str:
 def log_fields(event: PlanningEvent, state: State) -> Mapping[str, str | int]:
     """Return `step`, `node` and `branch` (0 is the first) of an event that names a node, a request or a question.
 
-    `state` is a state after the event; it knows who asked a question. The result is empty for all other events. Events
-    about a whole branch have a field for it, and the rest are about the run.
+    `state` is a state after the event, and knows who asked a question. The result is empty for all other events. Events
+    about a whole branch have the field `branch`. All other events are about the run.
     """
     node = records.node_of_event(event, state)
     return {"step": step_of(node), "node": node, "branch": branch_of(node)} if node else {}
@@ -199,7 +199,7 @@ def _makes_plan(state: State, attempt: str) -> bool:
     return state.config.roles.get(step_of(attempt)) == "plan"
 
 
-# What only a result needs is imported when one is shown: most commands read records.
+# The imports for results happen when a result is shown, because most commands only read records.
 
 
 def _result(view: "RunView") -> "Result":

@@ -1,1 +1,1 @@
-"""Contingent plans: their data types, their dependency graph, execution semantics and proofs."""
+"""Contingent plans: their data types, their dependency graph, their execution semantics and their proofs."""

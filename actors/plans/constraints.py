@@ -1,7 +1,7 @@
 """The constraints on every plan of an execution: prohibitions, scope, budget, deadline, and invariants. Pure.
 
-They come from the first plan, from later plans, and from what the user said later. A new plan may add constraints. If
-it leaves a constraint out or weakens it, the constraint is restored before the plan is proved.
+They come from the first plan, from later plans, and from later texts of the user. A new plan may add constraints. A
+constraint that it leaves out or weakens is restored before the plan is proved.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ class Constraints:
     """The requirements and invariants that every plan of an execution must have."""
 
     requirements: tuple[Requirement, ...] = ()
-    """The requirements, all of `KEPT_KINDS`; their ids are unique."""
+    """The requirements with a kind in `KEPT_KINDS`. Their ids are unique."""
     invariants: tuple[Mapping[str, Any], ...] = ()
     """The invariants as JSON objects, without repetition."""
 
@@ -43,7 +43,7 @@ class Constraints:
 
 
 def constraints_of(value: Mapping[str, Any]) -> Constraints:
-    """Return the constraints in a plan, which is given as a JSON object."""
+    """Return the constraints in a plan (a JSON object)."""
     stated = tuple(item for item in requirements_in(value.get("requirements")) if item.kind in KEPT_KINDS)
     invariants = value.get("invariants")
     listed = tuple(
@@ -55,14 +55,14 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
 
 
 def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:
-    """Return a plan (a JSON object) with all constraints added; the same object if it has them already."""
+    """Return a plan (a JSON object) with all constraints added; the same object if it already has them."""
     kept = {item.id: item for item in constraints.join(constraints_of(value)).requirements}
     raw = value.get("requirements")
     requirements: list[Any] = []
     for own in raw if isinstance(raw, list) else ():
         stated = next(requirements_in([own]), None)
         item = None if stated is None else kept.pop(stated.id, None)
-        # The plan's author may refer to it by an id of its own.
+        # The plan's author may use another id for it.
         requirements.append(own if item in (None, stated) else {**requirement_to_json(item), "id": own.get("id")})
     requirements += [requirement_to_json(item) for item in kept.values()]
     given = value.get("invariants")

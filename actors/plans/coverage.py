@@ -1,6 +1,6 @@
 """Tells which requirements of a plan are covered, which are kept, and which are not checked.
 
-Only names and tokens are compared; no text is interpreted.
+Only names and tokens are compared. No text is interpreted.
 """
 
 from collections import defaultdict
@@ -18,10 +18,10 @@ GOALS_MAX = 200
 class RequirementStanding(StrEnum):
     """The result of checking a requirement of a plan that the guards have accepted."""
 
-    COVERED = "covered"  # a goal: a step that satisfies it contributes to one of its goal tokens
-    KEPT = "kept"  # what must be avoided or kept: no step uses the tool, adds the token or deletes it
-    UNCOVERED = "uncovered"  # a goal without such a step
-    VIOLATED = "violated"  # a step uses a forbidden tool, adds a forbidden token, or deletes one that must be kept
+    COVERED = "covered"  # a goal: a satisfying step contributes to one of the goal's tokens
+    KEPT = "kept"  # something is avoided or kept: no step uses the tool, adds the token or deletes it
+    UNCOVERED = "uncovered"  # a goal without a contributing step
+    VIOLATED = "violated"  # a step uses a forbidden tool, adds a forbidden token, or deletes a protected token
     NOT_CHECKED = "not_checked"  # no guard can tell
 
 
@@ -31,7 +31,7 @@ class CheckedRequirement(NamedTuple):
     requirement: Requirement
     standing: RequirementStanding
     steps: tuple[str, ...]
-    """The ids of the steps that cover it or violate it, sorted."""
+    """The sorted ids of the steps that cover or violate the requirement."""
 
 
 def check_requirements(plan: Plan) -> list[CheckedRequirement]:
@@ -57,9 +57,8 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
 def _contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
     """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
 
-    A step contributes to a goal if it makes a token of the goal, or a token that a contributing step needs. It also
-    contributes if a contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit
-    sets of goals.
+    A step contributes to a goal if it makes a token that the goal or a contributing step needs. It also contributes if
+    a contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit sets of goals.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
@@ -155,7 +154,7 @@ def _uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
 
 
 def _changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
-    """Return the ids of the steps that add a forbidden token, or delete one that must be kept.
+    """Return the ids of the steps that add a forbidden token, or delete a protected token.
 
     Tokens of the goal may be deleted.
     """
@@ -170,5 +169,5 @@ def _changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> 
 
 
 def fold_name(name: str) -> str:
-    """Return a name with single spaces and in lower case, so that two spellings of it are equal."""
+    """Return a name with single spaces and in lower case, so that different spellings are equal."""
     return " ".join(name.split()).casefold()

@@ -1,8 +1,8 @@
 """Makes a plan without a model from the steps that generators declare, or says in one line why it cannot. Pure.
 
-First the search for a way to the goal may choose the outcome of each step (the determinised problem). It uses A*; its
-estimate is the sum of the costs of the goal's tokens without deletions. Then it continues in the same way from the
-state after each other outcome. It never returns to an earlier state, because a plan does not repeat a step.
+First the search for a way to the goal may choose the outcome of each step (the determinised problem). It uses A* with
+this estimate: the sum of the costs of the goal's tokens without deletions. Then it plans in the same way from the state
+after each other outcome. It never returns to an earlier state, because a plan does not repeat a step.
 """
 
 import heapq
@@ -29,11 +29,11 @@ class Way(NamedTuple):
     """One of the ways in which a step may succeed."""
 
     name: str
-    """The name of the outcome; empty if there is only one."""
+    """The name of the outcome; empty if the step has only one."""
     adds: Tokens
     """The tokens that it adds."""
     deletes: Tokens
-    """The tokens that it deletes before it adds tokens."""
+    """The tokens that the step deletes before it adds tokens."""
 
     def apply(self, state: Tokens) -> Tokens:
         """Return the state after the step succeeded in this way."""
@@ -47,11 +47,11 @@ class Candidate(NamedTuple):
     needs: Tokens
     """The tokens that must hold before it."""
     ways: tuple[Way, ...]
-    """The ways in which it may succeed, at least one."""
+    """The ways in which the step may succeed, at least one way."""
 
     @property
     def cost(self) -> float:
-        """The cost of the step. It grows with the number of ways, because the plan must continue after each of them."""
+        """The cost of the step. It grows with the number of ways, because the plan must continue after each way."""
         return 0.5 + 0.5 * len(self.ways)
 
 
@@ -59,7 +59,7 @@ _NO_ORDER = "no order of the steps reaches all of the goal"
 
 
 class SearchFailed(Exception):
-    """No plan was found; the message says why, in one line."""
+    """No plan was found. The message says why, in one line."""
 
 
 Choices = Mapping[Tokens, Candidate]
@@ -101,7 +101,7 @@ class _Search:
     def solve_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
         """Choose a step in a state, and in all states that follow. Return whether this succeeded.
 
-        `above` are the earlier states; `ahead` is a way from here that was found before.
+        `above` are the earlier states. `ahead` is a known way from this state.
         """
         if self.goal <= state or state in self.chosen:
             return True
@@ -137,7 +137,7 @@ class _Search:
         return True
 
     def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
-        """Return a way to the goal on which the search may choose every outcome; empty if there is none.
+        """Return a way to the goal for which the search may choose every outcome; empty if there is none.
 
         It does not begin with a step in `refused`, and does not reach a state in `above`.
         """
@@ -202,7 +202,7 @@ class _Costs:
                 self._needed[token].append(number)
 
     def to_goal(self, state: Tokens) -> float:
-        """Return the estimate; infinite if the goal cannot be reached."""
+        """Return the estimate; infinite if the goal is unreachable."""
         costs: dict[str, int] = {}
         unmet, sums = [len(needs) for needs, _ in self._makers], [0] * len(self._makers)
         queue = [(0, token) for token in state]
@@ -231,21 +231,21 @@ START = "at the beginning"
 rejected.
 """
 HOLDS = "holds"
-"""The keywords that errors name as their place: `GOAL`, and this one for the tokens that hold at the beginning."""
+"""The keywords that errors name as their place: `GOAL`, and this keyword for the tokens that hold at the beginning."""
 
 
 def plan_for(
     steps: Sequence[Step], holds: AbstractSet[str], goal: AbstractSet[str], others: AbstractSet[str] = frozenset()
 ) -> Plan:
-    """Return a plan, made from declared steps, that reaches `goal` whatever outcomes the steps have.
+    """Return a plan from declared steps that reaches `goal` whatever outcomes the steps have.
 
     The id of a declared step is the name of its generator. The plan may use the same generator for several steps. If no
-    step has outcomes, each step waits only for the steps that it depends on; else it waits for the step before it.
+    step has outcomes, each step waits only for its dependencies. Otherwise each step waits for the step before it.
     `others` are further tokens that hold at the beginning and that no step names.
 
     Raises:
-        UsageProblem: no step names a token of `holds` or `goal`; the goal cannot be reached; or it holds already. Its
-            place is `goal` or `holds`.
+        UsageProblem: no step names a token of `holds` or `goal`; or the goal cannot be reached, or already holds. The
+            error's place is `goal` or `holds`.
     """
     start, wanted = frozenset(holds), frozenset(goal)
     _check(steps, start, wanted)
@@ -325,10 +325,10 @@ def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
 
 
 def _roots(steps: Sequence[Step], reached: Tokens, lost: Sequence[str]) -> list[str]:
-    """Return the missing tokens because of which the `lost` tokens cannot be reached, sorted.
+    """Return the missing tokens that make the `lost` tokens unreachable, sorted.
 
-    These are the needed tokens that no step makes. If there are none, they are all needed tokens that cannot be
-    reached.
+    These are the needed tokens that no step makes. If some step makes each of them, return all needed tokens that
+    cannot be reached.
     """
     lacking, new = set(lost), list(lost)
     while new:
@@ -348,7 +348,7 @@ class _Node(NamedTuple):
     step_id: str
     generator: str
     next: tuple[tuple[str, str], ...]
-    """The outcomes, each with the id of the step that follows it; empty if the goal holds after the outcome."""
+    """The outcomes, with the ids of the steps that follow them; empty if the goal holds after the outcome."""
 
 
 def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
@@ -377,7 +377,7 @@ def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
 
 
 def _ids(names: Sequence[str]) -> Iterator[str]:
-    """Yield an id for each name: the name itself; if it occurs more than once, with a number added."""
+    """Yield an id for each name: the name, with a number if the name occurs several times."""
     totals, counts, used_ids = Counter(names), Counter[str](), set(names) | RESERVED_IDS
     for name in names:
         if totals[name] == 1 and name not in RESERVED_IDS:
@@ -394,7 +394,7 @@ def _ids(names: Sequence[str]) -> Iterator[str]:
 def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
     """Return the steps of a plan without outcomes.
 
-    Each depends on the earlier steps with which it may not be swapped.
+    Each step depends on the earlier steps with which it may not change places.
     """
     new_steps: list[Step] = []
     after: dict[str, frozenset[str]] = {}

@@ -1,7 +1,7 @@
 """Explores every trace of successes and failures of a plan: how traces end, whether they loop, and which steps run.
 
-Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps their number
-small without changing a result.
+Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps the number
+of configurations small without changing a result.
 """
 
 from collections.abc import Collection, Iterator
@@ -33,7 +33,7 @@ Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
 """The guarantee for traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
 
 DEAD_ENDS_MAX = 100
-"""How many dead ends are kept with their trace."""
+"""The largest number of dead ends that are kept with their trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +67,25 @@ class Exploration:
     work: int = 0
     """The units of work that were spent (`WorkLeft`)."""
     complete: bool = False
-    """Whether all configurations were visited. False if a limit stopped the exploration, or if it had found what it
-    sought.
-    """
+    """Whether all configurations were visited. False if a limit stopped the exploration, or if it found its target."""
     ran: frozenset[str] = frozenset()
     """The ids of the steps that run on some explored trace."""
     succeeds: bool = False
     """Whether a trace was found that ends with the goal."""
     assurance: Assurance | None = None
-    """The guarantee for traces that do not escalate; None if the exploration is not complete."""
+    """The guarantee for traces that do not escalate; None if the exploration is incomplete."""
     dead_ends: list[DeadEnd] = field(default_factory=list)
     """The traces that end without the goal, the shortest first, at most `DEAD_ENDS_MAX`."""
     trap: tuple[str, ...] | None = None
-    """A trace to a configuration from which no trace ends or escalates; None if none was found."""
+    """A trace to a configuration after which no trace ends or escalates; None if there is no such trace."""
     loop: tuple[str, ...] | None = None
-    """A trace that ends with one iteration of a loop; None if none was found."""
+    """A trace that ends with one iteration of a loop; None if no loop was found."""
     broken: dict[int, BrokenInvariant] = field(default_factory=dict)
     """The broken invariants, by their position in the plan's list."""
     escalations: tuple[str, ...] = ()
-    """The ids of the steps at which a trace may escalate, sorted."""
+    """The sorted ids of the steps at which a trace may escalate."""
     undoes: tuple[str, ...] = ()
-    """The ids of the steps whose failure ends a trace with everything undone, sorted."""
+    """The sorted ids of the steps whose failure ends a trace by undoing everything."""
 
     @property
     def closest_missing(self) -> tuple[str, ...]:
@@ -100,7 +98,7 @@ def explore(
 ) -> Exploration:
     """Visit at most `limit` configurations of a plan.
 
-    With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop when each of these
+    With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop after each of these
     steps has run on some trace. The work is limited too, because a configuration may have many outcomes. It is counted,
     not timed, so the result is the same on every machine.
     """
@@ -111,7 +109,7 @@ def explore(
 def explore_plan(
     plan: Plan, order: StepOrder, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Compile and explore a plan. If its program is too large, it is not explored."""
+    """Compile and explore a plan. A program that is too large is not explored."""
     returning = sum(step.goes_back_to is not None for step in plan.steps)
     tokens, steps = len(named_tokens(plan)), len(plan.steps)
     if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
@@ -120,17 +118,17 @@ def explore_plan(
 
 
 class _Explorer:
-    """One exploration. Configurations are numbered from 0 (the initial one) in the order of their discovery.
+    """One exploration. Configurations are numbered from 0 (the initial configuration) in the order of their discovery.
 
     Each list has one entry for each numbered configuration.
     """
 
     _reduced: list[Reduced]
-    """The configuration in the form to which `Reducer` reduces it."""
+    """The configuration in the reduced form of `Reducer`."""
     _ready: list[int]
-    """The ready steps in the configuration, as a bit set."""
+    """The steps that are ready in the configuration, as a bit set."""
     _predecessor: list[Edge | None]
-    """The edge by which the configuration was discovered; None for the initial one."""
+    """The edge that led to the configuration first; None for the initial configuration."""
     _successors: list[list[Edge]]
     """The edges from the configuration to its successors."""
 
@@ -153,7 +151,7 @@ class _Explorer:
         self._result = Exploration()
 
     def run(self, limit: int) -> Exploration:
-        """Visit the configurations, and compute the result from them."""
+        """Visit the configurations, and compute the result."""
         result = self._result
         successes: list[int] = []
         dead_ends: list[int] = []
@@ -271,7 +269,7 @@ class _Explorer:
             self._result.broken[position] = BrokenInvariant(trace, tuple(missing), tuple(wrong))
 
     def _trace(self, number: int) -> tuple[str, ...]:
-        """Return the trace by which a configuration was discovered."""
+        """Return the trace that first led to a configuration."""
         items: list[str] = []
         predecessor = self._predecessor[number]
         while predecessor is not None:
@@ -283,7 +281,7 @@ class _Explorer:
     def _item(self, index: int, outcome: str) -> str:
         """Return the item of a trace for an outcome of a step.
 
-        Equal items are one object, because many traces have them.
+        Equal items are one object, because many traces contain them.
         """
         item = self._items.get((index, outcome))
         if item is None:
@@ -306,7 +304,7 @@ class _Explorer:
         return tuple(self._program.names(self._program.goal & ~self._reduced[number].tokens))
 
     def _assess(self, successes: list[int], dead_ends: list[int]) -> None:
-        """Compute what is guaranteed, from the complete graph of configurations."""
+        """Compute the guarantee from the complete graph of configurations."""
         result = self._result
         predecessors: list[list[int]] = [[] for _ in self._reduced]
         for number, edges in enumerate(self._successors):
@@ -331,7 +329,7 @@ class _Explorer:
 
 
 def _configurations_reaching(predecessors: list[list[int]], targets: list[int]) -> set[int]:
-    """Return all configurations from which a target can be reached, including the targets."""
+    """Return all configurations from which a target is reachable, including the targets."""
     found, queue = set(targets), list(targets)
     while queue:
         for number in predecessors[queue.pop()]:
@@ -342,7 +340,7 @@ def _configurations_reaching(predecessors: list[list[int]], targets: list[int]) 
 
 
 def _find_loop(successors: list[list[Edge]]) -> tuple[int, list[Edge]] | None:
-    """Return a configuration and the edges of a path from it back to itself; None if the graph has no cycle."""
+    """Return a configuration and the edges of a path from it to itself; None if the graph has no cycle."""
     finished = [False] * len(successors)
     path: list[Edge] = []
     depth = {0: 0}

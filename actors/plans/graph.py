@@ -1,7 +1,7 @@
 """The dependency graph of a plan: a topological order of its steps, reachability, cycles, and contingent steps.
 
 A step's *index* is its position in the topological order. Sets of steps are bit sets of indices. Ancestors have lower
-indices and descendants higher ones, so the bit sets of a plan with 20,000 steps take tens of megabytes.
+indices and descendants have higher indices, so the bit sets of a plan with 20,000 steps take tens of megabytes.
 """
 
 import heapq
@@ -93,9 +93,9 @@ def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
 def cycles(plan: Plan) -> list[tuple[str, ...]]:
     """Return at most `CYCLES_MAX` dependency cycles that share no step.
 
-    A cycle is a tuple of step ids, in which each step depends on the next; it starts at its smallest id. A cycle that
-    shares a step with a returned one is left out. Linear time: one depth-first search, which continues from the step
-    before a cycle and never returns to the steps of that cycle.
+    A cycle is a tuple of step ids. Each step depends on the next, and the smallest id is first. A cycle that shares a
+    step with a returned cycle is left out. The time is linear: one depth-first search continues from the step before a
+    cycle, and never returns to the steps of that cycle.
     """
     names = {step.step_id: step.dependencies for step in sorted(plan.steps, key=attrgetter("step_id"))}
     found: list[tuple[str, ...]] = []
@@ -162,8 +162,8 @@ def transpose(count: int, rows: Sequence[int]) -> list[int]:
 def contingent_steps(plan: Plan) -> frozenset[str]:
     """Return the ids of the contingent steps. All other steps make up the nominal run.
 
-    A step is contingent if one of its preconditions is not in the initial state and only failures or contingent steps
-    produce it. This is a least fixpoint; a step does not count as the producer of its own precondition.
+    A step is contingent if one of its preconditions is not in the initial state and is produced only by failures or
+    contingent steps. This is a least fixpoint. A step does not count as the producer of its own precondition.
     """
     if not any(step.failure_effects for step in plan.steps):
         return frozenset()

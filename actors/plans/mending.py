@@ -1,7 +1,7 @@
 """Corrects a plan's JSON before guards judge it, and checks it against given facts and results of tools. Pure.
 
-Given facts, sums, whole numbers and lists are corrected in plans that a run's model writes, never in a plan from a
-file. Everything that the model has to decide is left unchanged; the guard rejects mistakes there.
+Given facts, sums, whole numbers and lists are corrected in plans of a run's model, never in a plan from a file.
+Decisions of the model are left unchanged. The guard rejects mistakes in them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
     if BUDGET in result:
         number = _read_whole_number(result[BUDGET])
         if number == 0:
-            number = 1  # It counts the first attempt too, so that no retries are one attempt.
+            number = 1  # It counts the first attempt too, so a step without retries has one attempt.
         if number is not None and not _is(result[BUDGET], number):
             was = describe_value(result[BUDGET])
             result[BUDGET] = number
@@ -83,7 +83,7 @@ def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
 
 
 def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
-    """Set the total retry budget if it is missing, is not a number, or is less than the sum of the steps' budgets."""
+    """Set the total retry budget if it is missing, no number, or less than the sum of the steps' budgets."""
     budgets: list[Any] = [
         step.get(BUDGET, RETRY_BUDGET_DEFAULT) if isinstance(step, Mapping) else None for step in plan["steps"]
     ]
@@ -104,7 +104,7 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
 
 
 def _read_whole_number(value: Any) -> int | None:
-    """Return a whole number up to `NUMBER_MAX`, also from a text or a float such as `3.0`; None for anything else."""
+    """Return a whole number up to `NUMBER_MAX`, also from a text or a float such as `3.0`; None for other values."""
     if isinstance(value, str) and len(text := value.strip()) <= _DIGITS and text.isascii() and text.isdigit():
         value = int(text)
     if isinstance(value, float) and 0 <= value <= NUMBER_MAX and value.is_integer():
@@ -122,10 +122,10 @@ def _note(where: str, text: str) -> Finding:
 
 
 def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
-    """Return a plan's JSON value with the given facts, and the keys whose value they replaced.
+    """Return a plan's JSON value with the given facts, and the keys whose values were replaced.
 
-    A key that the model left out is added, and does not count as replaced. In a plan that undoes, a step that names no
-    undo gets the one that its tool declares. Requirements and invariants for every plan are added, because a model may
+    A key that the model left out is added, and does not count as replaced. In a plan that undoes, a step without an
+    undo gets the undo that its tool declares. Requirements and invariants for every plan are added, because a model may
     leave them out. A value without a list of steps is returned unchanged, because the guard rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
@@ -155,7 +155,7 @@ def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
-    """Return a plan. If it undoes, each step without an `undo` gets the one that its tool declares."""
+    """Return a plan. If it undoes, each step without an `undo` gets the undo that its tool declares."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("on_failure") == UNDO for step in steps):
         return plan
@@ -167,7 +167,7 @@ def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
 
 
 def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
-    """Return the undo that a step's tool declares; empty if it declares none, or if the step names an undo itself."""
+    """Return the undo that a step's tool declares; empty if there is none, or if the step names an undo itself."""
     if step.get("undo"):
         return ""
     names = [name for name in bound_names(str(step.get("step_id", ""))) if name in given.step_generators]
@@ -177,7 +177,7 @@ def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
 
 
 def findings_of_replaced_keys(replaced: Sequence[str]) -> tuple[Finding, ...]:
-    """Return a warning for each key of a plan whose value a given fact replaced."""
+    """Return a warning for each key of a plan whose value was replaced by a given fact."""
     return tuple(
         Finding(
             code=Code.GIVEN_REPLACED,
@@ -225,9 +225,9 @@ _NOTHING = ReadableResult()
 def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
     """Yield a finding for each outcome and value in a plan that no result of a tool reports.
 
-    Without given tools, yield none. `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that is
-    executed. A warning names an outcome that a result reports but the step does not list; it counts as a failure of the
-    step.
+    If no tools are given, yield nothing. `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that
+    is executed. If a result reports an outcome that the step does not list, a warning names it. Such an outcome counts
+    as a failure of the step.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:

@@ -1,16 +1,16 @@
-"""The nominal run, in which no step fails: which tokens are necessarily true before each of its steps.
+"""The nominal run, in which no step fails: which tokens are necessarily true before each step.
 
 The steps of the nominal run may be executed in any order that the dependencies allow. A token is necessarily true
 before a step if it is true there in every such order. By the modal truth criterion (Chapman 1987, for ground steps), a
-token p is necessarily true before a step c if and only if
+token p is necessarily true before a step c if and only if both hold:
 
-    1. p is in the initial state, or some step that adds p is necessarily before c; and
-    2. for every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
+    1. p is in the initial state, or some step that adds p is necessarily before c.
+    2. For every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
        necessarily after d and before c.
 
 A step that deletes and adds the same token adds it. The end of the plan counts as a step after all others. The
-criterion is exact: if condition 2 fails for d, then p is false at c in the order that places d as late as possible and
-c right after it.
+criterion is exact. If condition 2 fails for d, then p is false at c in some order: the order that places d as late as
+possible and c right after it.
 """
 
 from collections import defaultdict
@@ -39,14 +39,14 @@ class Unmet:
     """The token, named in a step's precondition or in the goal."""
     cause: UncertaintyCause
     steps: tuple[str, ...]
-    """The ids of the steps that produce it too late or may delete it, at most `STEPS_MAX`."""
+    """The ids of the steps that produce the token too late or may delete it, at most `STEPS_MAX`."""
 
 
 STEPS_MAX = 4
 """How many steps are named for one unmet token."""
 DELETERS_MAX = 600_000
-"""The largest number of deletions for which a white knight is searched; this takes half a second. A deletion counts
-once for each needed token.
+"""The largest number of deletions for which a white knight is searched. The search takes half a second. A deletion
+counts once for each needed token.
 """
 
 
@@ -103,13 +103,13 @@ class NominalRun:
         if not step.effects or step.delete_effects - step.effects or step.failure_effects:
             return False
         for token in step.effects:
-            # Most tokens have one producer; if the first one is this step, the token cannot hold before it.
+            # Most tokens have one producer. If the first producer is this step, the token cannot hold before it.
             if token not in self._initial and self._adders[token][0] == index:
                 return False
         return all(self._check_before(token, index) is None for token in step.effects)
 
     def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
-        """Return the token with the reason why it is not necessarily true before a step; None if it is.
+        """Return the token with the reason why it is not necessarily true before a step; None if it is true.
 
         The step need not be part of the nominal run.
         """
@@ -123,14 +123,14 @@ class NominalRun:
             adders &= ~(1 << index)
             cause = UncertaintyCause.NOT_ORDERED if adders else UncertaintyCause.NOT_PRODUCED
             return Unmet(token, cause, self._names(adders) if named else ())
-        if not deleters:  # Most tokens; the descendants of all steps may take 50 MB.
+        if not deleters:  # This is true of most tokens, and the descendants of all steps may take 50 MB.
             return None
         unordered = deleters & ~(ancestors | self.order.descendants[index] | 1 << index)
         deleters = unordered or self._last_unrepaired(adders & ancestors, deleters & ancestors)
         return self._explain_deletion(token, deleters, named=named)
 
     def _check_at_end(self, token: str) -> Unmet | None:
-        """Return the token with the reason why it is not necessarily true at the end of the plan; None if it is."""
+        """Return the token with the reason why it is not necessarily true at the end of the plan; None if true."""
         if token in self._deleters:
             adders, deleters = self._mask(token)
             if token in self._initial or adders:
@@ -140,10 +140,10 @@ class NominalRun:
         return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
 
     def _last_unrepaired(self, knights: int, deleters: int) -> int:
-        """Return the last deleter that no white knight follows, as a bit set; 0 if there is none.
+        """Return the last deleter that no white knight follows, as a bit set; 0 if there is no such deleter.
 
         The loop goes through the deleters, the last one first. A knight repairs the deletions of all its ancestors at
-        once, so one or two iterations are enough for a sequential plan. Raises `OutOfWork` at the limit.
+        once, so a sequential plan needs only one or two iterations. Raises `OutOfWork` at the limit.
         """
         while deleters:
             self._searched += 1

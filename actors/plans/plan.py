@@ -1,7 +1,7 @@
 """The data types of a plan (`Plan`, `Step`, `Invariant`), all frozen, and their JSON form.
 
 A plan is data that a model or a person wrote. `actors.plans.reader` reads a plan from any JSON value.
-`actors.plans.semantics` defines what the fields mean when the plan is executed.
+`actors.plans.semantics` defines the meaning of the fields in an execution.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ CONTINUE = "continue"
 NEVER = "never"
 UNDO = "undo"
 RESERVED_IDS = frozenset({ESCALATE, CONTINUE, NEVER, UNDO})
-"""The values of `on_failure` that are not step ids. No step may have one of them as its id."""
+"""The values of `on_failure` that are not step ids. A step must not have such an id."""
 
 NOTHING = "nothing"
 IRREVERSIBLE = "irreversible"
@@ -22,7 +22,7 @@ UNDO_WORDS = frozenset({NOTHING, IRREVERSIBLE})
 """The values of a step's `undo` that are not names of tools: the step changes nothing, or cannot be undone."""
 
 RESERVED_OUTCOMES = frozenset({"ok", "fail"})
-"""The outcomes that traces use for every step. No named outcome may have one of these names."""
+"""The outcomes that traces use for every step. A named outcome must not have such a name."""
 
 RETRY_BUDGET_DEFAULT = 3
 TOTAL_RETRY_BUDGET_DEFAULT = 10
@@ -38,11 +38,11 @@ class Invariant:
     must: frozenset[str] = frozenset()
     """The tokens that must all hold in such a state."""
     must_not: frozenset[str] = frozenset()
-    """The tokens of which none may hold in such a state."""
+    """The tokens that must not hold in such a state."""
 
 
 class NamedOutcome(NamedTuple):
-    """One of the ways in which a step may succeed. Its generator's output says which way it was."""
+    """One of the ways in which a step may succeed. Its generator's output tells which way it was."""
 
     name: str
     """The name, unique within the step. A trace contains it as `STEP:NAME`."""
@@ -55,11 +55,11 @@ class NamedOutcome(NamedTuple):
 class Step(NamedTuple):
     """One step of a plan.
 
-    It is a named tuple because these are the fastest to create, and a plan may have thousands.
+    It is a named tuple, because named tuples are created fastest, and a plan may have thousands of steps.
     """
 
     step_id: str
-    """The id by which other steps name it, unique within the plan."""
+    """The id that other steps use for it, unique within the plan."""
     name: str = ""
     """A title for people; may be empty."""
     description: str = ""
@@ -91,9 +91,9 @@ class Step(NamedTuple):
     implements: frozenset[str] = frozenset()
     """The ids of the strategy's key steps that it carries out."""
     outcomes: tuple[NamedOutcome, ...] = ()
-    """The ways in which it may succeed; empty if there is only one way."""
+    """The ways in which the step may succeed; empty if there is only one way."""
     undo: str = ""
-    """The tool that undoes one successful call of its generator, or `nothing` or `irreversible`; empty if it is not
+    """The tool that undoes one successful call of the generator, or `nothing` or `irreversible`; empty if it is not
     declared.
     """
 
@@ -104,7 +104,7 @@ class Step(NamedTuple):
 
     @property
     def may_delete(self) -> frozenset[str]:
-        """The tokens that the step deletes with at least one of its successful outcomes, even if it adds them again."""
+        """The tokens that at least one successful outcome of the step deletes, even if the step adds them again."""
         if not self.outcomes:
             return self.delete_effects
         return self.delete_effects.union(*(outcome.delete_effects for outcome in self.outcomes))
@@ -141,7 +141,7 @@ class Plan:
     requirements: tuple[Requirement, ...] = ()
     """The stated requirements, including those that no step satisfies."""
     basis: str = ""
-    """How the plan came about and how certain it is, as a text for people."""
+    """The origin and certainty of the plan, as a text for people."""
 
     @property
     def is_policy(self) -> bool:
@@ -160,7 +160,7 @@ class Plan:
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
-    """Return the plan as a JSON object, which `read_plan` reads as an equal plan. Sets are written sorted."""
+    """Return the plan as a JSON object. `read_plan` reads an equal plan from it. Sets are written sorted."""
     value: dict[str, Any] = {
         "plan_id": plan.plan_id,
         "goal": plan.goal,
@@ -189,11 +189,11 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 
 
 _ALWAYS_WRITTEN = {"step_id", "name", "generator", "retry_budget", "dependencies", "preconditions", "effects"}
-"""The fields of a step that its JSON always has, even if they are empty."""
+"""The fields of a step that are always in its JSON, even if they are empty."""
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    """Return one step as a JSON object, without optional fields that have their default value."""
+    """Return one step as a JSON object, without optional fields with their default value."""
     fields = {name: sorted(item) if isinstance(item, frozenset) else item for name, item in step._asdict().items()}
     fields["outcomes"] = [
         {"name": item.name, "effects": sorted(item.effects), "delete_effects": sorted(item.delete_effects)}
@@ -205,7 +205,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 
 
 def bound_names(step_id: str) -> tuple[str, str]:
-    """Return the names by which a tools file may bind a step: its id, and its id without the number at the end.
+    """Return the names for a step that a tools file may bind: its id, and its id without the number at the end.
 
     So one binding serves `move_1` and `move_2`.
     """

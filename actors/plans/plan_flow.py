@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 def plan_flow(
     value: Any, states: Mapping[str, NodeState] | None = None, outcomes: Mapping[str, str] | None = None
 ) -> Flow | None:
-    """Return the graph of a plan, which is given as JSON; None if the value is not a plan.
+    """Return the graph of a plan (JSON); None if the value is not a plan.
 
     `states` has the state of each step by id, and `outcomes` the named outcome of each step that succeeded.
     """
@@ -39,7 +39,7 @@ def plan_flow(
 def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, str]) -> Iterator[FlowEdge]:
     """Yield the edges.
 
-    An edge counts as taken if its first step ended with its outcome and its second step has begun.
+    An edge counts as taken if its first step ended with the edge's outcome and its second step has begun.
     """
     begun = {name for name, state in states.items() if state not in (NodeState.OPEN, NodeState.SKIPPED)}
     failed = {name for name, state in states.items() if state is NodeState.FAILED}
@@ -57,11 +57,10 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 
 
 def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield pairs of steps, the second of which follows the first, and the outcomes that lead there; empty for any.
+    """Yield each pair of a step and a following step, with the outcomes between them; empty for all outcomes.
 
-    A step follows the steps that it depends on. In a plan with outcomes it also follows the steps that make a token
-    that it needs. If it needs tokens that steps can delete, only these tokens count, because they show where an
-    execution is.
+    A step follows the steps that it depends on. In a plan with outcomes, it also follows the steps that make its needed
+    tokens. If steps can delete some of its needed tokens, only these tokens count: they show where an execution is.
     """
     steps = {step.step_id: step for step in plan.steps}
     moving: frozenset[str] = frozenset()
@@ -79,7 +78,7 @@ def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the outcomes of a step that make a needed token. Empty if all of them do, or if the step itself does."""
+    """Return the outcomes of a step that make a needed token. Empty if all outcomes do, or if the step itself does."""
     names = tuple(outcome.name for outcome in step.outcomes if not needed.isdisjoint(outcome.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
 

@@ -62,7 +62,7 @@ _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], str] = str) -> str:
     """Return the text for a step's `on_failure`. If the failure goes back to a step, the text names that step.
 
-    `words` has a text for each value of `on_failure`, and one for `GO_BACK`. `named` formats the id of a step.
+    `words` has a text for each value of `on_failure`, and a text for `GO_BACK`. `named` formats the id of a step.
     """
     back = step.goes_back_to
     return words[step.on_failure] if back is None else words[GO_BACK] + named(back)
@@ -121,7 +121,7 @@ def _head(plan: Plan) -> list[Line]:
 
 
 def plan_items(value: Any) -> Checklist | None:
-    """Return the plan as a list of steps that nobody has executed; None if the value is no plan."""
+    """Return the plan as a list of unexecuted steps; None if the value is no plan."""
     if (ordered := _order_steps(value)) is None:
         return None
     plan, steps = ordered
@@ -146,7 +146,7 @@ def basis_of(value: Any) -> str:
 
 
 def step_details(value: Any) -> dict[str, tuple[Line, ...]]:
-    """Return for each step of a plan, by id, the lines below its title; empty if the value is no plan."""
+    """Return the lines below each step's title, by the step's id; empty if the value is no plan."""
     ordered = _order_steps(value)
     return {} if ordered is None else {step.step_id: tuple(_details(step)) for step in ordered[1]}
 
@@ -177,7 +177,7 @@ def _details(step: Step) -> Iterator[Line]:
 
 
 def _row(number: str, step: Step, contingent: bool) -> Line:
-    """Return a step in one line. A failure is not mentioned if a person takes over after it, as for most steps."""
+    """Return a step in one line. The usual case, in which a person takes over after a failure, is not mentioned."""
     row = step_title(number, step)
     if step.guard:
         row += Line((StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans))
@@ -224,7 +224,7 @@ def _order_steps(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
 def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
     """Return a plan as a Markdown document.
 
-    The plan's basis and `note` follow the title; `demands` are lines at the end. Raises `UsageProblem` if the value is
+    The plan's basis and `note` follow the title. `demands` are lines at the end. Raises `UsageProblem` if the value is
     no plan.
     """
     plan, steps = _read_ordered_plan(value)
@@ -246,9 +246,9 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
 
 
 def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a GitHub task list: the steps to do, then those that only a failure makes necessary.
+    """Return a plan as a GitHub task list: the steps to do, then the steps that are only needed after a failure.
 
-    The plan's basis and `note` follow the title; `demands` are lines at the end. Raises `UsageProblem` if the value is
+    The plan's basis and `note` follow the title. `demands` are lines at the end. Raises `UsageProblem` if the value is
     no plan.
     """
     plan, steps = _read_ordered_plan(value)
@@ -267,7 +267,7 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
 
 
 def _remarks(plan: Plan, note: str) -> list[str]:
-    """Return the lines below the title: the basis of the plan and the note, as far as there are any."""
+    """Return the lines below the title: the basis of the plan and the note, if there are any."""
     return [part for text in (plan.basis, note) if text for part in (escape_markdown(text), "")]
 
 
@@ -307,7 +307,7 @@ def escape_markdown(text: str) -> str:
 
 
 def _for_github(text: str) -> str:
-    """Return a text in which GitHub finds no mention of a user, because it would notify that user."""
+    """Return a text in which GitHub finds no mention of a user. GitHub would notify that user."""
     return text.replace("@", "@<!-- -->")
 
 
@@ -328,12 +328,12 @@ def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProvedPlan(Plan):
-    """A plan that the guards of a run have accepted. Two are equal if their typed fields are equal."""
+    """A plan that the guards of a run have accepted. Two such plans are equal if their typed fields are equal."""
 
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The JSON object that the model wrote, including keys that this version does not know."""
     conclusion: str = field(default="", repr=False, compare=False)
-    """The run's statement about it, such as `Proved at level medium`; empty if no run has accepted it."""
+    """The run's statement about the plan, such as `Proved at level medium`; empty if no run has accepted it."""
     demands: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """A line for each demand of the user, with the steps for it."""
 
@@ -349,13 +349,13 @@ class ProvedPlan(Plan):
         return self.to_markdown()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a copy of the JSON object as the model wrote it. `replan.check` and `replan check` can read it."""
+        """Return a copy of the JSON object in the model's form. `replan.check` and `replan check` can read it."""
         return copy.deepcopy(dict(self.source))
 
     def to_markdown(self) -> str:
         """Return the Markdown document that `replan export` writes, with the model's texts escaped.
 
-        Raises `UsageProblem` if only a guard of the user's own accepts the object as a plan.
+        Raises `UsageProblem` if the object is a plan only for a guard of the user's own.
         """
         try:
             return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)
@@ -391,7 +391,7 @@ LINES_MAX = 400
 
 
 def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
-    """Return a plan, given as JSON, as YAML. The comments stand above it; they are ignored when it is read."""
+    """Return a plan, given as JSON, as YAML. The comments stand above it, and are ignored when the plan is read."""
     head = "".join(f"# {row}".rstrip() + "\n" for comment in comments for row in comment.splitlines() or [""])
     steps = [_in_order(step, _STEP) if isinstance(step, Mapping) else step for step in value.get("steps", ())]
     return head + yaml.safe_dump(
@@ -400,7 +400,7 @@ def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
 
 
 def _in_order(value: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return a mapping that begins with some keys, as far as it has them. The others follow, and `steps` are last."""
+    """Return a mapping that begins with some keys, if it has them. All other keys follow, and `steps` is last."""
     rest = [key for key in value if key not in keys and key != "steps"]
     return {key: value[key] for key in (*keys, *rest, "steps") if key in value}
 
@@ -411,7 +411,7 @@ def read_plan_yaml(text: str, source: str) -> dict[str, Any]:
 
 
 def plan_diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the lines of YAML that differ between two plans, each after `+`, `-` or a space; empty if none does."""
+    """Return the lines of YAML that differ between two plans, after `+`, `-` or a space; empty for equal plans."""
     old, new = (plan_as_yaml(value).splitlines() for value in (before, after))
     rows = list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]
     shown = [row for row in rows if not row.startswith("@@")]

@@ -3,7 +3,7 @@
 Reading never fails, is strict about types, and reports all errors at once.
 
 A missing optional field gets its default, so plans of older versions load unchanged. No value is converted: a string in
-place of a list is reported and not split, and a bool is not a number. An unknown key is ignored with a warning, but one
+place of a list is reported, not split, and a bool is not a number. An unknown key is ignored with a warning, but one
 that is nearly a known key is an error: a plan that lost its preconditions would be proved, and be wrong.
 """
 
@@ -60,7 +60,7 @@ def too_large(value: Mapping[str, Any]) -> Finding | None:
 
 
 def _objects(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the plan, its steps, their outcomes and its invariants, each with its path in the plan."""
+    """Yield the plan, its steps, their outcomes and its invariants, with their paths in the plan."""
     yield "", value
     for name, _ in _LISTS:
         items = value.get(name)
@@ -85,8 +85,8 @@ NEAR_KEY_LENGTH_MAX = 40
 FINDINGS_MAX = 1_000
 """The largest number of findings about fields and types. Reading stops there."""
 
-# The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. A `remark` is a string and
-# `marks` are a list of strings that no guard depends on: of another type they are ignored with a warning.
+# The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. No guard depends on a `remark`
+# (a string) or on `marks` (a list of strings). If they have another type, they are ignored with a warning.
 _PLAN_FIELDS = {
     "plan_id": "text",
     "goal": "nullable_text",
@@ -121,9 +121,10 @@ _STEP_FIELDS = {
 
 
 def read_plan(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return the plan and all findings about its fields and types. The plan is None if one of them is an error.
+    """Return the plan and all findings about its fields and types. The plan is None if a finding is an error.
 
-    Never raises. `plan_minimal` checks whether the steps fit together; here, ids may repeat and budgets may be 0.
+    Never raises. `plan_minimal` checks whether the steps fit together. This function allows repeated ids and budgets of
+    0.
     """
     draft, findings = read_draft(value)
     return (None if any(finding.severity == "error" for finding in findings) else draft), findings
@@ -137,7 +138,7 @@ def _refuse_plan(said: str) -> tuple[None, tuple[Finding, ...]]:
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     """Return a plan with defaults for invalid fields, and all findings. The plan is None without a list of steps.
 
-    With this partial plan, a guard can report errors of the graph together with those of the fields.
+    With this partial plan, a guard can report errors of the graph together with errors of the fields.
     """
     if isinstance(value, dict) and (problem := too_large(value)) is not None:
         return None, (problem,)
@@ -278,7 +279,7 @@ class _Reader:
                         fields[key] = frozenset(raw)
                         continue
                 except TypeError:
-                    pass  # Some item is not a string; `_tokens` reports which.
+                    pass  # Some item is not a string. `_tokens` reports the item.
             elif (field_type == "text" and type(raw) is str and raw.isascii()) or (
                 field_type == "integer" and type(raw) is int
             ):
@@ -383,7 +384,7 @@ REQUIREMENT: Mapping[str, Any] = {
 
 
 def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object that has exactly these keys."""
+    """Return the schema of an object with exactly these keys."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

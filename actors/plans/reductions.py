@@ -1,9 +1,9 @@
 """Keeps explorations small: a limit of work, merged configurations, and stubborn sets. Pure.
 
-A reduced configuration keeps only the steps that may still run, and the tokens that these steps, the goal or an
-invariant may still read. The rest can no longer have any influence, so exactly the same traces follow. For example, a
-hundred recovered failures lead to one configuration if no step reads their tokens again. Work is counted in units, not
-timed, so that the result is the same on every machine.
+A reduced configuration keeps only the steps that may still run, and the tokens that may still be read by these steps,
+the goal or an invariant. All other parts have no influence, so exactly the same traces follow. For example, a hundred
+recovered failures lead to one configuration if no step reads their tokens again. Work is counted in units, not timed,
+so the result is the same on every machine.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ PROGRAM_BITS_MAX = 500_000_000
 
 
 class OutOfWork(Exception):
-    """Stops an exploration whose work has reached its limit. `actors.plans.nominal` raises it too."""
+    """Stops an exploration that has reached its limit of work. `actors.plans.nominal` raises it too."""
 
 
 class WorkLeft:
@@ -33,7 +33,7 @@ class WorkLeft:
     stored: int
     """The units for one bit set that is stored. With them, the limit also limits the memory."""
     spent: int
-    """The units counted so far, including those for compiling the plan."""
+    """The units counted so far, including the units for compiling the plan."""
 
     def __init__(self, steps: int, tokens: int, invariants: int) -> None:
         size = steps + tokens
@@ -55,14 +55,14 @@ class WorkLeft:
 
 
 class Reduced(NamedTuple):
-    """A reduced configuration. Hashable; the same traces follow equal values."""
+    """A reduced configuration. It is hashable. The same traces follow equal values."""
 
     alive: int
     """The steps that may still run, now or after a failure goes back, as a bit set."""
     pending: int
-    """The pending steps, as in `Configuration`, without those that can no longer run."""
+    """The pending steps, as in `Configuration`, without steps that can no longer run."""
     tokens: int
-    """The tokens that hold, as in `Configuration`, without those that can no longer matter."""
+    """The tokens that hold, as in `Configuration`, without tokens that no longer matter."""
 
 
 class Reducer:
@@ -73,7 +73,7 @@ class Reducer:
     produces: list[int]
     """The bit set, by step index, of the tokens that the step may add without ending the trace."""
     users: list[int]
-    """The bit set, by token, of the steps that have it as a precondition."""
+    """For each token, the steps that have it as a precondition, as a bit set."""
     producers: list[int]
     """The bit set, by token, of the steps that may add it without ending the trace."""
 
@@ -120,9 +120,9 @@ class Reducer:
         return Reduced(alive, pending, self._relevant(after.tokens, candidates & after.tokens, alive))
 
     def may_be_ready(self, ready: int, index: int, before: Reduced, after: Reduced) -> int:
-        """Return all steps that may be ready in `after`, and perhaps more, as a bit set.
+        """Return all steps that may be ready in `after`, as a bit set; perhaps with further steps.
 
-        `ready` are the steps that were ready in `before`; the step at `index` has ended.
+        `ready` are the steps that were ready in `before`. The step at `index` has ended.
         """
         candidates = ready | self._dependents[index] | after.pending & ~before.pending | 1 << index
         added = after.tokens & ~before.tokens
@@ -132,12 +132,12 @@ class Reducer:
         return candidates & after.pending
 
     def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> int:
-        """Return which of the `alive` steps may still run, in a program in which no failure goes back.
+        """Return which of the `alive` steps may still run. No failure goes back in this program.
 
         `lost` are the tokens that were just deleted. A settled step cannot run again. A pending step cannot run if it
-        needs a token that no step can produce any more, or depends on a step that cannot run. To be fast for long
-        plans, the method looks only at what has changed. It may keep steps that only produce each other's
-        preconditions; this prevents a merge, but changes no result.
+        needs a token that no step can still produce, or depends on a step that cannot run. To be fast for long plans,
+        the method looks only at what has changed. It may keep steps that only produce each other's preconditions. This
+        prevents a merge, but changes no result.
         """
         removed = alive & ~pending
         while True:
@@ -158,11 +158,11 @@ class Reducer:
                 return alive
 
     def _reachable(self, alive: int, pending: int, tokens: int) -> int:
-        """Return the steps that may still run or become pending again, in a program in which some failure goes back.
+        """Return the steps that may still run or become pending again. Some failure goes back in this program.
 
-        The set grows from the steps that can run now, so it lacks steps that only their own failure could reset.
-        Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: once pending
-        again, they block the steps that depend on them.
+        The set grows from the steps that can run now. So it lacks steps that can be reset only by their own failure.
+        Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: after a reset,
+        they block the steps that depend on them.
         """
         program = self._program
         runnable, resettable = 0, 0
@@ -181,7 +181,7 @@ class Reducer:
         return runnable | resettable
 
     def _relevant(self, tokens: int, candidates: int, alive: int) -> int:
-        """Return the tokens without those `candidates` that nothing can read any more."""
+        """Return the tokens without those `candidates` that nothing can still read."""
         candidates &= ~self.observed
         self._work.spend(candidates.bit_count() * self._work.item)
         for token in bits(candidates):
@@ -191,13 +191,13 @@ class Reducer:
 
 
 class StubbornSets:
-    """Chooses the ready steps to explore first, so that not every interleaving is explored (Valmari 1990).
+    """Chooses the ready steps to explore first, so that not all interleavings are explored (Valmari 1990).
 
-    No other step can interfere with the chosen steps before they run. So every trace has an explored one that differs
-    only in the order of independent steps. The final configurations, the steps that can run, and the existence of an
-    infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other; this
-    preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only successes always
-    ends, so no further condition is needed.
+    No other step can interfere with the chosen steps before they run. So for every trace, an explored trace differs
+    from it only in the order of independent steps. The final configurations, the steps that can run, and the existence
+    of an infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other.
+    This preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only successes
+    always ends, so no further condition is needed.
     """
 
     def __init__(self, program: Program, reducer: Reducer, work: WorkLeft) -> None:
@@ -230,7 +230,7 @@ class StubbornSets:
         return best
 
     def _stubborn(self, seed: int, reduced: Reduced, ready: int, size: int) -> int:
-        """Return the ready steps of the smallest closed set that contains the seed; 0 if they are `size` or more."""
+        """Return the ready steps of the smallest closed set that contains the seed; 0 if there are `size` or more."""
         closed, queue = 0, 1 << seed
         while queue:
             self._work.spend(1 + self._work.item)
@@ -244,7 +244,7 @@ class StubbornSets:
         return closed & ready
 
     def _find_enabling_steps(self, index: int, reduced: Reduced) -> int:
-        """Return a set of steps, at least one of which must run before this step can be ready."""
+        """Return a set of steps. At least one of them must run before this step can be ready."""
         if not reduced.pending >> index & 1:
             return self._resetters[index]
         unsettled = self._program.dependencies[index] & reduced.pending
@@ -280,7 +280,7 @@ class StubbornSets:
 
 
 def _lost_tokens(program: Program, index: int) -> int:
-    """Return the tokens that at least one success of the step deletes and does not add."""
+    """Return the tokens that at least one success of the step deletes without adding them."""
     lost = 0
     for adds, deletes in program.successes[index].values():
         lost |= deletes & ~adds
@@ -288,7 +288,7 @@ def _lost_tokens(program: Program, index: int) -> int:
 
 
 def _resetters(program: Program) -> list[int]:
-    """Return the bit set, for each step, of the steps whose failure makes it pending again.
+    """Return for each step the steps whose failure makes it pending again, as a bit set.
 
     A failure resets its target and everything that depends on the target. So a step also has the resetters of its
     dependencies.

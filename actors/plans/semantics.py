@@ -1,9 +1,9 @@
 """The execution semantics of a plan, as pure functions: the only source for guards, trace replay and an executor.
 
-The state of an execution is a set of tokens. A step is ready when it is pending (or repeatable), all its dependencies
-are settled, and its preconditions hold. Success deletes its `delete_effects` and then adds its `effects`; a step with
-`outcomes` succeeds in one of these ways, whose own effects come on top. Failure does the same with the failure effects;
-what follows depends on `on_failure`:
+The state of an execution is a set of tokens. A step is ready if it is pending (or repeatable), all its dependencies are
+settled, and its preconditions hold. Success deletes the step's `delete_effects` and then adds its `effects`. A step
+with `outcomes` succeeds in one of these ways, and adds the effects of that way too. Failure does the same with the
+failure effects; what follows depends on `on_failure`:
 
     never       the step cannot fail
     escalate    the trace ends; a person or the replanner takes over
@@ -12,8 +12,9 @@ what follows depends on `on_failure`:
     STEP_ID     execution goes back: that step and all that depend on it are pending again, and the tokens stay. If
                 `total_retry_budget` is spent, the failure escalates instead; so going back may escalate as well
 
-A trace ends when no step is ready; the plan has succeeded iff the goal holds then. A `Configuration` is all that the
-future depends on: the pending steps and the tokens. Attempts are not part of it: a failure is that of the last attempt.
+A trace ends when no step is ready. The plan has succeeded if the goal holds at that time. A `Configuration` is all that
+the future depends on: the pending steps and the tokens. Attempts are not part of it. A failure means that the last
+attempt failed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,27 +58,27 @@ class Program:
     needs: Sequence[int]
     """The bit set, by step, of its preconditions."""
     adds: Sequence[int]
-    """The bit set, by step, of the tokens that at least one success of it adds."""
+    """For each step, the tokens that at least one of its successes adds, as a bit set."""
     deletes: Sequence[int]
-    """The bit set, by step, of the tokens that at least one success of it deletes."""
+    """For each step, the tokens that at least one of its successes deletes, as a bit set."""
     successes: Sequence[Mapping[str, tuple[int, int]]]
-    """The ways in which each step may succeed, by step and by name: the bit sets of the tokens added and deleted.
+    """The ways in which each step may succeed, by step and by name: bit sets of the added and deleted tokens.
 
-    A step without named outcomes has one, `OK`.
+    A step without named outcomes has the way `OK`.
     """
     failure_adds: Sequence[int]
     """The bit set, by step, of the tokens that its failure adds."""
     failure_deletes: Sequence[int]
     """The bit set, by step, of the tokens that its failure deletes."""
     reset: Sequence[int]
-    """The bit set, by step, of the steps that its failure makes pending again; 0 if it does not go back."""
+    """For each step, the steps that its failure makes pending again, as a bit set; 0 if it does not go back."""
     goal: int
     """The bit set of the goal's tokens."""
     invariants: Sequence[tuple[int, int, int]]
     """The bit sets of `when`, `must` and `must_not`, for each invariant."""
     initial: Configuration
     repeats: bool
-    """Whether the plan is a policy, whose steps may run any number of times."""
+    """Whether the plan is a policy. The steps of a policy may run any number of times."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -189,7 +190,7 @@ def ready_steps(program: Program, now: Configuration) -> list[int]:
 def may_overlap(program: Program, first: int, second: int) -> bool:
     """Return whether two ready steps may run at the same time.
 
-    Neither may delete what the other needs or adds, and no failure of one may make the other pending again.
+    Neither step may delete what the other needs or adds. No failure of one step may make the other pending again.
     """
     if program.reset[first] >> second & 1 or program.reset[second] >> first & 1:
         return False
@@ -250,8 +251,8 @@ class ReplayResult(NamedTuple):
 def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
     """Replay a trace such as `["s0:ok", "s1:fail"]` from the initial state.
 
-    Tokens of the initial state that nothing in the plan names are kept. If a failure of a step goes back, it is always
-    replayed as going back, never as escalating because of a spent budget.
+    All tokens of the initial state are kept, even if nothing in the plan names them. If a failure of a step goes back,
+    it is always replayed so, and never escalates because of a spent budget.
 
     Raises:
         ValueError: the plan does not allow an item of the trace at that point.

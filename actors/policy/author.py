@@ -10,9 +10,9 @@ Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
 
 WEIGHT = 10.0
-"""How many counted attempts weigh as much as what was expected before them."""
+"""How many counted attempts weigh as much as the earlier expectation."""
 LEAST = 0.0001
-"""The smallest share; the largest is 1 less this."""
+"""The smallest share. The largest share is 1 less this number."""
 
 
 class Author(Config):
@@ -25,7 +25,7 @@ class Author(Config):
     repeats: Chance
     """How often a retry is the rejected text again, word for word."""
     afresh_mends: Chance | None = Field(default=None, exclude_if=lambda share: share is None)
-    """How often a fresh attempt at a rejected task is accepted; null if that is not known."""
+    """How often a fresh attempt at a rejected task is accepted; null if unknown."""
     in_runs: bool = Field(default=False, exclude_if=lambda in_runs: not in_runs)
     """Whether the numbers were counted in runs of this program. They are then compared with `author_in_runs`."""
     source: str = Field(default="", exclude_if=lambda source: not source)
@@ -38,7 +38,7 @@ class AttemptCounts(Config):
     runs: Count
     """The runs that were counted."""
     accepted: Count
-    """The runs in which every first attempt was accepted."""
+    """The runs whose first attempts were all accepted."""
     told: Count
     """The first retries of a step that showed the finding."""
     mended: Count
@@ -64,7 +64,7 @@ class AttemptCounts(Config):
         )
 
     def author(self, expected: Author, source: str) -> Author:
-        """Return the shares, moved towards what was expected as if that were `WEIGHT` attempts more."""
+        """Return the shares, with what was expected counted as `WEIGHT` more attempts."""
 
         def share(hits: int, cases: int, before: float) -> float:
             return min(max(round((hits + WEIGHT * before) / (cases + WEIGHT), 4), LEAST), 1 - LEAST)
@@ -102,7 +102,7 @@ def shift(chance: float, factor: float) -> float:
 
 
 def expected_in_runs(in_runs: Author, middle: Author | None, family: Author | None) -> Author:
-    """Return what is expected of a model in runs, from the numbers of its family in the records, if it has any.
+    """Return the expected numbers of a model in runs, from its family's numbers in the records, if there are any.
 
     `in_runs` and `middle` are the numbers of the middle model, counted in runs and in the records.
     """

@@ -1,29 +1,30 @@
 """The belief about where the mistake is: a probability for each hypothesis, updated by rejections and moves. Pure.
 
 A hypothesis has four parts: the cause (the step at which the problem is hard), the topmost wrong step among the current
-artifacts (or none), the problem's difficulty, and how often a rejection has named the mistake. One further hypothesis
+artifacts (or none), the problem's difficulty, and how many rejections have named the mistake. One further hypothesis
 says that the problem has no solution. With four steps there are 241 numbers, with eight 865.
 
 A rejection multiplies each hypothesis by the likelihood of the row r that matches it. Rows about repeated failures do
-not count. w is the topmost wrong step, c the share of r in `codes`, p the number in `repeats`, both for the place of w:
+not count. w is the topmost wrong step. For the place of w, c is the share of r in `codes`, and p is the number in
+`repeats`. The likelihood is:
 
-- c for the first rejection of the failed step (those by a row under `rules` do not count);
+- c for the first rejection of the failed step (rejections by a row under `rules` do not count);
 - (1 - p) * c if the rejection differs from the step's last one;
 - p + 0.05 * (1 - p) * c if it is the same.
 
-With `facts`, the number is multiplied by f if the rejection says what to add or change, else by 1 - f, where f is the
+With `facts`, the number is multiplied by f if the rejection says what to add or change, else by 1 - f. Here f is the
 number in `facts` for the place of w.
 
-If w is neither the failed step nor above it, the likelihood is that of `other` times 0.01. If w is the cause, and
-the rejection says what to add or change, the mistake has been named once more. Then the numbers are divided by their
-sum.
+If w is neither the failed step nor above it, the likelihood is 0.01 times the likelihood for `other`. If w is the
+cause, and the rejection says what to add or change, the mistake has been named once more. Then the numbers are divided
+by their sum.
 
-A move makes the redone steps, and those below a wrong step, right or wrong at random again. The first comparison of a
-run splits each hypothesis by the kind of author. A compared step that was right with the chance q multiplies it by
+A move makes the redone steps, and the steps below a wrong step, right or wrong at random again. The first comparison of
+a run splits each hypothesis by the kind of author. A compared step that was right with the chance q multiplies it by
 
-- a * q if it was right and is right now: a is `right` if the same came, else 1 - `right`;
+- a * q if it was right and is right now: a is `right` if the artifact is the same, else 1 - `right`;
 - a * (1 - q) if it was wrong and is wrong now, with `wrong` in place of `right`;
-- q or 1 - q otherwise, if another artifact came, and 0 if the same came.
+- otherwise q or 1 - q if the artifact is another, and 0 if it is the same.
 
 The code uses only + - * / on floats, in a fixed order, so every machine computes the same. docs/explanation/belief.md
 says what a user can change.
@@ -45,10 +46,10 @@ Signature = frozenset[tuple[str, str]]
 
 
 class Came(NamedTuple):
-    """Which redone steps made an artifact equal to their earlier one from the same inputs, and which did not."""
+    """Which redone steps made their earlier artifact again from the same inputs, and which made another artifact."""
 
     same: tuple[str, ...] = ()
-    """The steps with an equal artifact, as the policy compares artifacts."""
+    """The steps with an equal artifact, by the policy's comparison."""
     other: tuple[str, ...] = ()
     """The steps with a different artifact."""
 
@@ -62,10 +63,9 @@ class Past(NamedTuple):
 
     step: str
     signature: Signature
-    """The (code, where) pairs of its errors, to recognise the same failure again."""
+    """The (code, where) pairs of its errors, by which the same failure is recognised."""
     up: int = 0
-    """The position, from 1, of the decision's farthest target in `Graph.upward(step, 1)`; 0 for a retry or a
-    question.
+    """The position, from 1, of the decision's farthest target in `Graph.upward(step, 1)`; 0 for a retry or a question.
     """
     row: str = ""
     """With a belief policy, the row that matched; empty if that row decides without the belief."""
@@ -74,14 +74,14 @@ class Past(NamedTuple):
     came: Came = NOTHING
     """With a belief policy that compares artifacts, the result of the comparison before this failure."""
     mended: str = ""
-    """The row that led to a retry; empty for any other move, and if the belief chose the retry."""
+    """The row that led to a retry; empty for other moves, and if the belief chose the retry."""
     fact: bool = True
     """Whether the rejection says what to add or change."""
     repeats: bool = False
     """Whether the rejected artifact is the same text as an earlier one of its step in this round."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
-        """Return whether the step's last earlier failure was the same; None if there was none.
+        """Return whether the step's last earlier failure was the same; None if there was no earlier failure.
 
         Failures that a row decided without the belief do not count.
         """
@@ -90,18 +90,19 @@ class Past(NamedTuple):
 
 
 REPEATS_WEIGHT = 2.0
-"""How many retries of a run weigh as much as what is known of its model's repeats."""
+"""How many retries of a run weigh as much as the known repeats of its model."""
 CLEARLY_MORE = 1.25
 """A fresh attempt comes before a retry if it mended this many times as much in the records (real-models.md)."""
 
 
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
-    """Return the factors for the chance of a move with the rejections in view, and of one made afresh.
+    """Return two factors: for the chance of a move that shows the rejections, and for the chance of a fresh move.
 
-    `author` is what is known of the model, and `afresh` the share of `BeliefTable`. A retry is right only if it is not
-    the rejected text again. The chances hold for the known share of repeats; the repeats of this run lower them. The
-    last entry of `history` is the rejection that is decided about. If it says only that the answer is wrong, a fresh
-    attempt is worth what it mended for this model. The second factor is None if no moves afresh are weighed.
+    `author` is what is known about the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
+    is not the rejected text again. The chances hold for the known share of repeats; the repeats of this run lower them.
+    The last entry of `history` is the rejection that is decided about. If that rejection only says that the answer is
+    wrong, a fresh attempt is worth what it mended for this model. The second factor is None if fresh moves are not
+    weighed.
     """
     if author is None or afresh is None:
         return 1.0, None
@@ -123,22 +124,21 @@ def signature(verdict: Verdict) -> Signature:
 
 
 def distance_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
-    """Return the position, from 1, of the farthest target in `Graph.upward(step, 1)`; 0 if no target is in it."""
+    """Return the position, from 1, of the farthest target in `Graph.upward(step, 1)`; 0 if it contains no target."""
     upward = enumerate(graph.upward(step, 1), 1)
     return max((position for position, upper in upward if upper in targets), default=0)
 
 
 Block = tuple[float, ...]
-"""The probabilities for one cause with one topmost wrong step, by difficulty and then by how often a rejection named
-the mistake.
+"""The probabilities for one cause and one topmost wrong step, by difficulty, then by how many rejections named the
+mistake.
 """
 Masses = tuple[tuple[Block, ...], ...]
 """The blocks by cause and then by topmost wrong step. The last block of a cause is for no wrong step."""
 _RIGHT, _WRONG, _UNKNOWN = range(3)
 """The state of a step before it was redone: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
-"""The probabilities of the comparison's result for one step: with the step right now, with it wrong now, and their
-sum.
+"""The probabilities of a comparison's result for one step: with the step now right, with it now wrong, and their sum.
 """
 
 
@@ -146,10 +146,10 @@ class Comparison:
     """The probability of each result of a comparison, computed once for a workflow."""
 
     easy: Block
-    """The chances that an attempt is right at a step at which the problem is not hard."""
+    """The chances of a right attempt at steps at which the problem is not hard."""
 
     def __init__(self, kind: AuthorKind, right: Sequence[Block], easy: Block) -> None:
-        """`right` has the chances of an attempt at each step, if the problem is hard at that step."""
+        """`right` has the chances of a right attempt at each step, if the problem is hard at that step."""
         self._kind, self._right, self.easy = kind, right, easy
         self.weights = cache(self._weights)
 
@@ -171,12 +171,12 @@ class Comparison:
 
 
 class ComparedMove(NamedTuple):
-    """A move whose new artifacts were compared with the earlier ones."""
+    """A move with new artifacts that were compared with the earlier artifacts."""
 
     fresh: Sequence[bool]
     """For each step, whether it was redone."""
     seen: Sequence[bool | None]
-    """For each step, whether it made the same artifact again; None if it was not compared."""
+    """For each step, whether it made the same artifact again; None if there was no comparison."""
     comparison: Comparison
     """The probabilities of the results, for one kind of model."""
 
@@ -190,7 +190,7 @@ class ComparedMove(NamedTuple):
     def _apply_to_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
         """Return the blocks of one cause after the move.
 
-        Each topmost wrong step passes its share on to those that can follow it.
+        Each topmost wrong step passes its share on to the steps that can follow it.
         """
         result = [(0.0,) * len(self.comparison.easy)] * len(blocks)
         for wrong, block in enumerate(blocks):
@@ -226,7 +226,7 @@ class ComparedMove(NamedTuple):
 STEPS_MAX = 8
 """The largest number of steps with model calls in a workflow with a belief policy."""
 ELSEWHERE = 0.01
-"""The factor for a rejection whose mistake is neither at the failed step nor above it."""
+"""The factor for a rejection whose mistake is outside the failed step and the steps above it."""
 UNLISTED = 0.01
 """The probability of a row that the table does not list for a place."""
 SAME_BY_CHANCE = 0.05
@@ -234,7 +234,7 @@ SAME_BY_CHANCE = 0.05
 vary.
 """
 HISTORIES_KEPT = 64
-"""How many histories are kept with their belief, for the next decision."""
+"""How many histories keep their belief for the next decision."""
 MOVES_KEPT = 1024
 """How many moves are kept with their terms. A workflow has fewer."""
 
@@ -267,15 +267,15 @@ class Belief:
 
 
 class CountedRejection(NamedTuple):
-    """A rejection as a belief counts it."""
+    """A rejection in the form that a belief counts."""
 
     step: str
     row: str
     """The id of the row that matches it."""
     again: bool | None
-    """Whether it equals the step's last rejection; None if the step had none."""
+    """Whether the rejection equals the step's last rejection; None if the step had no rejection."""
     fact: bool = True
-    """Whether it says what to add or change."""
+    """Whether the rejection says what to add or change."""
 
 
 class Odds(NamedTuple):
@@ -300,7 +300,7 @@ class BeliefModel:
     def __init__(
         self, table: BeliefTable, graph: Graph, roles: Mapping[str, str], author: Author | None = None
     ) -> None:
-        """`author` is what is known of the run's model; None for that of the table."""
+        """`author` is what is known about the run's model; None means the author of the table."""
         self.table, self.graph, self._roles = table, graph, roles
         compared = table.author_in_runs if author is not None and author.in_runs else table.author
         if author is None or compared is None:
@@ -317,7 +317,7 @@ class BeliefModel:
         self.rejected_after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._rejected_after)
 
     def _chances(self, role: str) -> Block:
-        """Return the chances of an attempt at a step with this role, if the problem is hard at that step."""
+        """Return the chances of a right attempt at a step with this role, if the problem is hard at that step."""
         rows = self.table.chances.get(role, self.table.chances[OTHER])
         rows = tuple(row if self.table.feedback else (row[0],) * FEEDBACK_CASES for row in rows)
         known, own = self._compared, self.author
@@ -330,7 +330,7 @@ class BeliefModel:
         )
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
-        """Return the belief after these rejections, oldest first, and the moves that followed them.
+        """Return the belief after these rejections, oldest first, and after the moves between them.
 
         `came` is the comparison of artifacts after the last move.
         """
@@ -348,8 +348,8 @@ class BeliefModel:
     def _rejected_after(self, history: tuple[Past, ...], came: Came, rejection: CountedRejection) -> Belief:
         """Return the belief after a history and one more rejection.
 
-        The result is used twice: for the decision about the rejection, and for the next decision, whose history
-        contains it.
+        The result is used twice: for the decision about the rejection, and for the next decision, because its history
+        contains the rejection.
         """
         return self.add_rejection(self.after(history, came), rejection)
 
@@ -390,14 +390,14 @@ class BeliefModel:
         return _scale_belief(belief, belief.masses, factors, miss)
 
     def mark_right(self, belief: Belief, right: Collection[str]) -> Belief:
-        """Return the belief if these steps are known to be right, because a leaf that builds on them was accepted."""
+        """Return the belief if these steps are known to be right, because an accepted leaf builds on them."""
         factors = [*(0.0 if step in right else 1.0 for step in self.steps), 1.0]
         return _scale_belief(belief, belief.masses, factors, 0.0)
 
     def add_move(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
-        """Return the belief after these steps were redone; `came` is the comparison of their artifacts.
+        """Return the belief after these steps were redone. `came` is the comparison of their artifacts.
 
-        No verdict has judged the steps below the topmost wrong step, so they count as newly tried too.
+        Steps below the topmost wrong step have no verdict, so they count as newly tried too.
         """
         fresh = [step in redone for step in self.steps]
         seen = [_saw_same_again(step, came) if step in redone else None for step in self.steps]
@@ -411,7 +411,7 @@ class BeliefModel:
         return Belief(tuple(masses), belief.unsolvables)
 
     def _add_compared_move(self, belief: Belief, fresh: Sequence[bool], seen: Sequence[bool | None]) -> Belief:
-        """Return the belief after a move whose new artifacts were compared."""
+        """Return the belief after a move with compared artifacts."""
         count, masses, unsolvables = len(self.steps), list[tuple[Block, ...]](), list[float]()
         split = len(belief.unsolvables) == len(self._kinds)
         for number, (kind, comparison) in enumerate(zip(self._kinds, self._comparisons, strict=True)):
@@ -432,7 +432,7 @@ class BeliefModel:
         return Odds(self._sum_over_kinds(belief.shares), self._sum_over_kinds(drawn))
 
     def _sum_over_kinds(self, rows: Sequence[tuple[float, ...]]) -> tuple[tuple[float, ...], ...]:
-        """Return the sums over all kinds of model; `rows` are ordered by kind and then by cause."""
+        """Return the sums over all kinds of model. `rows` are ordered by kind and then by cause."""
         count = len(self.steps)
         if len(rows) == count:
             return tuple(rows)
@@ -441,7 +441,7 @@ class BeliefModel:
     def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
         """Return the probability that the next attempt at a leaf is right after these steps were redone.
 
-        With `at`, only the hypotheses count in which that step is the topmost wrong one.
+        With `at`, only the hypotheses count whose topmost wrong step is that step.
         """
         total = 0.0
         for is_drawn, cause, wrong, weight in self._terms(tuple(redone), leaf, at):
@@ -500,15 +500,15 @@ class BeliefModel:
 
 
 def _saw_same_again(step: str, came: Came) -> bool | None:
-    """Return whether a step made the same artifact again; None if it was not compared."""
+    """Return whether a step made the same artifact again; None if there was no comparison."""
     return True if step in came.same else False if step in came.other else None
 
 
 def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:
     """Return the blocks of one cause after the `fresh` steps were redone.
 
-    `chances` are the chances of each step to be right. `passed` has the hypotheses whose wrong steps were all redone
-    successfully so far. Hypotheses whose topmost wrong step comes later have been multiplied by `factor` so far.
+    `chances` are the chances of each step to be right. `passed` has the hypotheses whose wrong steps so far were all
+    redone successfully. Hypotheses with a later topmost wrong step have so far been multiplied by `factor`.
     """
     below = [_EMPTY]
     for block in reversed(blocks):
@@ -543,8 +543,8 @@ def _update_block(block: Block) -> Block:
 def _scale_belief(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
     """Return a belief with each topmost wrong step's probabilities multiplied by its factor, scaled to add up to 1.
 
-    `masses` replaces those of the belief; each block has the same sum as the one that it replaces. If all factors are
-    0, nothing is multiplied. This happens when a leaf is accepted in a workflow without model calls.
+    `masses` replaces the belief's masses. Each new block has the same sum as the replaced block. If all factors are 0,
+    nothing is multiplied. This happens when a leaf is accepted in a workflow without model calls.
     """
     total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
     if total == 0:

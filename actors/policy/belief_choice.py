@@ -1,4 +1,4 @@
-"""Chooses the move after a rejection by the belief: the one with the best chance of success per call. Pure."""
+"""Chooses the move after a rejection by the belief: the move with the best chance of success per call. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ PLACES_SHOWN = 3
 
 
 class MistakePlace(Value):
-    """A place where the mistake may be, with its probability before and after the rejection."""
+    """A possible place of the mistake, with its probability before and after the rejection."""
 
     step: str
     """The step, or `unsolvable`."""
@@ -41,7 +41,7 @@ class Option(Value):
     calls: float
     """The calls until that attempt, including the price of a question, to three decimals."""
     value: float
-    """The chance per call, by which the policy compares moves, to five decimals."""
+    """The chance of success per call, to five decimals. The policy compares moves by it."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
     """Whether the steps are done again without earlier rejections in their prompts."""
 
@@ -52,12 +52,12 @@ class Option(Value):
 
 
 class Weighing(Value):
-    """The numbers from which a belief policy made a decision: at most 15."""
+    """The numbers behind a belief policy's decision, at most 15."""
 
     places: tuple[MistakePlace, ...]
     """The likeliest places of the mistake, at most three."""
     options: tuple[Option, ...]
-    """The chosen move and the next best; empty if no move was left."""
+    """The chosen move and the next best move; empty if no move was left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +68,24 @@ class Bounds:
     """Whether the step may cause more escalations in this round (`e_max`)."""
     only: tuple[str, ...]
     """The only steps to go back to (`escalate_to`, `escalate_by_guard`), while one of them has a visit left. If empty,
-    any step.
+    the search may go back to any step.
     """
     may_ask: bool
     """Whether the run may still ask a question."""
     may_retry: bool = True
-    """Whether the failed step may be retried in its visit, if it has attempts left (`BeliefTable.rounds`)."""
+    """Whether the failed step may be retried in its visit, if attempts are left (`BeliefTable.rounds`)."""
     graph: Graph | None = None
-    """The graph whose budgets limit the moves; None for the graph of the belief model."""
+    """The graph whose budgets limit the moves; None means the belief model's graph."""
     told: float = 1.0
     """The factor for the chance of a move whose prompts show the rejections, from the repeats of this run."""
     afresh: float | None = None
-    """The factor for the chance of a move whose prompts leave out the rejections; None if no such move is weighed."""
+    """The factor for the chance of a move whose prompts leave out the rejections; None if such moves are not weighed.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A possible move with its value; `move` is None for a question."""
+    """A possible move with its value. `move` is None for a question."""
 
     move: Move | None
     chance: float
@@ -129,7 +130,7 @@ def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: 
 
 
 def _calls(model: BeliefModel, redone: Collection[str]) -> int:
-    """Return the fewest calls that redoing these steps takes, at least one."""
+    """Return the fewest calls that redo these steps, at least one."""
     return max(1, sum([model.graph.budgets[step].happy for step in redone if step in model.steps]))
 
 

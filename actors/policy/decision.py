@@ -3,7 +3,7 @@
 Pure, never fails (docs/reference/policy.md). It works in three steps. The table proposes a level and targets
 (`_propose`). `actors.search.progress` chooses a move that the budgets allow. If the move escalates and the step has
 used up its escalations (`e_max`), a person is asked what to do. A finding for models never leads to a question: the
-search goes on by itself, or ends.
+search continues or ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def _match_row(verdict: Verdict, policy: Policy) -> Row:
 
 
 def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
-    """Return how many retries of a step a row has led to, since a failure of the step last redid steps above it."""
+    """Return how many retries of a step a row has caused, since a failure of the step last redid steps above it."""
     retries = 0
     for past in reversed([past for past in history if past.step == step]):
         if past.up > 0:
@@ -75,10 +75,10 @@ def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
 
 
 def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Row | None:
-    """Return the row under `mends` that leads to a retry without asking the belief; None if there is none.
+    """Return the row under `mends` that causes a retry without the belief; None if there is no such row.
 
-    `matched` is the row that matches the rejection. Rows about an artifact that came again word for word go before it,
-    and rows about facts after it.
+    `matched` is the row that matches the rejection. Rows about a repeated artifact take precedence over it, and rows
+    about facts come after it.
     """
     belief, rows = situation.policy.belief, situation.policy.rows
     if belief is None or not belief.mends:
@@ -97,7 +97,7 @@ BELIEF = "belief"
 
 
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
-    """Return the possible targets after a failure of the step, each with the ids of the rows that lead to it.
+    """Return the possible targets after a failure of the step, with the ids of the rows that lead to each target.
 
     A row with the target `further` can lead to every step above. So can the belief of a belief policy.
     """
@@ -149,7 +149,7 @@ def resolve_target(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) 
 
 
 def root_above(graph: Graph, step: str) -> tuple[str, ...]:
-    """Return the first root above a step in file order, the target of a full replan; empty if there is none."""
+    """Return the target of a full replan, which is the first root above a step in file order; empty if none exists."""
     return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
 
 
@@ -164,7 +164,7 @@ def _find_targets(detail: str, step: str, graph: Graph, roles: Mapping[str, str]
 
 
 def _ancestor_at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
-    """Return the ancestor at a distance; if none is that far, the farthest one. Among equals, the last in the file."""
+    """Return the ancestor at a distance; if none is that far, the farthest one. Of several, the last in the file."""
     upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
     return tuple(upward[:1])
 
@@ -176,7 +176,7 @@ NOT_WORTH_IT = "not_worth_it"
 
 
 class Decision(Value):
-    """The decision after a failure: how far back the search goes, to which steps, and by which rule."""
+    """The decision after a failure: how far back the search goes, to which steps, and which rule decided."""
 
     step: str
     """The id of the step whose artifact was rejected."""
@@ -187,13 +187,11 @@ class Decision(Value):
     targets: tuple[str, ...] = ()
     """The steps to redo; for a retry or a question, the failed step."""
     rule: str
-    """The id of the row that matched; else the name of a rule that is not a row, such as `belief`, `linear`, `blind` or
-    `e_max`.
-    """
+    """The id of the row that matched; else the name of another rule, such as `belief`, `linear`, `blind` or `e_max`."""
     code: str = ""
-    """The code of the finding that matched, else of the first error; empty if there is none."""
+    """The code of the finding that matched, else of the first error; empty if there is no finding."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the policy proposed, if the budgets did not allow them; else None, and `targets` are those."""
+    """The targets that the policy proposed, if the budgets forbade them; None if `targets` are these targets."""
     delay_seconds: float = 0.0
     """The back-off before a retry in seconds; 0 for any other decision."""
     afresh: bool = False
@@ -201,7 +199,7 @@ class Decision(Value):
     classified: Cause | None = None
     """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None
-    """The numbers from which a belief policy made the decision; None for any other decision."""
+    """The numbers behind a belief policy's decision; None for any other decision."""
 
     @property
     def not_worth_it(self) -> bool:
@@ -216,7 +214,7 @@ class Escalation:
     r_patience: int = 2
     """How many equal failures in a row count as stagnation."""
     e_max: int | None = None
-    """The largest number of escalations that the step may cause in a round; None for no limit."""
+    """The largest number of escalations that the step may cause in a round; None if there is no limit."""
     escalate_to: tuple[str, ...] = ()
     """The targets of an escalation after stagnation; if empty, the policy decides."""
     escalate_by_guard: Mapping[str, tuple[str, ...]] | None = None
@@ -231,11 +229,11 @@ class Failure:
     node: str
     verdict: Verdict
     repeats: bool = False
-    """Whether it, or an artifact that it builds on, is the same text as an earlier artifact of its step in this
+    """Whether the artifact, or one that it builds on, repeats the text of an earlier artifact of its step in this
     round.
     """
     again: bool = False
-    """Whether it is itself the same text as an earlier artifact of its step in this round."""
+    """Whether the artifact itself repeats the text of an earlier artifact of its step in this round."""
     came: Came = NOTHING
     """Which redone steps above it made the same artifact again."""
 
@@ -250,7 +248,7 @@ class Situation:
     roles: Mapping[str, str]
     """The role of each step. Rows may name roles as targets (`role NAME`)."""
     policy: Policy
-    """The policy, whose rows are tried in order."""
+    """The policy. Its rows are tried in order."""
     search: Search
     """How the branch is searched. Only a depth-first search uses the rows of `policy`."""
     history: Sequence[Past]
@@ -258,22 +256,22 @@ class Situation:
     escalation: Escalation
     """The escalation settings of the failed step."""
     questions_left: int
-    """How many questions the step may still ask; 0 if its last one was not answered."""
+    """How many questions the step may still ask; 0 if its last question was not answered."""
     belief: BeliefModel | None = None
-    """The belief table of the policy, compiled for this workflow; None if only the rows decide."""
+    """The policy's belief table, compiled for this workflow; None if only the rows decide."""
     weighs_questions: bool = True
     """Whether a belief policy may choose a question, because somebody can answer."""
     weighs_afresh: bool = True
     """Whether a belief policy may choose a move afresh. What a deterministic model writes depends on its rejections."""
     stop_below: float = 0.0
-    """The lowest value (chance of success per call) of a move that a belief policy makes; 0 for no limit."""
+    """The lowest value (chance of success per call) at which a belief policy makes a move; 0 if there is no limit."""
 
 
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
     """Return the decision after a failure; never fails.
 
-    `cause` is the classifier's answer. It selects the row; the budgets still apply. Linear and blind search ignore both
-    the findings and the cause.
+    `cause` is the classifier's answer. It selects the row, but the budgets still apply. Linear and blind search ignore
+    both the findings and the cause.
     """
     graph, progress = situation.graph, situation.progress
     doubt = _misunderstanding_finding(failure, situation)
@@ -297,7 +295,7 @@ class _Proposal(NamedTuple):
     level: BacktrackLevel
     targets: tuple[str, ...]
     rule: str
-    """The id of the row; without a row, the name of the search."""
+    """The id of the row; if no row matched, the name of the search."""
     finding: Finding | None = None
     """The finding that matched, else the first error."""
     delay_seconds: float = 0.0
@@ -334,7 +332,7 @@ def _decide_by_table(failure: Failure, situation: Situation, cause: Cause | None
 
 
 def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
-    """Return the decision of a belief policy; None if it has no belief, or if the matching row decides without it."""
+    """Return the decision of a belief policy; None without a belief, or if the matching row decides alone."""
     model, graph, policy = situation.belief, situation.graph, situation.policy
     if model is None:
         return None
@@ -415,12 +413,12 @@ def remember_failure(
 
 
 def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
-    """Return the targets of an escalation that the workflow sets for the step; empty if it sets none."""
+    """Return the escalation targets that the workflow sets for the step; empty if it sets no targets."""
     return (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ()) or escalation.escalate_to
 
 
 def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding | None:
-    """Return the finding that the model does not understand the problem; None if a question is asked first.
+    """Return the finding that the model does not understand the problem; None if a question comes first.
 
     Every search and policy gives up after this finding, because no other attempt of this model can be better.
     """
@@ -430,7 +428,7 @@ def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding
 
 
 def _may_ask(failure: Failure, situation: Situation) -> bool:
-    """Return whether a question is left and a person can answer one of the findings."""
+    """Return whether a question is left and a person can answer a finding."""
     return situation.questions_left > 0 and any(finding.askable for finding in failure.verdict.errors)
 
 
@@ -490,7 +488,7 @@ def _record(
 
 
 def _propose_for_cause(failure: Failure, situation: Situation, cause: Cause | None) -> _Proposal | None:
-    """Return the proposal of the row that a cause selects; None if it selects no row."""
+    """Return the proposal of the row that a cause selects; None if the cause selects no row."""
     row = None if cause is None else row_for(cause, situation.policy)
     if row is None:
         return None
@@ -527,7 +525,7 @@ def _proposal(row: Row, failure: Failure, situation: Situation, finding: Finding
 
 
 def _streak(failure: Failure, situation: Situation) -> int:
-    """Return how many failures of the step in a row have the same signature, including this one."""
+    """Return how many failures of the step in a row have the same signature, including this failure."""
     current = signature(failure.verdict)
     count = 1
     for past in (past for past in reversed(situation.history) if past.step == failure.step):
@@ -563,8 +561,8 @@ def summary(decision: Decision, verdict: Verdict) -> str:
 
 
 _REQUIREMENTS = "requirements."
-"""The family of codes about the user's requirements. No model is asked about these, because only the user knows
-more.
+"""The family of codes about the user's requirements. No model is asked about these requirements, because only the user
+knows more.
 """
 
 

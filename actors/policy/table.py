@@ -20,9 +20,9 @@ from runtime.models.replies import Parsed, ReplyCode, read_reply
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 DIFFICULTIES = 4
-"""How many difficulties a step has at which the problem is hard. At the start, all are equally likely."""
+"""The number of difficulties of a step at which the problem is hard. At the start, all are equally likely."""
 FEEDBACK_CASES = 3
-"""The number of cases of feedback: no, one, or at least two rejections have named the mistake."""
+"""The number of cases of feedback: no rejection, one, or at least two have named the mistake."""
 
 Chances = Annotated[
     tuple[Annotated[tuple[Chance, ...], Field(min_length=FEEDBACK_CASES, max_length=FEEDBACK_CASES)], ...],
@@ -51,9 +51,9 @@ class AuthorKind(Config):
     share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     """The share of runs with such a model."""
     right: Chance
-    """The probability of the same artifact again, if the old one was right and the new one is right."""
+    """The probability of the same artifact again, if the old artifact was right and the new one is right."""
     wrong: Chance
-    """The probability of the same artifact again, if the old one was wrong and the new one is wrong."""
+    """The probability of the same artifact again, if the old artifact was wrong and the new one is wrong."""
 
 
 class Agreement(Config):
@@ -79,9 +79,9 @@ class Agreement(Config):
 class BeliefTable(Config):
     """The belief of the policy before a run begins, and its interpretation of a rejection.
 
-    A problem is hard at one step, its cause, or has no solution. The chance that an attempt at the cause is right
-    depends on the problem's difficulty and on how often a rejection has named the mistake. An attempt at any other step
-    is right with the chance `easy`.
+    A problem is hard at one step, its cause, or has no solution. The chance of a right attempt at the cause depends on
+    the problem's difficulty and on how many rejections have named the mistake. The chance of a right attempt at any
+    other step is `easy`.
     """
 
     rules: tuple[str, ...]
@@ -89,13 +89,14 @@ class BeliefTable(Config):
     mends: Mapping[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
     """How many failures of a visit only lead to a retry, by row. The belief decides about the next failure."""
     rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """The attempts of a visit after which the step is retried only if no other move is left; null for no limit."""
+    """After this number of attempts in a visit, the step is retried only if no other move is left; null for no limit.
+    """
     causes: Mapping[str, Share]
     """The weight of each role as the cause, of `other` for all other roles, and of `unsolvable`. The sum need not
     be 1.
     """
     easy: Chance
-    """The chance that an attempt is right at a step where the problem is not hard."""
+    """The chance of a right attempt at a step where the problem is not hard."""
     chances: Mapping[str, Chances]
     """The chance that an attempt at the cause is right, by role or `other`. A row for each difficulty; a column for 0,
     1, and 2 or more rejections that named the mistake.
@@ -111,16 +112,16 @@ class BeliefTable(Config):
     mistake.
     """
     afresh: Share | None = None
-    """The chance of an attempt made afresh, as a share of that of a retry that is not the rejected text again; null if
-    the belief weighs no such moves. It needs `author`.
+    """The chance of a fresh attempt, as a share of the chance of a retry with another text; null if the belief weighs
+    no fresh moves. It needs `author`.
     """
     author: Author | None = None
-    """The model for which `chances` hold, the middle of the records; null if they hold for every model."""
+    """The model behind `chances`, which is the middle of the records; null if they hold for every model."""
     author_in_runs: Author | None = None
-    """The same model, counted in runs of this program; null if counts of runs say nothing. It needs `author`."""
+    """The same model, counted in runs of this program; null if runs are not counted. It needs `author`."""
     facts: Mapping[str, Share] | None = None
-    """How often a rejection says what to add or change, by place of the mistake. Only such a rejection then counts as
-    one that names the mistake. If null, each rejection does, and facts tell nothing about the place.
+    """How often a rejection says what to add or change, by place of the mistake. Then only such a rejection names the
+    mistake. If null, each rejection names it, and facts tell nothing about the place.
     """
     agreement: Agreement | None = None
     """How often redone artifacts equal earlier ones; None if the belief does not compare them."""
@@ -156,7 +157,7 @@ class BeliefTable(Config):
         return self
 
     def rows_named(self) -> Iterator[tuple[tuple[str, ...], Iterable[str]]]:
-        """Yield the ids of rows that the table uses, together with the path of the key that uses them."""
+        """Yield the ids of rows that the table uses, with the paths of the keys that use them."""
         yield ("rules",), self.rules
         yield ("mends",), self.mends
         for place, row in self.codes.items():
@@ -186,9 +187,9 @@ Target = Annotated[
 """The step to which a row sends the search.
 
 - `self`: the failed step.
-- `up N`: an ancestor at distance N over `requires`, or at the greatest distance there is.
-- `role NAME`, or `role NAME or up N`: the nearest step with the role, the failed step included. If the workflow has
-  none: `up N`, or without it one level up.
+- `up N`: an ancestor at distance N over `requires`, or the farthest ancestor if N is larger.
+- `role NAME`, or `role NAME or up N`: the nearest step with the role, the failed step included. If no step has the
+  role: `up N`; without `up N`, one level up.
 - `root`: the first root in the file.
 - `further`: in the order of `Graph.upward`, the step after the target of this step's last failure.
 """
@@ -201,7 +202,7 @@ class Row(Config):
     """One rule. It matches a failure if one of its conditions holds. A row without conditions matches every failure."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,40}$")]
-    """The name by which decisions refer to the row."""
+    """The name of the row in decisions."""
     why: str = Field(min_length=1)
     """The reason for the rule, one sentence for people."""
     codes: tuple[Pattern, ...] = ()
@@ -213,9 +214,7 @@ class Row(Config):
     repeated: bool = False
     """Condition: the last `r_patience` failures of the step have the same (code, where) pairs."""
     repeats: bool = False
-    """Condition: the artifact, or one that it builds on, is the same text as an earlier artifact of its step in this
-    round.
-    """
+    """Condition: the artifact, or an artifact that it builds on, repeats an earlier text of its step in this round."""
     informative: bool = Field(default=False, exclude_if=lambda informative: not informative)
     """Condition: some error finding says what to add or change."""
     level: BacktrackLevel
@@ -265,15 +264,13 @@ class Policy(Config):
     schema_version: Literal[1] = 1
     """The version of this file format."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
-    """The rules. The first one that matches decides."""
+    """The rules. The first row that matches decides."""
     afresh_shows: Literal["findings", "nothing"] = Field(
         default="findings", exclude_if=lambda shows: shows == "findings"
     )
-    """The omitted rejections that an attempt made afresh still shows: the findings that say what to add or change, or
-    nothing.
-    """
+    """Which omitted rejections a fresh attempt still shows: the findings that say what to add or change, or nothing."""
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
-    """The belief that decides about all rows except its `rules`; None if only the rows decide."""
+    """The belief that decides for all rows except its `rules`; None if only the rows decide."""
 
     def without_belief(self) -> "Policy":
         """Return the policy without its belief, so that its rows decide about every failure."""
@@ -301,9 +298,9 @@ class Policy(Config):
 
 
 ROLES = ("analysis", "recon", "strategy", "plan", "critique")
-"""The roles in the shipped workflows. A workflow may use others."""
+"""The roles in the shipped workflows. A workflow may use other roles."""
 _NEAR = 0.82
-"""How similar a name must be to a known one, from 0 to 1, to count as its misspelling."""
+"""How similar a name must be to a known name, from 0 to 1, to count as a misspelling of it."""
 _CODES = tuple(str(code) for code in (*ReplyCode, *Code))
 _FAMILIES = tuple(dict.fromkeys(f"{code.partition('.')[0]}.*" for code in _CODES))
 
@@ -318,7 +315,7 @@ class UnknownName:
     what: str
     """The kind of name and the name, such as `code 'plan.cicle'`."""
     near: str
-    """The known name that it probably misspells; empty if none is similar."""
+    """The known name that this name probably misspells; empty if no name is similar."""
 
 
 def unknown_names(policy: Policy, roles: Collection[str] = ROLES) -> Iterator[UnknownName]:
@@ -363,7 +360,7 @@ CAUSE_SCHEMA: Mapping[str, Any] = {
 
 @make_total("the cause", lambda _: None)
 def read_cause(text: str) -> Cause | None:
-    """Return the cause in a reply, which must be an object with `cause` as its only key; None for any other text."""
+    """Return the cause in a reply: an object with `cause` as its only key; None for any other text."""
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
     if not isinstance(value, dict) or value.keys() != {"cause"} or not isinstance(value["cause"], str):

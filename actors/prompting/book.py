@@ -1,8 +1,8 @@
 """The texts that prompts are rendered from: entries, one per step or role, and the sections that all prompts share.
 
-Code contains no default texts, so an entry without a feedback wrapper is an error (S100, S101): the first rejection
-would need it. A prompts file maps an entry's id to its five texts, as the seeds' `prompts.json` does. Its optional key
-`sections` has the headings and delimiters; a file without it uses the shipped ones.
+Code contains no default texts. So an entry without a feedback wrapper is an error (S100, S101), because the first
+rejection would need the wrapper. A prompts file maps an entry's id to its five texts, as the seeds' `prompts.json`
+does. Its optional key `sections` has the headings and delimiters. A file without this key uses the shipped sections.
 """
 
 import re
@@ -21,8 +21,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 
 TEXT_MAX = 100_000
-"""The largest number of characters in one text of an entry, so that its texts leave room for the problem in a model's
-context window.
+"""The largest number of characters in one text of an entry, so that a model's context window has room for the problem.
 """
 
 
@@ -55,15 +54,15 @@ class ShorterTexts(Config):
     """Texts of an entry that are shorter, for a model with a small context window."""
 
     role: Text | None = None
-    """The start of the system part; null uses the entry's."""
+    """The start of the system part; null uses the entry's start."""
     constraints: Text | None = None
-    """The rules for an answer; null uses the entry's."""
+    """The rules for an answer; null uses the entry's rules."""
     task: Text | None = None
-    """The task; null uses the entry's."""
+    """The task; null uses the entry's task."""
 
 
 class PromptEntry(Config):
-    """The texts of one prompt. The wrappers have one slot each; all other braces are literal."""
+    """The texts of one prompt. Each wrapper has one slot; all other braces are literal."""
 
     role: Text
     """The start of the system part: the model's role."""
@@ -76,7 +75,7 @@ class PromptEntry(Config):
     escalation_feedback_wrapper: Wrapper
     """The text around one later failure (`{feedback}`) that this step caused."""
     compact: ShorterTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
-    """The shorter texts that the setting `compact` uses instead; null for an entry that is short enough."""
+    """The shorter texts for the setting `compact`; null if the entry is short enough."""
 
     def shown(self, *, compact: bool) -> "PromptEntry":
         """Return the texts to render prompts from: the entry's own, or with `compact` its shorter ones."""
@@ -86,7 +85,7 @@ class PromptEntry(Config):
 
 
 class Sections(Config):
-    """The texts that all prompts share: headings and delimiters, each with its slot."""
+    """The texts that all prompts share: headings and delimiters, with their slots."""
 
     data_note: Text
     """The end of the system part: a note that the text between delimiters is data, not instructions."""
@@ -97,19 +96,19 @@ class Sections(Config):
     specification: Text
     """The heading of the problem."""
     attachments: Text | None = None
-    """The heading of the files that the user attached; null uses the heading of the problem."""
+    """The heading of the user's attached files; null uses the heading of the problem."""
     attachment: Numbered | None = None
-    """The heading of one attached file; `{number}` counts from 1. Null shows it without a heading."""
+    """The heading of one attached file. `{number}` counts from 1. Null shows the file without a heading."""
     listing: Text | None = None
-    """The heading of the list of a repository's files; null shows it without a heading."""
+    """The heading of the list of a repository's files; null shows the list without a heading."""
     dependencies: Text
     """The heading of the accepted results of earlier steps."""
     dependency: Annotated[Text, _slot("step")]
-    """The heading of one accepted result; `{step}` is the step's id."""
+    """The heading of one accepted result. `{step}` is the step's id."""
     clarifications: Text
     """The heading of the user's answers."""
     question: Numbered
-    """The heading of one question; `{number}` counts from 1."""
+    """The heading of one question. `{number}` counts from 1."""
     answer: Text
     """The heading of the answer, after its question."""
     declined: Text | None = None
@@ -123,27 +122,27 @@ class Sections(Config):
     notes: Text | None = None
     """The heading of the user's notes; null uses the heading of the answers."""
     afresh: Text | None = None
-    """The heading of an attempt made afresh, whose prompt leaves out earlier answers; null uses the task's heading."""
+    """The heading of a fresh attempt, whose prompt leaves out earlier answers; null uses the task's heading."""
     afresh_findings: Text | None = None
-    """The text before what checks found in the earlier answers; null shows the findings without one."""
+    """The text before the findings about the earlier answers; null shows the findings without such a text."""
     escalations: Text
     """The heading of the escalation history."""
     escalation: Numbered
-    """The heading of one escalation; `{number}` counts from 1."""
+    """The heading of one escalation. `{number}` counts from 1."""
     retries: Text
     """The heading of the retry history."""
     retry: Numbered
-    """The heading of one attempt; `{number}` counts from 1."""
+    """The heading of one attempt. `{number}` counts from 1."""
     repeats: Annotated[Text, _slot("node")]
-    """The note that an attempt was identical to an earlier one, `{node}`."""
+    """The note that an attempt was identical to an earlier attempt, `{node}`."""
     task: Text
     """The heading of the task."""
     data_open: Marked
-    """The delimiter before a text from users or models; `{mark}` does not occur in that text."""
+    """The delimiter before a text from users or models. `{mark}` does not occur in that text."""
     data_close: Marked
     """The delimiter after such a text, with the same `{mark}`."""
     cut: Annotated[Text, _slot("bytes")]
-    """The note at the end of a text that was cut; `{bytes}` is how much was left out."""
+    """The note at the end of a text that was cut. `{bytes}` is the size of the missing part."""
 
 
 class PromptBook(Value):
@@ -195,13 +194,13 @@ class PromptsFile(Value):
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return the prompts of a file, and notices. A file without `sections` uses those of the file `shared`.
+    """Return the prompts of a file, and notices. A file without `sections` uses the sections of the file `shared`.
 
-    AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. An entry of a JSON file that lacks
-    only this key uses the one of `shared`, with a notice (S100). An entry of a JSON file that is a single text is
-    ignored, with a notice: its role and task cannot be told apart.
+    AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. If an entry of a JSON file lacks
+    only this key, it uses the wrapper of `shared`, with a notice (S100). An entry of a JSON file that is a single text
+    is ignored, with a notice: its role cannot be told from its task.
 
-    Raises `UsageProblem` if a file cannot be read, a text is missing, empty or too long, or a slot is missing or
+    Raises `UsageProblem` if a file cannot be read, if a text is missing, empty or too long, or if a slot is missing or
     repeated.
     """
     document, ignored = _without_plain_texts(read_document(path))
@@ -233,7 +232,7 @@ def _without_plain_texts(document: ParsedFile) -> tuple[ParsedFile, tuple[str, .
 
 
 def _with_escalation_wrapper(document: ParsedFile, shared: Path) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return a JSON document with the escalation wrapper of `shared` in the entries without one, and notices."""
+    """Return a JSON document in which every entry has an escalation wrapper, if need be from `shared`; and notices."""
     wrapper = "escalation_feedback_wrapper"
     older = [
         name

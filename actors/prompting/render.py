@@ -1,9 +1,9 @@
 """Renders prompts: a pure function of a prompt entry, the shared sections and a context.
 
 The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
-fixed order; empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
-read the rest from its prompt cache. Text from users and models stands between delimiters that do not occur in it, so it
-cannot be mistaken for an instruction. Slots in inserted text are not replaced.
+fixed order. Empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
+cache the text before it. Text from users and models stands between delimiters that do not occur in it, so it cannot be
+mistaken for an instruction. Slots in inserted text are not replaced.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ SPECIFICATION_BYTES_MAX = 200_000
 longest known problem has 60 kB.
 """
 DEPENDENCY_BYTES_MAX = 32_000
-"""The largest number of bytes in one accepted result; a plan of 100 steps has about 30 kB."""
+"""The largest number of bytes in one accepted result. A plan of 100 steps has about 30 kB."""
 ANSWER_BYTES_MAX = 8_000
-"""The largest number of bytes in one answer, and in its question; longer material belongs in the problem."""
+"""The largest number of bytes in one answer, and in its question. Longer material belongs in the problem."""
 MESSAGE_BYTES_MAX = 40_000
 """The largest number of bytes in one note or requirement. It has at most 10,000 characters, so it is never cut."""
 GIVEN_BYTES_MAX = 64_000
@@ -37,7 +37,7 @@ MARK_LENGTH = 8
 
 
 class Rendered(NamedTuple):
-    """A prompt as a model gets it, with the hash that its request stores."""
+    """A prompt for a model, with the hash that its request stores."""
 
     system: str
     """The system message: the model's role and the note about data; empty if no model is asked."""
@@ -81,8 +81,8 @@ class PromptTemplate:
 def render(template: PromptTemplate, context: Context, *, headed: bool = True) -> Rendered:
     """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings.
 
-    Dependencies are rendered in the order of the mapping; the caller passes them in the workflow's order. Of the
-    settings only `guard_catalog` is shown: the guard names that the workflow adds to those in the entry.
+    Dependencies are rendered in the order of the mapping, and the caller passes them in the workflow's order. Only one
+    setting is shown, `guard_catalog`: the guard names that the workflow adds to the entry's names.
     """
     shown = _Shown(
         context.specification,
@@ -106,7 +106,7 @@ def _facts(given: Given) -> str:
 
 
 def _earlier_failure(given: Given | None) -> tuple[Feedback, ...]:
-    """Return the failure of the previous plan, if any; prompts show it before the run's own failures."""
+    """Return the failure of the previous plan, if there was one. Prompts show it before the run's own failures."""
     return (Feedback("", given.failure_summary),) if given is not None and given.failure_summary else ()
 
 
@@ -119,7 +119,7 @@ class _Shown(NamedTuple):
     guard_catalog: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
     afresh: tuple[str, ...]
-    """One text if the step has begun afresh; it is empty if no finding is shown."""
+    """One text if the step has begun afresh; the text is empty if no finding is shown."""
     retry: tuple[Feedback, ...]
     escalation: tuple[Feedback, ...]
     clarifications: tuple[Clarified, ...]
@@ -139,27 +139,27 @@ def _render_parts(template: PromptTemplate, shown: _Shown, headed: bool) -> Rend
     return Rendered(system, user, tuple(writer.cut), len(common), len(before) if results else 0)
 
 
-@lru_cache(maxsize=128)  # One entry for each step of the workflows in use, shared by all of their runs.
+@lru_cache(maxsize=128)  # One entry for each step of the workflows in use. All runs of a workflow share its entries.
 def _system(*texts: str) -> str:
     return "\n\n".join(texts)
 
 
 @lru_cache(maxsize=128)
 def _system_hash(system: str) -> "tuple[hashlib._Hash, int]":
-    """Return the hash of the system part and a zero byte, for callers to copy; and the part's length in bytes."""
+    """Return the hash of the system part and a zero byte, for callers to copy; and the length of the part in bytes."""
     raw = system.encode()
     return hashlib.sha256(raw + b"\0"), len(raw)
 
 
 class _SectionWriter:
-    """Writes all sections of a user message except the task; `cut` collects the names of texts that were cut."""
+    """Writes all sections of a user message except the task. `cut` collects the names of texts that were cut."""
 
     def __init__(self, texts: Sections) -> None:
         self.texts = texts
         self.cut: list[str] = []
 
     def sections(self, context: _Shown) -> Iterator[str]:
-        """Yield the sections before the results of other steps; what changes least in a run comes first."""
+        """Yield the sections before the results of other steps. The section that changes least in a run comes first."""
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
@@ -196,7 +196,7 @@ class _SectionWriter:
             yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
 
     def attachments(self, attachments: Sequence[Attachment]) -> Iterator[str]:
-        """Yield the attached files. Their names are not texts of the program, so they are inside the delimiters."""
+        """Yield the attached files. The program did not choose their names, so the names are inside the delimiters."""
         if attachments:
             yield self.texts.attachments or self.texts.specification
         for number, attachment in enumerate(attachments, 1):
@@ -224,7 +224,7 @@ class _SectionWriter:
     def history(
         self, name: str, headings: tuple[str, str] | None, wrapper: str, rejections: Sequence[Feedback]
     ) -> Iterator[str]:
-        """Yield rejections of one kind; `headings` are the heading of all of them, and the heading of each."""
+        """Yield rejections of one kind. `headings` are the heading of the list, and the heading of each rejection."""
         if headings is not None:
             yield headings[0]
         for number, rejection in enumerate(rejections, 1):
@@ -241,7 +241,7 @@ class _SectionWriter:
             yield self.data(f"{name} {number}", text, MESSAGE_BYTES_MAX)
 
     def data(self, name: str, text: str, bytes_max: int) -> str:
-        """Return a text between delimiters, cut to `bytes_max`; lone surrogates become `?`."""
+        """Return a text between delimiters, cut to `bytes_max`. Lone surrogates become `?`."""
         texts = self.texts
         section, cut = _delimit_text(text, bytes_max, texts.data_open, texts.data_close, texts.cut)
         if cut:

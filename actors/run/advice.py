@@ -19,7 +19,7 @@ _EXAMPLES: Mapping[Unit, str] = {"count": "N", "dollars": "USD", "time": "1h"}
 
 
 def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = "openai") -> str:
-    """Return the next step after a provider's fault that holds a run, as a clause without a full stop."""
+    """Return the user's next step after a provider's fault that stops a run, as a clause without a full stop."""
     provider = PROVIDERS[name]
     base = "https://HOST" if provider.interface == "messages" else "up to its version, such as https://HOST/v1"
     if "v1/responses" in fault.message and name == "openai" and fault.kind.final:
@@ -100,7 +100,7 @@ def advice(result: RunResult, program: str) -> str:
     if result.outcome == "budget_exhausted" and result.why.partition(":")[0] in EARLY:
         tell_hint = f"`{program} tell {result.run_id} TEXT --as requirement` says more or drops a demand"
         helps = f"{resume[:-1]} -m MODEL` asks another model, {tell_hint}"
-        if result.why.startswith(STUCK_FOR_GOOD):  # More calls of this model bring what it wrote before.
+        if result.why.startswith(STUCK_FOR_GOOD):  # More calls of this model would only repeat what it wrote.
             return helps
         return f"{helps}, {resume[:-1]} --keep-trying` goes on as it is"
     if result.outcome == "budget_exhausted":

@@ -1,7 +1,7 @@
-"""The functions by which a small agent is defined, and the data that they use. Pure.
+"""The functions that define a small agent, and the data that they use. Pure.
 
-A small agent has no events of its own: it sees the events below and those that every kind of agent has. From them it
-computes its data (`apply`), and from its data what it wants now (`decide`). `actors.run.agent_machine` calls both.
+A small agent has no events of its own: it sees the events below, and the events of every kind of agent. From events it
+computes its data (`apply`), and from its data its current wishes (`decide`). `actors.run.agent_machine` calls both.
 """
 
 import operator
@@ -39,15 +39,15 @@ class AgentSettings(Value):
     """The configuration of a run of a small agent, which its first event stores."""
 
     model: str = ""
-    """The model in the form of `--model`; empty for an agent that calls no model."""
+    """The model in the form of `--model`; empty if the agent calls no model."""
     price: Price | None = None
-    """The model's price; None if it is unknown, and then no cost is counted."""
+    """The model's price; None if it is unknown. Then no cost is counted."""
     output_tokens_max: int = Field(default=4_096, ge=1)
-    """The largest number of tokens in one reply. A call reserves these tokens and those of its prompt."""
+    """The largest number of tokens in one reply. A call reserves these tokens and the tokens of its prompt."""
     timeout_seconds: float = Field(default=120.0, gt=0)
     """The time limit of one try of a call, in seconds."""
     question_expires_seconds: float | None = None
-    """The seconds after which an unanswered question expires; None for never."""
+    """The seconds after which an unanswered question expires; None if it never expires."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
     """The settings of the calls of the model."""
 
@@ -62,18 +62,18 @@ class AgentStarted(Started):
     texts: ClassVar[tuple[str, ...]] = ("task",)
     kind: Literal["agent_started"] = "agent_started"
     task: StorableText
-    """The user's input, as the agent reads it: text or JSON."""
+    """The user's input for the agent: text or JSON."""
     settings: AgentSettings
     """The configuration at the start."""
 
     @field_serializer("settings")
     def _write_every_key(self, settings: AgentSettings) -> dict[str, Any]:
-        """Write every key, so that a later release with other defaults does not change a run."""
+        """Write every key, so that other defaults in a later release do not change a run."""
         return settings.model_dump(mode="json")
 
 
 class AgentCallRequested(CallRequested):
-    """The model was asked for a reply about a step; the node is `STEP/vNUMBER`."""
+    """The model was asked for a reply about a step. The node is `STEP/vNUMBER`."""
 
     kind: Literal["call_requested"] = "call_requested"
 
@@ -122,11 +122,11 @@ class Ask:
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
     shown: str = ""
-    """The subject of the question, such as a draft or a passage; it is shown below the question."""
+    """The subject of the question, such as a draft or a passage. It is shown below the question."""
     does: Mapping[str, str] = field(default_factory=dict)
-    """The effect of each answer on the agent, as a sentence by answer. Only if the schema allows a few answers."""
+    """The effect of each answer on the agent, as a sentence by answer. Only for a schema that allows a few answers."""
     about: str = ""
-    """A sentence about what depends on the answer. If it is empty, people read that the step waits for it."""
+    """A sentence about what depends on the answer. If it is empty, people read that the step waits for the answer."""
     otherwise: str = ""
     """A sentence about what happens if it is declined or expires. It begins `If you decline,`. If it is empty, people
     read that the agent decides.
@@ -136,7 +136,7 @@ class Ask:
 
     @property
     def form(self) -> AskedForm:
-        """The question in the form that people see. The program's words fill what the agent leaves empty."""
+        """The question in the form that people see. The program's words fill the fields that the agent leaves empty."""
         inquiry = _agent_question(self.step, make_storable(self.text), self.schema, self.does)
         if self.shown:
             below = "\n\n".join(filter(None, (inquiry.shown, make_storable(self.shown))))
@@ -151,7 +151,7 @@ class Ask:
 
 
 def _agent_question(step: str, text: str, schema: Mapping[str, Any], does: Mapping[str, str]) -> Inquiry:
-    """Return an agent's question: its own sentence, or the program's sentence with the agent's text below it."""
+    """Return an agent's question: the agent's own sentence, or the program's sentence above the agent's text."""
     subject, meanings = f"the step '{step}'", {value: f"{one_line(what).rstrip('.')}." for value, what in does.items()}
     inquiry = quote_question("The agent", subject, text, does=GOES_ON, schema=schema, meanings=meanings)
     sentence = one_line(text)
@@ -166,7 +166,7 @@ class UseTool:
     step: str
     """The agent's name for the purpose of the call. A step has at most one open call of a tool."""
     tool: str
-    """The name of the tool, one of those that the agent's kind offers."""
+    """The name of a tool that the agent's kind offers."""
     arguments: str = "{}"
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
@@ -195,9 +195,9 @@ class Prompt:
     user: str
     """The text of the user message."""
     system: str = ""
-    """The text of the system message; empty for none."""
+    """The text of the system message; empty if there is no message."""
     schema: Mapping[str, Any] | None = None
-    """The JSON Schema that the reply must fit; None for a reply in plain text."""
+    """The JSON Schema that the reply must fit; None if the reply is plain text."""
 
 
 D = TypeVar("D")
@@ -214,7 +214,7 @@ class AgentState(Generic[D]):
     config: AgentSettings
     """The settings now, with the changes that people made."""
     data: D
-    """The agent's own data, as its `start` and `apply` return it."""
+    """The agent's own data. `start` and `apply` return it."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The number of calls that each step has made, of the model or of tools. Further tries of a call do not count."""
 
@@ -227,17 +227,17 @@ class Agent(Protocol[D]):
         ...
 
     def apply(self, data: D, step: str, event: AgentEvent) -> D:
-        """Return the data after an event; most events change nothing. Never fails, whatever a reply says.
+        """Return the data after an event. Most events change nothing. It never fails, whatever a reply says.
 
-        `step` is the step of the call, question or tool that the event is about; empty for all other events.
+        `step` is the step whose call, question or tool the event is about; empty for all other events.
         """
         ...
 
     def decide(self, state: AgentState[D]) -> Sequence[Wish]:
-        """Return the agent's current wishes, the most urgent first: at least one until the run has ended.
+        """Return the agent's current wishes, the most urgent first. There is at least one wish until the run has ended.
 
-        Return wishes that are being carried out too. A question is withdrawn if it is no longer a wish or its text has
-        changed; a late answer to it is not applied. Calls of models and of tools run to their end.
+        Wishes that are being carried out are returned too. A question is withdrawn if it is no longer a wish or its
+        text has changed. A late answer to it is not applied. Calls of models and tools run to their end.
         """
         ...
 

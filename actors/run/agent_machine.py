@@ -43,7 +43,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
     reissued = AgentCallReissued
 
     def __init__(self, agent: Agent[D]) -> None:
-        """Store the agent whose runs this machine drives."""
+        """Store the agent, whose runs this machine drives."""
         self.agent = agent
 
     @property
@@ -89,7 +89,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return CallAnswered(**fields)
 
     def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
-        """Withdraw a question if the agent no longer asks it, or asks it with another text."""
+        """Withdraw a question if the agent no longer asks it, or asks it in another text."""
         open_requests = {
             name: request
             for name, request in state.run.open_questions.items()
@@ -177,10 +177,10 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
 
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
-    """Return the step that an event is about: empty for the whole run, None for an event that the agent does not see.
+    """Return the step that an event is about; empty for the whole run, None for an event that the agent does not see.
 
-    The agent does not see questions that every kind of run asks. It sees no answer to a withdrawn or expired question,
-    because that answer may not fit what the agent does now.
+    The agent does not see questions that every kind of run asks. It sees no answer to a withdrawn or expired question:
+    the answer may not fit the agent's present work.
     """
     match event:
         case CallAnswered() | CallFailed() | AgentCallRequested() | ToolRequested():
@@ -198,7 +198,7 @@ def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
             return None
         case _:
             return ""
-    # What became of a tool's call is asked by the common run; the answer comes to the agent as the call's end.
+    # The common run asks for the outcome of a tool's call. The agent gets the answer as the end of the call.
     return None if _is_about_tool(node) else node
 
 

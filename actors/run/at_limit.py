@@ -1,8 +1,8 @@
-"""The question at a limit: what is used up, what the run would do next, and what each answer adds. Pure.
+"""The question at a limit: what is used up, what the run would do next, and how much each answer adds. Pure.
 
 With `at_limit: ask`, a run that cannot pay for its next request asks a person before it ends. No request is made until
-a person has raised the limit. An answer that raises it is followed by `SettingsChanged`, as if the person had changed
-the limits of the run.
+a person has raised the limit. An answer that raises the limit is followed by `SettingsChanged`, as if the person had
+changed the limits of the run.
 
 A run that waits for the next day of a daily budget asks too. No answer raises such a budget: its owner edits the
 settings, and the answer `go on` makes the run try again.
@@ -48,22 +48,22 @@ DECISIONS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class NextMove:
-    """The next move of a run without its limits, and the most that it can cost."""
+    """The next move of a run without its limits, and the highest cost of this move."""
 
     does: str = "what it has begun"
     """The move, in words that follow "go on with"."""
     reserve: Amount = ZERO
-    """The most that it can cost; zero if that is not known."""
+    """The highest cost of the move; zero if it is unknown."""
     seconds: float = STEP_SECONDS
     """The longest time that it can take."""
     moves: int = 2
     """How many such moves may follow until the end, at least 2; a guess if the kind of agent does not say."""
     known: bool = False
-    """Whether `moves` is the number of moves that are left in the worst case."""
+    """Whether `moves` is the number of remaining moves in the worst case."""
 
 
 def without_limits(limits: Limits) -> Limits:
-    """Return the limits without those that a run can reach, to see what it would do next."""
+    """Return the limits without the limits that a run can reach, to see its next move without them."""
     return Limits(calls=_NO_LIMIT, **limits.model_dump(include={"patience_seconds", "stop_below"}))
 
 
@@ -90,7 +90,7 @@ def ask_or_end(
     limits = run.ledger.limits
     move = next_move()
     least = _needed(run.ledger, limit, move)
-    for _ in range(_DOUBLINGS_MAX):  # A search gives each branch a share of the calls, so that one more is too few.
+    for _ in range(_DOUBLINGS_MAX):  # A search gives each branch a share of the calls, so one more call is too few.
         after = decide(raise_limit(limits, limit, least, run.now))
         if not (isinstance(after, RunFinished) and exhausted_limit(after.why) is limit):
             break
@@ -99,7 +99,7 @@ def ask_or_end(
 
 
 def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChanged | None:
-    """Withdraw the question at a limit that was changed meanwhile, or change the settings as a person answered."""
+    """Withdraw the question at a limit that has changed since, or change the settings by a person's answer."""
     if not run.questions:
         return None
     for name, asked in run.questions.items():
@@ -175,7 +175,7 @@ def ask_about_day(
 def addition_of(reached: LimitReached, answer: str) -> int | None:
     """Return the amount that an answer adds to the limit; None if it adds nothing.
 
-    Another model gets the least addition, except for money: a cheaper model may go on with the rest.
+    For another model, the least amount is added, except for money: a cheaper model may need no more.
     """
     if answer.startswith(OTHER_MODEL) and reached.limit not in (Limit.COST, None):
         return next(iter(reached.more.values()))
@@ -241,7 +241,7 @@ def _ask(run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced
 
 
 def _needed(ledger: Ledger, limit: Limit, move: NextMove) -> int:
-    """Return the least addition to a limit with which the next move fits."""
+    """Return the least addition to a limit that allows the next move."""
     needed: float = move.seconds
     if limit in COUNTED:
         needed = ledger.committed_of(limit) + getattr(move.reserve, limit.key) - (limit.of(ledger.limits) or 0)
@@ -258,7 +258,7 @@ def _rounded(limit: Limit, amount: float) -> int:
 
 
 def _more_text(limit: Limit, amount: int) -> str:
-    """Return an addition to a limit as a person answers it."""
+    """Return an addition to a limit in the form of an answer."""
     spec = spec_of(limit)
     if limit is Limit.COST:
         return f"{amount / MICRO:.6f}".rstrip("0").rstrip(".") + " more dollars"
@@ -287,9 +287,9 @@ def _amount_text(amount: Amount, *, priced: bool) -> str:
 
 
 def next_move(request: CallRequested | ToolRequested | None, seconds: float | None, calls_left: int | None) -> NextMove:
-    """Return the next move from the request that a run without limits would make next; None if it is not known.
+    """Return the next move, from the request that a run without limits would make; None if it is unknown.
 
-    `seconds` is the time limit of the request, and `calls_left` the number of calls until the end, if they are known.
+    `seconds` is the time limit of the request. `calls_left` is the number of calls until the end, if it is known.
     """
     known = calls_left is not None
     if request is None:

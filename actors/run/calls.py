@@ -1,9 +1,9 @@
-"""Calls of generators: the request, the reply (also one that was cut off), and the cost. Pure.
+"""Calls of generators: the request, the reply (even if it was cut off), and the cost. Pure.
 
-The ledger reserves the cost of a call when it is requested, and replaces the reservation with the real cost at the
-reply. After a transport fault the call gets a further *try*: the same call is requested again after a pause, under
-another request id (`actors.run.parking`, `actors.run.outage`). A driver that takes a run over requests the open calls
-of the earlier driver again (*reissue*); the earlier try stays charged as unknown.
+The ledger reserves the cost of a call at its request. At the reply, the real cost replaces the reservation. After a
+transport fault, the call gets a further *try*: the call is requested again after a pause, with another request id
+(`actors.run.parking`, `actors.run.outage`). A driver that takes a run over requests the open calls of the earlier
+driver again (*reissue*). The earlier try stays charged as unknown.
 """
 
 import json
@@ -48,8 +48,8 @@ class CallRequested(Event):
     micro_usd_max: int = 0
     """The reserved micro-dollars; 0 if the price is unknown."""
     timeout_seconds: Seconds | None = None
-    """The time limit in seconds, if it is not the configured one. It is longer after a try that took too long, and
-    shorter if less active time is left.
+    """The time limit in seconds, if it is not the configured limit. It is longer after a try that took too long, and
+    shorter if little active time is left.
     """
 
     @property
@@ -85,11 +85,11 @@ class Replied(TimedEvent):
     content: str
     """The reply's text."""
     usage: Usage | None = None
-    """The tokens that the provider reports; None if it reports none."""
+    """The tokens that the provider reports; None if it reports no tokens."""
     calls: int = 1
     """How many calls are charged: more than one if a child run answered."""
     tokens: int | None = None
-    """The charged tokens; None if they are those of `usage`."""
+    """The charged tokens; None if they are the tokens of `usage`."""
     micro_usd: int = 0
     """The charged micro-dollars; 0 if the price is unknown."""
     model: str = ""
@@ -101,7 +101,7 @@ class Replied(TimedEvent):
     notices: tuple[str, ...] = ()
     """Notices for people about the reply, such as a parameter that the server refused."""
     original: str = ""
-    """The text as the model wrote it, if its JSON was broken and `content` is what was read; else empty."""
+    """The model's text, if its JSON was broken and `content` is the repaired text; else empty."""
 
     @property
     def node(self) -> str:
@@ -120,7 +120,7 @@ class Replied(TimedEvent):
 
     @property
     def notices_text(self) -> str:
-        """The notices as the end of a sentence; empty without any."""
+        """The notices as the end of a sentence; empty if there are none."""
         return "".join(f"; {notice}" for notice in self.notices)
 
     @property
@@ -174,7 +174,7 @@ class CallReissued(Event):
 
 
 class Settled(TimedEvent):
-    """A late reply to withdrawn work. Its cost is known now; its content is not used."""
+    """A late reply to withdrawn work. Its cost is known now, but its content is not used."""
 
     kind: Literal["settled"] = "settled"
     request_id: str
@@ -184,7 +184,7 @@ class Settled(TimedEvent):
 
 
 FRAMING_TOKENS = 64
-"""How many tokens are reserved for what a server puts around a prompt: roles, separators, the schema's name."""
+"""How many tokens are reserved for a server's additions to a prompt: roles, separators, the schema's name."""
 
 
 def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> Amount:
@@ -228,7 +228,7 @@ class Tries(Generic[C]):
     """The failed tries of one call."""
 
     count: int
-    """The number of failed tries. Each check that finds the provider still down counts as one more."""
+    """The number of failed tries. Each check that finds the provider still down counts as a further try."""
     waited: float
     """The seconds of pauses since a person last resumed the run, including pauses that a server asked for
     (`Retry-After`).
@@ -275,7 +275,7 @@ def record_reissue(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: 
 
 
 def record_answer(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
-    """Return calls and ledger after a reply: its call has ended, and its real cost replaces the reservation."""
+    """Return calls and ledger after a reply: its call has ended, and the real cost replaces the reservation."""
     name, tries = event.request_id, calls.tries
     if tries:
         tries = without(tries, (call_of(name),))
@@ -305,7 +305,7 @@ def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked
 
 
 def calls_charged(calls: Calls[C], event: CallFailed) -> int:
-    """Return how many calls are charged for a failed try; `calls` are the open calls before it."""
+    """Return how many calls are charged for a failed try. `calls` are the open calls before the try failed."""
     if event.used is not None:
         return event.used.calls
     return 0 if event.refunded else calls.open[event.request_id].request.calls
@@ -353,7 +353,7 @@ def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
 
 
 class ReplyFields(TypedDict):
-    """The fields that every event of a reply has, as in `Replied`."""
+    """The fields of every event of a reply, as in `Replied`."""
 
     request_id: str
     at: float
@@ -420,7 +420,7 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
     fault = message.fault
     refunded = fault.kind.refunded or fault.unpaid or fault.status in UNPAID
     if message.request_id not in calls.open or message.request_id not in ledger.reserved:
-        # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.
+        # Withdrawn work stays charged as unknown, unless the provider has certainly refused the request.
         cost = ZERO if message.cost is None and refunded else message.cost
         if cost is None or message.request_id not in ledger.forfeited:
             return None
@@ -437,7 +437,7 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
 
 
 LIMIT = "output_tokens_max"
-"""The key in a verdict's facts that holds the token limit at which the reply was cut off."""
+"""The key in a verdict's facts for the token limit that cut the reply off."""
 
 
 def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
@@ -463,7 +463,7 @@ def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) 
 
 
 def text_under_limit(verdict: Verdict | None, output_tokens_max: int) -> str:
-    """Return the text for the next attempt if the token limit was raised after the reply was cut off; else empty."""
+    """Return the text for the next attempt if the token limit was raised after the cut reply; else empty."""
     limit = None if verdict is None else verdict.facts.get(LIMIT)
     if not isinstance(limit, int) or output_tokens_max <= limit:
         return ""
@@ -482,7 +482,7 @@ class WorkMessage(Message):
     at: float
     """The time, in UTC seconds since 1970."""
     elapsed: float
-    """How long the work took, in seconds; 0 if it was not begun."""
+    """How long the work took, in seconds; 0 if the work was not begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,7 +492,7 @@ class Generated(WorkMessage):
     reply: Reply
     """The text, the usage that was reported, and the name of the model or generator."""
     cost: Amount | None = None
-    """The cost; None if it is computed from the reply's usage."""
+    """The cost; None computes it from the reply's usage."""
     out_of_time: bool = False
     """Whether a child run brought no result because the deadline set by its parent has passed."""
 

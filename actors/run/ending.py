@@ -41,7 +41,7 @@ class RunFinished(Event):
     why: str
     """The reason, in one line for people."""
     cause: Cause = ""
-    """The cause of an end from outside; empty if the run's own machine decided to end it."""
+    """The cause of an end from outside; empty if the run's own machine ended it."""
     at: Seconds | None = None
     """The time of the end in UTC seconds since 1970, if it came from outside; else None."""
     mono: float | None = None
@@ -72,7 +72,7 @@ NOT_WORTH_IT = "not_worth_it"
 STUCK = "stuck"
 """The first words of the reason (up to a colon) if a run ends because its model repeats rejected artifacts."""
 STUCK_FOR_GOOD = "stuck for good"
-"""The first words of the reason (up to a colon) if a run ends because its deterministic model has nothing new to
+"""The first words of the reason, up to a colon, of a run that ended because its deterministic model has nothing new to
 write.
 """
 EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
@@ -85,6 +85,6 @@ def end_exhausted_run(limit: Limit) -> RunFinished:
 
 
 def exhausted_limit(why: str) -> Limit | None:
-    """Return the limit that the recorded reason of a run's end names; None if it names none."""
+    """Return the limit in the recorded reason for a run's end; None if the reason names no limit."""
     first_words = why.partition(":")[0]
     return next((limit for limit in Limit if spec_of(limit).end == first_words), None)

@@ -54,11 +54,11 @@ RunEvent = (
     | LimitNear
     | Forked
 )
-"""The events that are the same in every kind of agent. A kind adds them to its union: `MyStarted | ... | RunEvent |
-RunFinished`.
+"""The events that are the same in every kind of agent. A kind adds these events to its union: `MyStarted | ... |
+RunEvent | RunFinished`.
 """
 CommonEvent = CallRequested | Replied | CallReissued | ToolEvent | RunEvent | RunFinished
-"""The events that can change the common part of a run. A kind has subclasses of those for calls, replies and the
+"""The events that can change the common part of a run. A kind has subclasses of the events about calls, replies and the
 end.
 """
 
@@ -198,10 +198,10 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
 
 
 def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
-    """Return the common part with the time of an event. `working` says whether work was open before it.
+    """Return the common part with the time of an event. `working` says whether work was open before the event.
 
     Only the events in `TIMED` have a time. Active time is counted in the driver's monotonic seconds. The wall clock is
-    used if the records of an epoch do not have these, as in a simulation.
+    used if the records of an epoch have no monotonic seconds, as in a simulation.
     """
     if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
         return run  # It may come before the takeover that follows it.

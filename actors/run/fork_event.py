@@ -1,4 +1,4 @@
-"""The event that begins a fork, and what the state knows about the other run. Pure."""
+"""The event that begins a fork, and the state's knowledge of the other run. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class MadeCall(Value):
     tool: str
     """The name of the tool."""
     step: str
-    """The step for which the call was made."""
+    """The step that needed the call."""
     arguments: str
     """The hash of its arguments."""
 
@@ -34,7 +34,7 @@ class MadeCall(Value):
 class Forked(TimedEvent):
     """The fork began.
 
-    The records before this event are copies of another run's; from here on the two runs are independent.
+    The records before this event are copies of another run's records. From here on the two runs are independent.
     """
 
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
@@ -46,17 +46,17 @@ class Forked(TimedEvent):
     hash: str
     """The hash of that last shared record in the other run's chain, in hex."""
     limits: StoredLimits
-    """The limits of the fork; only its own work counts against them."""
+    """The limits of the fork. Only its own work counts against them."""
     pinned: str = ""
-    """The JSON of the fork's configuration; empty if it is that of the other run."""
+    """The JSON of the fork's configuration; empty if the other run has the same configuration."""
     made: tuple[MadeCall, ...] = ()
     """The calls of tools that are not repeatable, made by the other run after the place of the fork."""
     workspace: str = ""
-    """The absolute path of the folder that was made for the fork's tools; empty if none was made."""
+    """The absolute path of the folder made for the fork's tools; empty if no folder was made."""
 
 
 class Fork(NamedTuple):
-    """The facts about the other run from whose records a fork began."""
+    """The facts about the other run, with whose records the fork begins."""
 
     origin: str
     """The id of the other run."""
@@ -69,7 +69,7 @@ class Fork(NamedTuple):
     made: tuple[MadeCall, ...]
     """The calls of tools that are not repeatable, made by the other run after the place of the fork."""
     workspace: str = ""
-    """The absolute path of the folder that was made for the fork's tools; empty if none was made."""
+    """The absolute path of the folder made for the fork's tools; empty if no folder was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +79,4 @@ class ForkWorkspace:
     folder: str
     """Its absolute path."""
     snapshots: Sequence[str]
-    """The id of the folder's snapshot after each record, from the first record on; empty if there is none."""
+    """The id of the folder's snapshot after each record, from the first record on; empty without a snapshot."""

@@ -1,7 +1,7 @@
 """Forks: a run that begins with the first records of another run and then goes on independently. Pure.
 
 A fork copies these records, so it does not depend on the other run. The event after them sets the fork's own budget,
-and what happens to work that was open: `docs/explanation/forks.md`.
+and decides about open work: `docs/explanation/forks.md`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from runtime.core.copies import changed
 from runtime.core.ledger import Amount, Ledger
 
 OF_ORIGIN = -1
-"""The epoch of work that the other run requested; the fork's first driver requests it again."""
+"""The epoch of work that the other run requested. The fork's first driver requests the work again."""
 
 
 def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
@@ -61,7 +61,7 @@ def _reopen_tries(tries: Tries[C]) -> Tries[C]:
 
 
 def _reopen_questions(questions: Questions, at: float) -> Questions:
-    """Return the questions; the open ones count as asked now."""
+    """Return the questions. Open questions count as asked now."""
     return {
         name: replace(question, at=at, steps_done=0) if question.open else question
         for name, question in questions.items()
@@ -82,7 +82,7 @@ def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
 
 
 def _was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
-    """Return whether a person must be asked before a call: it is not repeatable, and the other run has made it."""
+    """Return whether a person must be asked before a call: it is unrepeatable, and the other run has made it."""
     return not request.repeatable and any(item.is_like(MadeCall.of(request)) for item in made)
 
 
@@ -96,7 +96,7 @@ def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> T
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
     """Return the calls of tools that are not repeatable and were begun after the place of a fork.
 
-    `events` are all events of the other run, each with whether it comes after that place.
+    `events` are all events of the other run. A flag with each event says whether it comes after that place.
     """
     requests: dict[str, ToolRequested] = {}
     calls_made: dict[MadeCall, None] = {}

@@ -1,8 +1,8 @@
-"""The names of calls and waits. Journals store them, so their form never changes.
+"""The names of calls and waits. Journals store these names, so their form never changes.
 
 A call asks a model or another generator for one reply. It is about a *node*. The first call about a node has the node's
-name; a second call has `/c` after it. Further tries of a call have `.tTRY` after the call's name. Each kind of agent
-names its nodes; the part of a name before a slash is the step.
+name. A second call has `/c` after this name. Further tries of a call have `.tTRY` after the call's name. Each kind of
+agent names its nodes. The part of a name before a slash is the step.
 """
 
 import re
@@ -35,7 +35,7 @@ def visit_of(request_id: str) -> str:
 
 
 def step_of(node: str) -> str:
-    """Return the step of a node, or of a request for one."""
+    """Return the step of a node, or of a request about a node."""
     return node.partition("/")[0]
 
 
@@ -65,7 +65,7 @@ def is_of_question(request_id: str) -> bool:
 
 
 def backoff_id(request_id: str) -> str:
-    """Return the name of the wait between a failed try and the next one."""
+    """Return the name of the wait between a failed try and the next try."""
     return f"wait:{request_id}"
 
 
@@ -75,7 +75,7 @@ def child_run(run: str, node: str) -> str:
 
 
 def parent_of(child: str) -> str:
-    """Return the id of the run whose step a child run is."""
+    """Return the id of a child run's parent, the run that has it as a step."""
     return child.rpartition(".")[0]
 
 

@@ -1,9 +1,9 @@
-"""The messages that people post to a run, and their checks, which also run before a message is posted. Pure.
+"""The messages that people post to a run, and their checks. The checks also run before a message is posted. Pure.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
-`person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), `{"kind":
-"note", "text"}` and the same for a requirement, or `{"kind": "edit", "plan", "revision", ...}` with an edited plan. The
-answer and the decline of a question share one key of the inbox, so only the first of them counts.
+`person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), `{"kind": "note",
+"text"}` and the same for a requirement, or `{"kind": "edit", "plan", "revision", ...}` with an edited plan. The answer
+and the decline of a question share one key of the inbox, so only the first one counts.
 """
 
 import json
@@ -38,7 +38,8 @@ MESSAGE_MAX = 10_000
 PERSON_MAX = 32
 """The largest number of characters in the name of a person who answers through a link."""
 MESSAGES_MAX = 100
-"""The largest number of notes and requirements in one run. They are limited because every later prompt shows them."""
+"""The largest number of notes and requirements in one run. Every later prompt shows them, so their number is limited.
+"""
 
 EDIT = "edit"
 """The kind of the message with an edited plan."""
@@ -55,7 +56,7 @@ class ForPeopleOnly(UsageProblem):
 
 
 class NoteTold(TimedEvent):
-    """The user sent a note, which later prompts show; it changes nothing else."""
+    """The user sent a note. Later prompts show it, and it changes nothing else."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
@@ -64,7 +65,7 @@ class NoteTold(TimedEvent):
 
 
 class RequirementTold(TimedEvent):
-    """The user sent a requirement, which later prompts show; a planning run replans."""
+    """The user sent a requirement. Later prompts show it, and a planning run replans."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
@@ -73,7 +74,7 @@ class RequirementTold(TimedEvent):
 
 
 class MailRefused(TimedEvent):
-    """A person's message was refused; the run goes on as if it had not come."""
+    """A person's message was refused. The run goes on as if the message had not come."""
 
     kind: Literal["mail_refused"] = "mail_refused"
     key: str
@@ -98,7 +99,7 @@ class UserMessage:
     """A note or a requirement that the user sent without being asked."""
 
     kind: MessageKind
-    """A `requirement` changes the task; a `note` is only shown in later prompts."""
+    """A `requirement` changes the task. A `note` is only shown in later prompts."""
     text: str
     """The message, at most `MESSAGE_MAX` characters."""
     place: int
@@ -124,7 +125,7 @@ def add_message(messages: Messages, event: NoteTold | RequirementTold, place: in
 
 
 def mark_seen(messages: Messages) -> Messages:
-    """Return the messages, all marked as seen, because a prompt with them was sent."""
+    """Return the messages, all marked as seen, after a prompt with them was sent."""
     if all(message.seen for message in messages):
         return messages
     return tuple(replace(message, seen=True) for message in messages)
@@ -139,7 +140,7 @@ def accept_mail(
     never_strict: str,
     finished: bool = False,
 ) -> InboxEvent:
-    """Return the event of a person's message: what it does, or its refusal."""
+    """Return the event of a person's message: its effect, or its refusal."""
     try:
         body = body_of(message.body)
         match body.get("kind"):
@@ -185,7 +186,7 @@ def _accept_message(
 
 
 def _model_change(question: Question, answer: str, change: object, ledger: Ledger, at: float) -> Mapping[str, Any]:
-    """Return the checked settings of the model that an answer to a question at a limit names; else nothing."""
+    """Return the checked settings of the model in an answer to a question at a limit; empty for other answers."""
     if question.request.reached is None or not answer.startswith(OTHER_MODEL):
         return {}
     if not isinstance(change, dict) or change.keys() - MODEL_KEYS:
@@ -195,11 +196,11 @@ def _model_change(question: Question, answer: str, change: object, ledger: Ledge
 
 
 def normalise_answer(questions: Questions, name: str, answer: object, via: str, person: str = "") -> str:
-    """Return an answer in its normal form. `via` is the way by which it came; empty if it is not known.
+    """Return an answer in its normal form. `via` is the interface by which the answer came; empty if it is unknown.
 
     `person` is the name of the person who answers, if known. An answer to a withdrawn or expired question is accepted
-    too, so that no answer is lost. Raises `UsageProblem` with the reason if the answer is not accepted, and
-    `ForPeopleOnly` if a program may not give it; the question stays as it is.
+    too, so no answer is lost. Raises `UsageProblem` with the reason if the answer is not accepted, and `ForPeopleOnly`
+    if a program may not give it. The question stays as it is.
     """
     _check_open(questions, name, "clarification_answered", via, person)
     return normal_answer(questions[name].request.answer_schema, answer)
@@ -213,7 +214,7 @@ def check_decline(questions: Questions, name: str, via: str, person: str = "") -
 def check_message(messages: Messages, text: object) -> str:
     """Return the stored text of a note or requirement.
 
-    Raises `UsageProblem` if it is empty, too long or one too many.
+    Raises `UsageProblem` if the text is empty or too long, or if there are too many texts.
     """
     if not isinstance(text, str) or not text.strip():
         raise UsageProblem("there is nothing in this message")
@@ -268,7 +269,7 @@ def edit_fields(body: Mapping[str, Any], message: "Mailed") -> dict[str, Any]:
 
 
 def body_of(text: str) -> dict[str, Any]:
-    """Return the body of a message as an object; empty if it cannot be read."""
+    """Return the body of a message as an object; empty if the body is unreadable."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):  # A body of a hundred thousand brackets is no message either.

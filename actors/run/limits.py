@@ -1,8 +1,8 @@
 """The limits that a person may set for a run of any kind, and the settings of its calls, in one table. Pure.
 
-The table has the name, unit, bounds and help of each limit. All interfaces are made from it: options of the command
-line, keywords of Python, bodies of HTTP, arguments of MCP, forms of the page, ceilings in the config file, and rows of
-the documentation. A limit has the same name in all of them. The amounts that a run may use are in
+The table has the name, unit, bounds and help of each limit. All interfaces are made from this table: options of the
+command line, keywords of Python, bodies of HTTP, arguments of MCP, forms of the page, ceilings in the config file, and
+rows of the documentation. A limit has the same name in all interfaces. The amounts that a run may use are in
 `runtime.core.ledger.Limits`.
 """
 
@@ -41,13 +41,13 @@ class LimitSpec:
     unit: Unit
     """The unit of its values."""
     most: float
-    """Its largest value; a larger one is taken for a typing error. Up to it, sums are exact and years have four
-    digits.
+    """The largest value. A larger value is taken for a typing error. Up to this value, sums are exact and years have
+    four digits.
     """
     key: str
     """Its key in the message that changes a run (`actors.run.settings`)."""
     ceiling: bool = False
-    """Whether the config file may set a maximum for what clients of a server ask for."""
+    """Whether the config file may set a maximum for the limits that clients of a server set."""
 
     choices: tuple[str, ...] = ()
     """The words of a choice."""
@@ -70,12 +70,12 @@ class LimitSpec:
 
     @property
     def of_run(self) -> bool:
-        """Whether it limits the whole run. Then a run that it has ended can go on with a higher one."""
+        """Whether it limits the whole run. Then a run that the limit has ended can go on with a higher one."""
         return self.key not in ("timeout_seconds", "output_tokens_max", "model_settings")
 
     @property
     def described(self) -> str:
-        """The help text, for an interface that also accepts a length of time as a number."""
+        """The help text for interfaces that also accept a length of time as a number."""
         return f"{self.help} A number of seconds, or a text such as 15m." if self.unit == "time" else self.help
 
     def fits(self, value: object) -> bool:
@@ -331,9 +331,9 @@ def split_limits(values: dict[str, Any]) -> RunLimits:
 
 
 def check_limits(limits: RunLimits) -> RunLimits:
-    """Return the limits that are set, with times in seconds and the switch `compact` as a setting of calls.
+    """Return the limits that are set. Times are in seconds, and the switch `compact` is a setting of calls.
 
-    Raises `UsageProblem`, whose place is the limit.
+    Raises `UsageProblem` with the limit as its place.
     """
     values: dict[str, Any] = {}
     for name, value in limits.items():
@@ -363,7 +363,7 @@ def check_limits(limits: RunLimits) -> RunLimits:
 def stored_limits(limits: RunLimits, now: float) -> dict[str, Any]:
     """Return the limits that are set as a run stores them, by key. The deadline counts from `now`, in UTC seconds.
 
-    Raises `UsageProblem`, whose place is the limit.
+    Raises `UsageProblem` with the limit as its place.
     """
     from runtime.core.ledger import micro_limit  # noqa: PLC0415 -- as above
 
@@ -391,5 +391,5 @@ def ledger_limits(limits: RunLimits, usual: Mapping[str, Any], now: float) -> "L
 
 
 def least_value(limits: RunLimits) -> float | None:
-    """Return the least chance of success per call that a move must have; None if the limits do not say."""
+    """Return the least chance of success per call of a move; None if the limits do not set it."""
     return 0.0 if limits.get("keep_trying") else limits.get("stop_below")

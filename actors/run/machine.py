@@ -1,7 +1,7 @@
-"""The machine of a run: what runs of all kinds have in common. Each kind has a subclass, which decides. Pure.
+"""The machine of a run: the common part of all kinds. Each kind has a subclass, which decides. Pure.
 
-The methods that a kind defines come first: those without a body, and those with a default. The protocol of machines
-follows. Of the protocol a kind overrides only `brief`, if its actors need more, and `decide`, if its rules need more.
+The methods that a kind defines come first: methods without a body, and methods with a default. The protocol of machines
+follows. Of the protocol, a kind overrides only `brief`, if its actors need more, and `decide`, if its rules need more.
 """
 
 from abc import ABC, abstractmethod
@@ -65,7 +65,7 @@ ControlEvent = InboxEvent | LimitNear | RunParked | RunResumed | WaitEnded | Wai
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
     """Return the event that follows from a message of the shell; None for a duplicate.
 
-    A run with a final end accepts none, except a takeover while one of its tools may still run.
+    A run with a final end accepts no message, except a takeover while one of its tools may still run.
     """
     if run.finished is not None:
         return _accept_after_end(run, run.finished, message)
@@ -134,12 +134,12 @@ class MachineConfig(Protocol):
 
     @property
     def price(self) -> Price | None:
-        """The model's price; None if it is unknown, and then no cost is counted."""
+        """The model's price; None if it is unknown. Then no cost is counted."""
         ...
 
     @property
     def question_expires_seconds(self) -> float | None:
-        """The seconds after which an unanswered question expires; None for never."""
+        """The seconds after which an unanswered question expires; None if it never expires."""
         ...
 
     def with_settings(self, event: SettingsChanged) -> Any:
@@ -178,17 +178,17 @@ class CallPrompt:
     timeout_seconds: float
     """The time limit of one try, in seconds."""
     schema: Mapping[str, Any] | None = None
-    """The JSON Schema that the reply must fit; None for a reply as text."""
+    """The JSON Schema that the reply must fit; None if the reply is a text."""
     schema_bytes: int = 0
-    """The length of the schema as it is sent, in bytes."""
+    """The length of the schema in a request, in bytes."""
     model: str = ""
-    """The model to ask; empty for the run's own."""
+    """The model to ask; empty for the run's own model."""
     own_price: Price | None = None
-    """The price of a model that is not the run's own; None if it is unknown."""
+    """The price of a model other than the run's model; None if it is unknown."""
     settings: "ModelSettings | None" = None
     """The settings of the call; None for the provider's defaults."""
     material: Callable[[], Mapping[str, Any]] = dict
-    """Returns the data from which the prompt was made, for models in this process."""
+    """Returns the data that the prompt was made from, for models in this process."""
 
 
 def _without_day(state: S) -> S:
@@ -200,7 +200,7 @@ def _without_day(state: S) -> S:
 def try_fields(
     state: BegunState, prompt: CallPrompt, node: str, try_number: int, *, call: str = "", reserve: Amount | None = None
 ) -> dict[str, Any]:
-    """Return the fields of the request for a try of a call; it reserves the most that the call can cost.
+    """Return the fields of the request for a try of a call. The request reserves the highest possible cost.
 
     `call` is the call's name if it differs from the node's. `reserve` is the reservation if no model answers the
     request.
@@ -231,7 +231,7 @@ def _is_timed(event_type: type) -> bool:
 class RunMachine(ABC, Generic[S, E]):
     """The base class of the machines of all kinds. A machine has no state: one value serves all runs.
 
-    `S` is the type of the state of a run that has begun, `E` that of its events.
+    `S` is the type of the state of a run that has begun. `E` is the type of its events.
     """
 
     reissued: ClassVar[type[CallReissued]]
@@ -245,23 +245,23 @@ class RunMachine(ABC, Generic[S, E]):
 
     @abstractmethod
     def apply(self, state: S, run: RunState[Any], event: E) -> S:
-        """Return the state after an event. `state` is the state before it, and `run` the common part after it.
+        """Return the state after an event. `state` is the state before the event, and `run` the common part after it.
 
-        It handles the kind's own events and passes all others to `common`. It never decides and never fails.
+        It applies the kind's own events, and passes all others to `common`. It never decides and never fails.
         """
 
     @property
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
-        """Return the rules of the kind and those of every run, in the order in which they are tried."""
+        """Return the rules of the kind and the rules of every run, in the order in which they are tried."""
 
     @abstractmethod
     def next_try(self, state: S, request: Any) -> CallRequested | None:
-        """Return the request for the next try of a call, even if it cannot be paid; None if no try is wanted."""
+        """Return the request for the next try of a call, even if it is too expensive; None if no try is wanted."""
 
     @abstractmethod
     def prompt(self, state: S, request: Any) -> CallPrompt | None:
-        """Return the prompt of a call; None for a call that no model answers."""
+        """Return the prompt of a call; None if no model answers the call."""
 
     @abstractmethod
     def reply_event(self, state: S, request: Any, fields: ReplyFields) -> E:
@@ -273,7 +273,7 @@ class RunMachine(ABC, Generic[S, E]):
         return MODEL
 
     def price(self, state: S, request_id: str) -> Price | None:
-        """Return the price of the model that answers a request, even a withdrawn one; None if it is unknown."""
+        """Return the price of the model that answers a request, even a withdrawn request; None if it is unknown."""
         del request_id
         return state.config.price
 
@@ -293,12 +293,12 @@ class RunMachine(ABC, Generic[S, E]):
         return {}
 
     def verdict_event(self, state: S, message: Judged) -> E | None:
-        """Return the event of a verdict; None if nothing waits for it."""
+        """Return the event of a verdict; None if nothing waits for this verdict."""
         del state, message
         return None
 
     def message_event(self, state: S, message: Mailed) -> E | None:
-        """Return the event of a person's message that only this kind knows; None for any other message."""
+        """Return the event for a person's message that only this kind knows; None for any other message."""
         del state, message
         return None
 
@@ -316,7 +316,7 @@ class RunMachine(ABC, Generic[S, E]):
         del state
         return question_json
 
-    # What a kind uses of it: the rest of `apply`, and decisions about calls.
+    # A kind uses two parts of this file: the remaining `apply`, and decisions about calls.
 
     def common(self, state: S, run: RunState[Any], event: CommonEvent) -> S:
         """Return the state after an event that changes nothing of the kind's own state except the configuration."""
@@ -325,7 +325,7 @@ class RunMachine(ABC, Generic[S, E]):
         return changed(state, run=run)
 
     def reissue(self, state: S) -> CallReissued | RunFinished | None:
-        """Request the calls of an earlier driver again, or end the run if the budget cannot pay for one."""
+        """Request the calls of an earlier driver again, or end the run if the budget cannot pay for a call."""
         run = state.run
         for request_id, opened in run.calls.open.items():
             goes_on = opened.epoch != OF_ORIGIN and self.is_child(state, opened.request)
@@ -338,7 +338,7 @@ class RunMachine(ABC, Generic[S, E]):
         return None
 
     def further_try(self, state: S) -> CallRequested | Limit | None:
-        """Return the next try of a call whose pause is over, or the limit that forbids it; None if no try is due."""
+        """Return the next try of a call after its pause, or the limit that forbids it; None if no try is due."""
         run, short = state.run, None
         for tries in run.calls.tries.values():
             if tries.phase == "rested" and (again := self.next_try(state, tries.request)) is not None:
@@ -457,7 +457,7 @@ class RunMachine(ABC, Generic[S, E]):
         return at_limit.next_move(request, seconds, calls_left)
 
     def decide(self, state: S) -> Any:
-        """Return the event of the first rule that returns one; None if no rule does."""
+        """Return the event of the first rule that returns an event; None if no rule does."""
         run = state.run
         for common, function in self._table:
             event = function(run if common else state)
@@ -554,9 +554,9 @@ class RunMachine(ABC, Generic[S, E]):
     def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
         """Return whether an actor is working on an open call.
 
-        A call of an earlier driver has no actor: it waits to be reissued or dropped, for example until the
-        home's budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person
-        is asked whether this run goes on.
+        A call of an earlier driver has no actor. It waits until it is reissued or dropped, for example until the home's
+        budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person is
+        asked whether this run goes on.
         """
         run = state.run
         if run.asks_at_limit and self.is_child(state, opened.request):

@@ -22,7 +22,7 @@ class AnswerChoice(TypedDict):
     """An answer that a person may choose."""
 
     value: str
-    """The answer, or its beginning if the person writes the rest."""
+    """The answer, or its beginning if the person must complete it."""
     does: str
     """The effect of the answer on the run, in a sentence."""
 
@@ -33,7 +33,7 @@ class FollowingStep(TypedDict):
     at: str
     """When the step follows (ISO 8601, UTC)."""
     ask: list[str]
-    """The names of the people who are asked then; empty if those who were asked before are reminded."""
+    """The names of the people who are asked then; empty if the people asked before are reminded."""
 
 
 class OpenQuestion(TypedDict):
@@ -50,15 +50,15 @@ class OpenQuestion(TypedDict):
     about: str
     """The subject of the question and what depends on the answer, in sentences."""
     shown: str
-    """The passage, finding or model's text that it is about, in several lines; empty if there is none."""
+    """The subject's passage, finding or model text, in several lines; empty if there is none."""
     choices: list[AnswerChoice]
-    """The offered answers and what each does (`value`, `does`). If only certain answers are possible, all of them."""
+    """The offered answers and their effects (`value`, `does`). If only some answers are possible, all are offered."""
     otherwise: str
     """What happens if it is declined or expires, in a sentence that begins `If you decline,`."""
     priority: Priority
     """How soon the run wants an answer: `high`, `normal` or `low`."""
     why: str
-    """The guard or step that asks, and the rule by which it asks."""
+    """The guard or step that asks, and the rule that leads to the question."""
     blocks: list[str]
     """The steps that wait for the answer."""
     asked: str
@@ -66,11 +66,11 @@ class OpenQuestion(TypedDict):
     answer_schema: dict[str, Any]
     """The JSON Schema of an answer."""
     until: NotRequired[str]
-    """When it expires or the run ends, whichever is earlier (ISO 8601, UTC); missing if neither is set."""
+    """When the question expires or the run ends, whichever is earlier (ISO 8601, UTC); missing if neither is set."""
     asked_people: NotRequired[list[str]]
-    """The names of the people who have been asked so far; missing if everybody who may answer is asked."""
+    """The names of the people who have been asked so far; missing if everybody is asked who may answer."""
     follows: NotRequired[list[FollowingStep]]
-    """The steps that follow if nobody answers; missing if there are none."""
+    """The steps that follow if nobody answers; missing if nothing follows."""
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
@@ -78,7 +78,7 @@ class OpenQuestion(TypedDict):
     missing.
     """
     artifact: NotRequired[str]
-    """For a review: the artifact as the model wrote it."""
+    """For a review: the artifact in the model's words."""
 
 
 def question_name(run: str, question: Question) -> str:
@@ -119,7 +119,7 @@ def answer_deadline(run: RunState[Any], name: str) -> float | None:
 
 Q = TypeVar("Q", bound=Mapping[str, Any])
 Shown = Callable[[str, Question], OpenQuestion]
-"""Returns a question as plain data; its first argument is the run's id."""
+"""Returns a question as plain data. Its first argument is the run's id."""
 
 
 def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[OpenQuestion]:
@@ -137,15 +137,15 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
 
 
 def in_order(questions: Iterable[Q]) -> list[Q]:
-    """Return open questions in the order in which every interface (command line, pages, API, MCP) lists them.
+    """Return open questions in the order of every interface (command line, pages, API, MCP).
 
-    The highest priority comes first; questions of equal priority are ordered by age, the oldest first.
+    The highest priority comes first. Among equal priorities, the oldest question comes first.
     """
     return sorted(questions, key=lambda item: (PRIORITIES.index(item["priority"]), str(item["asked"])))
 
 
 def encode_questions(questions: list[OpenQuestion]) -> bytes:
-    """Return open questions in the form that a status row stores: a JSON array; empty if there are none."""
+    """Return open questions in the form of a status row: a JSON array; empty if there are no questions."""
     return orjson.dumps(questions) if questions else b""
 
 
@@ -160,17 +160,17 @@ def decode_questions(row: bytes) -> list[dict[str, Any]]:
 
 
 ARTIFACT_CHARACTERS_MAX = 20_000
-"""The largest number of characters that are shown of an artifact under review; `replan questions --json` has all."""
+"""The largest number of shown characters of an artifact under review. `replan questions --json` has all characters."""
 Style = Literal["bold", "dim", ""]
 """The style of a line of a question."""
 
 
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:
-    """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), each with its style.
+    """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), with their styles.
 
     The order is: the sentence, the priority if it is not normal, what depends on the answer, what the question is
-    about, the choices or the form of the answer, and what happens if it is declined. With `numbered`, a choice can be
-    picked by its number.
+    about, the choices or the form of the answer, and what happens if it is declined. With `numbered`, a person can pick
+    a choice by its number.
     """
     yield question_in_words(str(question["text"])), "bold"
     if question["priority"] != "normal":

@@ -1,7 +1,7 @@
 """Decides what follows when a model's provider fails: another try, a wait for the provider, or parking. Pure.
 
 A fault never ends a run (docs/explanation/endings.md). The first tries of a call are separated by pauses that double.
-After them, or at once if another try cannot help, the run waits for the provider. Before the next try the driver
+After these tries, or at once if another try cannot help, the run waits for the provider. Before the next try the driver
 checks, without cost, whether the provider is up (`actors.handlers.handlers.wait`).
 """
 
@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 600.0
 (`Retry-After`) count.
 """
 BAD_REPLIES_MAX = 2
-"""How many replies of one call in a row may be no chat completion before the run parks: the server may have another
+"""How many replies of one call in a row may be no chat completion before the run parks. The server may have another
 API.
 """
 BACKOFF_FIRST = 1.0
@@ -39,7 +39,7 @@ STAYING_SECONDS = 60.0
 LEFT_SECONDS = 3600.0
 """The seconds before the next try if no process waits for the provider."""
 PAUSE_MAX = 86_400.0
-"""The longest pause in seconds, even if a server asks for a longer one."""
+"""The longest pause in seconds, even if a server asks for a longer pause."""
 TIMEOUT_GROWN_MAX = 3600.0
 """The longest time limit in seconds of a call that gets more time because an earlier try took too long."""
 
@@ -85,10 +85,10 @@ def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | Non
 
 
 def time_limit(run: RunState[Any], call: str, configured: float) -> float | None:
-    """Return the time limit of the next try of a call in seconds; None for the configured one.
+    """Return the time limit of the next try of a call in seconds; None for the configured limit.
 
-    If the latest try took too long, the limit is doubled, up to `TIMEOUT_GROWN_MAX`: a slow server would be too slow
-    again. The limit is never longer than the active time that is left.
+    If the latest try took too long, the limit is doubled, up to `TIMEOUT_GROWN_MAX`, because the server would be too
+    slow again. The limit is never longer than the remaining active time.
     """
     limit, tries, left = configured, run.calls.tries.get(call), run.ledger.active_left
     if tries is not None:
@@ -152,7 +152,7 @@ def _is_over(run: RunState[C], tries: Tries[C]) -> bool:
 
 
 def _pause(tries: Tries[Any]) -> float:
-    """Return the seconds before the next try: what the server asked for, else a pause that doubles."""
+    """Return the seconds before the next try: the server's wish, else a pause that doubles each time."""
     retry_after = tries.failed.fault.retry_after
     return _doubled_pause(tries) if retry_after is None else min(max(0.0, retry_after), PAUSE_MAX)
 
@@ -169,6 +169,6 @@ def _reason(fault: Fault) -> str:
 
 
 def faults(run: RunState[Any]) -> Iterator[Fault]:
-    """Yield the faults because of which the run waits or is parked, those of waits first."""
+    """Yield the faults for which the run waits or is parked, first those of waits."""
     yield from (wait.fault for wait in run.waits.values() if wait.for_provider and wait.fault is not None)
     yield from (tries.failed.fault for tries in run.calls.tries.values() if tries.phase == "failed")

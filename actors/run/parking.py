@@ -1,4 +1,4 @@
-"""Parking and pauses: a driver leaves, another takes over, calls wait for their next try or for the next day. Pure."""
+"""Parking and pauses: a driver leaves, another takes over, and calls wait for their next try or the next day. Pure."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -31,7 +31,7 @@ class RunResumed(TimedEvent):
     epoch: int
     """The number of the driver's lease, which is the new epoch."""
     at_once: bool = False
-    """Whether a person resumed it, so that the next tries do not wait."""
+    """Whether a person resumed the run. Then the next tries do not wait."""
 
 
 class RunParked(TimedEvent):
@@ -40,11 +40,11 @@ class RunParked(TimedEvent):
     added_fields: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-    """Whether any driver may resume it; else only a person resumes it."""
+    """Whether any driver may resume the run; else only a person may."""
     why: str = ""
     """The reason, in one line for people."""
     cause: Halt = ""
-    """The cause that only a person can remove; empty if there is none."""
+    """The cause that only a person can remove; empty if there is no such cause."""
 
 
 def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
@@ -132,7 +132,7 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 
 
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
-    """Return the calls after one failed while the run waits for the provider: the rest of the wait is its pause too.
+    """Return the calls after a call failed while the run waits for the provider: it pauses as long as the run waits.
 
     Otherwise several calls that fail at once would each have the full patience.
     """
@@ -142,7 +142,7 @@ def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[
 
 
 def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
-    """Return the calls after a wait ended: their next try may be requested."""
+    """Return the calls after a wait ended. Their next try may be requested."""
     if wait.request_id == PROVIDER:
         return release_tries(calls)
     if wait.node is None or wait.call not in calls.tries:
@@ -153,7 +153,7 @@ def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
 
 
 def release_tries(calls: Calls[C]) -> Calls[C]:
-    """Return the calls after their provider is up again: calls that waited for it may be requested."""
+    """Return the calls after their provider is up again. Calls that waited for it may be requested."""
     tries = {
         call: replace(item, phase="rested") if item.phase == "failed" else item for call, item in calls.tries.items()
     }
@@ -161,10 +161,10 @@ def release_tries(calls: Calls[C]) -> Calls[C]:
 
 
 def _restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
-    """Return the calls after a person resumed the run: they have their full patience again, and do not park.
+    """Return the calls after a person resumed the run. They have their full patience again, and do not park.
 
-    With `ask_first` they wait until the provider has been checked, which happens at once; else they may be requested
-    now.
+    With `ask_first`, they wait until the provider has been checked, which happens at once. Otherwise they may be
+    requested now.
     """
     tries = {call: _restart_tries(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls

@@ -1,6 +1,7 @@
 """A run of a small agent without actors, for tests that supply the replies. Pure.
 
-The machine is the real one, so budgets, tries and questions work as in a driven run. No model and no tool is called.
+The machine is the real machine, so budgets, tries and questions work as in a driven run. No model and no tool is
+called.
 """
 
 import json
@@ -21,14 +22,14 @@ from runtime.core.messages import Mailed
 from runtime.models.port import Reply
 
 START = 1_000_000_000.0
-"""When the run begins, in UTC seconds since 1970. Each message comes one second after the previous one."""
+"""When the run begins, in UTC seconds since 1970. Each message comes one second after the previous message."""
 
 
 class PureRun(Generic[D]):
     """A run of an agent. After each message, the machine has made all decisions that follow.
 
-    The methods that answer something raise `AssertionError` if the run waits for no such thing or for several, and if
-    the run refuses the answer.
+    The methods that give answers raise `AssertionError` if the run waits for no such answer or for several, or if it
+    refuses the answer.
     """
 
     def __init__(self, agent: Agent[D], task: str, limits: Limits | None = None) -> None:
@@ -67,7 +68,7 @@ class PureRun(Generic[D]):
 
     @property
     def finished(self) -> RunFinished | None:
-        """The run's end; None until it has ended."""
+        """The run's end; None before its end."""
         return self.state.run.finished
 
     def reply(self, text: str) -> None:
@@ -82,7 +83,7 @@ class PureRun(Generic[D]):
         self._send(Ended(request, self._tick(), 1.0, outcome, output, reason))
 
     def answer(self, text: str) -> None:
-        """Answer the open question; the text must fit its schema."""
+        """Answer the open question. The text must fit the question's schema."""
         self._post(kind="answer", question=self.question.question_id, answer=text)
 
     def decline(self) -> None:

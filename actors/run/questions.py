@@ -1,6 +1,6 @@
 """Questions to people: their events, the table of their status changes, and when they expire. Pure.
 
-A question gets a new id each time it is asked. It is open while its status is `asked`; an event leads to any other
+A question gets a new id each time it is asked. It is open while its status is `asked`. An event leads to any other
 status. After a declined, expired or withdrawn question the run goes on without an answer. A late answer to an expired
 or withdrawn question is recorded too, and later prompts show it.
 """
@@ -33,7 +33,7 @@ OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
 def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool = False) -> AskedForm:
     """Return the question about the outcome of a call that was interrupted. `lives` says that it may still be running.
 
-    `forked` says that the call was made by the run from which this one was forked.
+    `forked` says that the call was made before this run was forked.
     """
     where = " It may still be running where it was started; end it there first." if lives else ""
     name = f"the tool '{tool}'" if tool else "the tool"
@@ -62,17 +62,17 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 
 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
-"""The way by which an answer was given; empty if it is not known.
+"""The interface by which an answer was given; empty if it is unknown.
 
-The ways are the command line, the web page, the HTTP API, the MCP server, `replan.answer`, the `ask` function of a
-Python program, and a signed link of a named person.
+The interfaces are the command line, the web page, the HTTP API, the MCP server, `replan.answer`, the `ask` function of
+a Python program, and a signed link of a named person.
 """
 VIAS: tuple[Via, ...] = get_args(Via)
-"""All ways by which an answer can be given."""
+"""All interfaces by which an answer can be given."""
 
 
 def read_via(value: object) -> Via:
-    """Return the way that a message or a stored event names; empty for a name that is not in `VIAS`."""
+    """Return the interface that a message or a stored event names; empty for a name that is not in `VIAS`."""
     return next((via for via in VIAS if via == value), "")
 
 
@@ -81,7 +81,7 @@ StoredVia = Annotated[Via, BeforeValidator(read_via)]
 NAMED: tuple[Via, ...] = ("link",)
 """The ways of answering that always tell who answered: only named people get links."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
-"""The ways by which only people can answer. Programs may use the other ways too."""
+"""The interfaces by which only people can answer. Programs may use all other interfaces."""
 WAYS: Mapping[Via, str] = {
     "": "",
     "cli": " on the command line",
@@ -94,7 +94,7 @@ WAYS: Mapping[Via, str] = {
 }
 """The text for each way, to follow "answered" in a sentence."""
 USER = "user"
-"""The address of questions. A run whose only open work is questions needs no process."""
+"""The address of questions. A run needs no process if its only open work is questions."""
 
 
 STOP = "stop"
@@ -102,13 +102,13 @@ STOP = "stop"
 GO_ON = "go on"
 """The answer at a daily budget that makes the run try again, after the budget was raised."""
 OTHER_MODEL = "model:"
-"""The beginning of an answer at a limit that names another model; the model's name follows."""
+"""The beginning of an answer at a limit that names another model. The model's name follows."""
 MODEL_CHOICE = f"{OTHER_MODEL} NAME"
-"""The choice of another model, as a question offers it."""
+"""The choice of another model in a question."""
 
 
 class LimitReached(Value):
-    """The limit that a question is about, and what its answers add to it."""
+    """The limit that a question is about, and the amounts that its answers add to the limit."""
 
     limit: Limit | None
     """The limit of the run that forbids its next request; None for the daily budget of a home or a tenant."""
@@ -128,17 +128,17 @@ class ClarificationRequested(AskedForm, Event):
     node: str
     """The subject of the question, as a name that the kind of agent defines."""
     why: str
-    """The guard or step that asks, and the rule by which it asks."""
+    """The guard or step that asks, and the rule that leads to the question."""
     blocks: tuple[str, ...]
     """The parts of the run that wait for the answer."""
     review: bool = False
     """Whether the question asks a person to approve or reject the node's artifact."""
     for_people: bool = False
-    """Whether no program may answer it; see `people_only`."""
+    """Whether no program may answer the question; see `people_only`."""
     reminders: Reminders | None = None
     """Who is asked first, and what happens while nobody answers; None without reminders."""
     reached: LimitReached | None = None
-    """The limit that the run has reached, if it asks how to go on; None for any other question."""
+    """The limit that the run has reached, if the question is how to go on; None for any other question."""
 
     @property
     def of_run_limit(self) -> bool:
@@ -157,7 +157,7 @@ class ClarificationRequested(AskedForm, Event):
 
 
 class ClarificationAnswered(TimedEvent):
-    """The user answered a question; the answer fits the question's schema."""
+    """The user answered a question. The answer fits the question's schema."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
     added_fields: ClassVar[tuple[str, ...]] = ("via", "person", "change")
@@ -167,7 +167,7 @@ class ClarificationAnswered(TimedEvent):
     answer: str
     """The answer, normalized by the question's schema."""
     via: StoredVia = ""
-    """The way by which the answer came."""
+    """The interface by which the answer came."""
     person: str = ""
     """The name of the person, if the answer came through their link or account; else empty."""
     change: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -180,14 +180,14 @@ class ClarificationAnswered(TimedEvent):
 
 
 class ClarificationDeclined(TimedEvent):
-    """The user declined a question; its `otherwise` says what follows."""
+    """The user declined a question. The question's `otherwise` says what follows."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("via", "person")
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
     """The id of the question."""
     via: StoredVia = ""
-    """The way by which the decline came."""
+    """The interface by which the decline came."""
     person: str = ""
     """The name of the person, if the decline came through their link or account; else empty."""
 
@@ -213,7 +213,7 @@ AboutQuestion = ClarificationRequested | ClosingEvent | ClarificationReminded | 
 
 
 class Status(StrEnum):
-    """The status of a question; `MOVES` has the possible changes."""
+    """The status of a question. `MOVES` has the possible changes."""
 
     ASKED = "asked"
     ANSWERED = "answered"
@@ -238,26 +238,26 @@ _UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its status and, once there is one, its answer."""
+    """A question with its status and its answer, if there is an answer."""
 
     request: ClarificationRequested
-    """The event that asked it, with its text, the steps that wait and the schema of its answer."""
+    """The event that asked the question, with its text, the steps that wait and the schema of its answer."""
     at: float
-    """The time at which it was asked, in UTC seconds since 1970."""
+    """The time when the question was asked, in UTC seconds since 1970."""
     status: Status = Status.ASKED
-    """`asked` while it is open; every other status means closed."""
+    """`asked` while the question is open. Every other status means closed."""
     answer: str = ""
-    """The answer, normalized by the question's schema; empty if there is none."""
+    """The answer, normalized by the question's schema; empty if there is no answer."""
     place: int = 0
-    """The place of the answer or decline among all messages of people to the run, from 1; 0 if there is none."""
+    """The number of the answer or decline among all messages of people to the run, from 1; 0 if there is none."""
     via: Via = ""
-    """The way by which the answer or the decline came."""
+    """The interface by which the answer or the decline came."""
     person: str = ""
     """The name of the person, if the answer or decline came through their link or account; else empty."""
     steps_done: int = 0
     """How many steps of its reminders are done."""
     change: Mapping[str, Any] = field(default_factory=dict)
-    """The settings of the model that the answer names; else empty."""
+    """The settings of the model that the answer names; empty for other answers."""
 
     @property
     def open(self) -> bool:
@@ -271,7 +271,7 @@ class Question:
 
     @property
     def asked_people(self) -> tuple[str, ...]:
-        """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
+        """The names of the people who have been asked so far; empty if everybody is asked who may answer."""
         return () if self.request.reminders is None else self.request.reminders.people_after(self.steps_done)
 
     def asks(self, person: str) -> bool:
@@ -294,7 +294,7 @@ class Question:
 
 
 Questions = Mapping[str, Question]
-"""All questions of a run by id, closed ones too, in the order in which they were asked."""
+"""All questions of a run by id, even closed questions, in the order in which they were asked."""
 
 
 def close_question(questions: Questions, event: ClosingEvent, place: int) -> Questions:
@@ -303,13 +303,13 @@ def close_question(questions: Questions, event: ClosingEvent, place: int) -> Que
 
 
 def record_reminder(questions: Questions, event: ReminderEvent) -> Questions:
-    """Return the questions with the new number of reminder steps that are done for one of them."""
+    """Return the questions with the new number of reminder steps done for one of them."""
     question = replace(questions[event.question_id], steps_done=event.steps_done)
     return {**questions, event.question_id: question}
 
 
 def end_questions(questions: Questions, event: Event) -> Questions:
-    """Return the questions after the run's end: open ones are closed, because nobody needs their answers."""
+    """Return the questions after the run's end. Open questions are closed, because nobody needs their answers."""
     return {name: question.move(event) if question.open else question for name, question in questions.items()}
 
 
@@ -324,7 +324,7 @@ def open_requests(questions: Questions) -> dict[str, ClarificationRequested]:
 
 
 def questions_for_prompts(questions: Questions) -> tuple[Clarified, ...]:
-    """Return the questions that prompts show: those that were answered, declined or expired."""
+    """Return the questions that prompts show: the answered, declined and expired questions."""
     return tuple(
         Clarified(question.request.whole, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))
         for question in questions.values()
@@ -337,7 +337,7 @@ def expire(
 ) -> ClarificationExpired | WaitRequested | None:
     """Return the expiry of a question whose time is over, or a request to wait for the next expiry.
 
-    `seconds` is how long a question may stay open; None means without limit.
+    `seconds` is how long a question may stay open; None means no limit.
     """
     if seconds is None:
         return None

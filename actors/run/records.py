@@ -40,9 +40,9 @@ from runtime.core.names import describe
 
 
 def record_text(event: Any, state: Any) -> str:
-    """Return an event in one line that is not yet sanitised. Of an event of the kind's own, only the name is shown.
+    """Return an event in one line that is not yet sanitised. For an event of the kind's own, only the name is shown.
 
-    `state` is any state after the event; it has the texts of questions.
+    `state` is any state after the event. It has the texts of questions.
     """
     match event:
         case RunResumed():
@@ -109,7 +109,7 @@ def _question_text(event: Any, state: Any) -> str:
 
 
 def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
-    """Return who answered or declined a question and by which way, as far as the event says so."""
+    """Return who answered or declined a question and by which interface, as far as the event tells."""
     by = " by a program," if event.via in ("api", "mcp") else f" by {event.person}" if event.person else ""
     return f"{by}{WAYS[event.via]}"
 
@@ -148,14 +148,15 @@ def cost_text(cost: ToolCost) -> str:
 
 
 def node_of_event(event: Any, state: Any) -> str:
-    """Return the node that an event is about, also through its request or question; empty if it is about the run."""
+    """Return the node that an event is about, perhaps through its request or question; empty if it is about the run."""
     match event:
         case CallReissued() | ToolReissued():
             node = event.again.node
         case ToolCheckRequested() | ToolProcessEnded():
             node = event.call
         case CallFailed() | Settled() | ToolStarted() | ToolFinished() | WaitRequested() | WaitEnded():
-            # The id of a wait is its kind, a colon and its subject (`rest:NODE`); that of the whole run has no colon.
+            # The id of a wait is its kind, a colon and its subject (`rest:NODE`). The id of the whole run's wait has no
+            # colon.
             node = node_of(event.request_id.rpartition(":")[2])
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             node = event.question_id
@@ -195,19 +196,19 @@ def _changes_text(event: SettingsChanged) -> str:
 
 
 def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
-    """Return the line that progress shows for an event; empty for an event that is not shown.
+    """Return the line that progress shows for an event; empty if progress does not show the event.
 
-    `text` returns an event of the kind in one line; None for `record_text`. A request is not shown: what follows from
-    its reply is, and a request without a reply for long is shown as a call under way.
+    `text` returns an event of the kind in one line; None means `record_text`. A request is not shown, but the event
+    after its reply is. A request that waits long is shown as a call under way.
     """
     return "" if isinstance(event, CallRequested) else action_text(event, state, text)
 
 
 def action_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
-    """Return the line of an event in a list of a run's actions: that of `news_text`, and one for each request."""
+    """Return the line for an event in a list of a run's actions. Requests have lines too, unlike in `news_text`."""
     if _is_silent(event):
         return ""
-    if isinstance(event, RunFinished):  # The result says the rest.
+    if isinstance(event, RunFinished):  # The result says everything else.
         return f"finished: {event.outcome}"
     return (text or record_text)(event, state)
 
@@ -222,7 +223,7 @@ def _is_silent(event: Any) -> bool:
         case WaitRequested(node=None):
             return event.request_id != HOME_BUDGET
         case RunParked(handover=True, why=why):
-            return bool(why)  # Whoever follows the run gets this with what to do.
+            return bool(why)  # The program that follows the run gets this, with the next step.
         case _:
             return False
 

@@ -5,11 +5,11 @@ from typing import Literal
 from runtime.core.events import Event, Seconds, Value
 
 ReminderScope = Literal["all", "approvals", "ordinary"]
-"""Which questions a rule applies to. Approvals are the questions that no program may answer; they include reviews and
-questions about the outcome of a tool's call.
+"""Which questions a rule applies to. Approvals are the questions that no program may answer, including reviews and
+questions about the outcome of a tool call.
 """
 Ending = Literal["", "expiry", "deadline"]
-"""The event that ends a question that nobody answers: its expiry, the run's deadline, or none (empty)."""
+"""The event that ends a question without an answer: its expiry, the run's deadline, or no event (empty)."""
 
 
 class ReminderStep(Value):
@@ -18,11 +18,11 @@ class ReminderStep(Value):
     after_seconds: Seconds
     """The seconds after the question was asked."""
     ask: tuple[str, ...] = ()
-    """The names of the people who are asked from then on. If it is empty, those who were asked before are reminded."""
+    """The names of the people who are asked from then on. If it is empty, the people asked before are reminded."""
 
 
 class Reminders(Value):
-    """The steps that follow if nobody answers a question; the question's event stores them."""
+    """The steps that follow if nobody answers a question. The question's event stores them."""
 
     ask: tuple[str, ...] = ()
     """The names of the people who are asked first; empty for everybody who may answer."""
@@ -66,9 +66,9 @@ class ReminderEvent(Event):
     for_people: bool = False
     """Whether no program may answer the question."""
     next_at: Seconds | None = None
-    """When the next step is due, in UTC seconds since 1970; None if there is none."""
+    """When the next step is due, in UTC seconds since 1970; None if there is no next step."""
     next_ask: tuple[str, ...] = ()
-    """The names of the people whom the next step asks; empty for another reminder."""
+    """The names of the people whom the next step asks; empty if it is another reminder."""
     until: Seconds | None = None
     """When the question expires or the run ends, in UTC seconds since 1970; None if neither is set."""
     ending: Ending = ""

@@ -1,7 +1,7 @@
 """Decides when people are reminded of a question, and who is asked next. Reads only the state. Pure.
 
-The steps and their times are recorded with the question. A step that is due becomes an event, from which messages are
-made. If several steps are due, as after a time without a driver, they become one event, so people get one message.
+The steps and their times are recorded with the question. A due step becomes an event, and messages are made from it. If
+several steps are due, as after a time without a driver, they become one event, so people get one message.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from actors.values.format import stamp
 def add_reminders(
     event: ClarificationRequested, run: RunState[Any], expires_seconds: float | None
 ) -> ClarificationRequested:
-    """Return a question with the reminders of the run's first rule that applies to it; unchanged if none applies."""
+    """Return a question with the reminders of the run's first rule that applies to it; unchanged if no rule applies."""
     rule = next((rule for rule in run.reminders if _is_for(rule, event)), None)
     if rule is None:
         return event
@@ -50,7 +50,7 @@ def _first_ending(deadline: float | None, expiry: float | None) -> tuple[float |
 def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
     """Remind people of a question, or ask further people, when that is due. Until then, request a wait for it.
 
-    A step is carried out only after its wait has ended, so an answer that was sent before then is accepted first.
+    A step is carried out only after its wait has ended, so an answer sent before that time is accepted first.
     """
     for name, question in run.questions.items():
         reminders = question.request.reminders
@@ -90,13 +90,13 @@ def _event(run: RunState[Any], name: str, question: Question, due: Sequence[Remi
 
 
 def steps_left(question: Question) -> list[tuple[float, tuple[str, ...]]]:
-    """Return the remaining steps: when each is due (UTC seconds), and whom it asks."""
+    """Return the remaining steps: when each step is due (UTC seconds), and whom it asks."""
     steps = () if question.request.reminders is None else question.request.reminders.steps
     return [(question.at + step.after_seconds, step.ask) for step in steps[question.steps_done :]]
 
 
 def describe_reminders(next_at: float | None, next_ask: Sequence[str], until: float | None, ending: Ending) -> str:
-    """Return sentences about what happens without an answer: the next step, and what ends the question."""
+    """Return sentences about what happens without an answer: the next step, and the end of the question."""
     parts = []
     if next_at is not None and (until is None or next_at < until):
         parts.append(f"Unless it is answered by {stamp(next_at)}, {step_text(next_ask)}.")

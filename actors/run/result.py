@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 class ForkJson(TypedDict):
-    """The run and the place from which a run was forked."""
+    """The run and the place that a run was forked from."""
 
     run_id: str
-    """The run whose first records it shares."""
+    """The run whose first records this run shares."""
     seq: int
     """The number of the last record that both runs share."""
     calls: int
@@ -59,7 +59,7 @@ class MessageJson(TypedDict):
 
 
 class DemandJson(TypedDict):
-    """A demand in the user's texts, and what the plan does about it."""
+    """A demand in the user's texts, and how the plan treats it."""
 
     id: str
     """Its id, made from its quote."""
@@ -74,27 +74,27 @@ class DemandJson(TypedDict):
     steps: list[str]
     """The ids of the steps that satisfy it."""
     guards: list[str]
-    """The guards that compare the demand; if there are none, those of its steps."""
+    """The guards that compare the demand; if no guard does, the guards of its steps."""
     requirement: NotRequired[str]
     """The id of the plan's requirement for the demand."""
     assumed: NotRequired[str]
-    """How the plan reads the words, if they are ambiguous and nobody has clarified them."""
+    """How the plan reads ambiguous words that nobody has clarified."""
 
 
 class ResultJson(TypedDict):
-    """The keys that `--json` prints for a run of any kind; each kind adds its own.
+    """The keys that `--json` prints for a run of any kind. Each kind adds its own keys.
 
-    The HTTP API, the MCP tools and the documentation are made from this list and from those of the kinds.
+    The HTTP API, the MCP tools and the documentation are made from this list and the lists of the kinds.
     """
 
     run_id: str
     """The run's id."""
     status: Literal["running", "waiting", "parked", "finished", "moved"]
-    """Whether the run is being driven, waits for a person, is parked, or has finished; `moved`: it is in another
-    journal now.
+    """Whether the run is being driven, waits for a person, is parked, or has finished; `moved`: it is now in another
+    journal.
     """
     outcome: NotRequired[str]
-    """How it ended, such as `success`; missing until it has finished."""
+    """How the run ended, such as `success`; missing before its end."""
     why: NotRequired[str]
     """The reason of the outcome, or why the program parked the run."""
     calls: int
@@ -106,7 +106,7 @@ class ResultJson(TypedDict):
     cached_tokens: NotRequired[int]
     """How many of the tokens the provider read from its prompt cache."""
     forked_from: NotRequired[ForkJson]
-    """The run and the place from which it was forked."""
+    """The run and the place that this run was forked from."""
     demands: NotRequired[list[DemandJson]]
     """How the plan treats each demand in the user's texts; missing without a plan."""
     unread: NotRequired[list[str]]
@@ -123,7 +123,7 @@ class ResultJson(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """The result of a run, for its user. A notebook shows what `replan show` prints.
+    """The result of a run, for its user. A notebook shows the output of `replan show`.
 
     A kind that shows more has a subclass.
     """
@@ -133,9 +133,9 @@ class RunResult:
     status: str
     """`running`, `waiting` (for a person), `parked` or `finished`."""
     outcome: str
-    """How the run ended, such as `success`; empty until it has finished."""
+    """How the run ended, such as `success`; empty before its end."""
     why: str
-    """The reason of the outcome, why the program parked the run, or why no host can drive it; else empty."""
+    """The reason for the outcome, why the program parked the run, or why no host can drive it; else empty."""
     calls: int
     """How many model calls are charged, including those with an unknown bill."""
     tokens: int
@@ -159,15 +159,15 @@ class RunResult:
     fault: Fault | None = None
     """The provider's last fault, if that holds up the run."""
     provider: ProviderName = "openai"
-    """The provider whose API the server of the run's model speaks."""
+    """The provider with the API of the server of the run's model."""
     next_try: float | None = None
     """When a host tries again, if the run waits for its provider (UTC seconds since 1970)."""
     fork: Fork | None = None
-    """The run from which it was forked, and what that run had used by then; None if it was not forked."""
+    """The run that this run was forked from, and the amounts it had used by then; None if there was no fork."""
     reopened_by: ReopenedBy | Literal[""] = ""
-    """The condition for a finished run to go on; empty until it has finished."""
+    """The condition for a finished run to go on; empty before its end."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = field(default=None, compare=False)
-    """Returns the lines that its kind shows to people; None if only the common fields are shown."""
+    """Returns the lines that the run's kind shows to people; None if only the common fields are shown."""
 
     def __repr__(self) -> str:
         facts = [self.outcome or self.status, *self.facts(), format_count(self.calls, "call")]
@@ -189,7 +189,7 @@ class RunResult:
 
     @property
     def has_draft(self) -> bool:
-        """Whether it has ended before its goal, and `export --draft` writes a plan that is not proved."""
+        """Whether the run has ended before its goal, and `export --draft` writes an unproved plan."""
         return False
 
     def so_far(self) -> Sequence[Line]:
@@ -217,7 +217,7 @@ class RunResult:
         return False
 
     def remarks(self) -> Sequence[str]:
-        """Return the kind's lines for stderr; they are printed besides the result."""
+        """Return the kind's lines for stderr. They are printed besides the result."""
         return ()
 
     def details(self) -> Mapping[str, Any]:
@@ -253,26 +253,26 @@ class RunResult:
 
 @dataclass(frozen=True)
 class RunView:
-    """The data from which views of a run are made."""
+    """The data for views of a run."""
 
     run_id: str
     status: str
-    """The status as users see it, as in `RunResult.status`."""
+    """The status for users, as in `RunResult.status`."""
     state: Any
     """The state after the last record, of the kind's own type."""
     with_inbox: Any
-    """The state as if the messages in the inbox were recorded already."""
+    """The state with the messages of the inbox applied, as if they were recorded."""
     program: str = "replan"
-    """The command by which the user calls this program, for hints."""
+    """The command with which the user calls this program, for hints."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = None
-    """Returns the lines by which the kind shows the result to people."""
+    """Returns the lines with which the kind shows the result to people."""
 
 
 def result_fields(
     view: RunView, run: RunState[Any], with_inbox: RunState[Any], *, price_known: bool = True
 ) -> dict[str, Any]:
-    """Return the fields of a `RunResult` of any kind. The question has none of the fields that the kind adds."""
-    # Calls in flight are not used yet. Once the run is not driven any more, they may have been charged.
+    """Return the fields of a `RunResult` of any kind. The question lacks the fields that the kind adds."""
+    # Open calls are not used yet. When the run is no longer driven, they may have been charged.
     ledger = run.ledger
     charged = ledger.used if view.status == "running" else ledger.committed
     finished = run.finished if run.over else None
@@ -306,7 +306,7 @@ def result_fields(
 
 
 def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str:
-    """Return the code of what ended or stopped the run from outside; empty if nothing did."""
+    """Return the code of the cause that ended or stopped the run from outside; empty if there was none."""
     if finished is not None:
         return finished.cause
     if run.parked_cause or run.outage is not None:
@@ -347,7 +347,7 @@ def question_lines(result: RunResult, program: str) -> Iterator[Line]:
 
 
 def message_lines(result: RunResult) -> list[Line]:
-    """Return the user's messages; those that no prompt has contained yet are marked."""
+    """Return the user's messages. Messages that no prompt has contained yet are marked."""
     if not result.messages:
         return []
     texts = (
@@ -381,10 +381,11 @@ def usage_line(result: RunResult) -> Line:
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 
-    `calls` are the open calls on which an actor works: no call of an earlier driver, and none whose child run waits for
-    its provider. `working` says whether a guard or a tool works. `shown` turns a question into plain data.
+    `calls` are the open calls on which an actor works. Calls of an earlier driver are missing, and calls whose child
+    run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into plain
+    data.
     """
-    # What a child uses is what the run above has reserved.
+    # A child uses amounts that the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in (*calls, *run.tools)), ZERO)
     asks = encode_questions(open_questions(run, shown)) if run.questions else b""
@@ -398,7 +399,7 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     )
     if run.over and run.finished is not None:
         return row("finished", str(run.finished.outcome), near="")
-    if run.finished is not None:  # Its driver, or the next one, sees to its tools first.
+    if run.finished is not None:  # Its driver, or the next driver, first ends its tools.
         return row("parked" if run.child else "running", ending=True)
     if run.child:  # The run above goes on with it, and nobody else.
         return row("parked")
@@ -412,6 +413,6 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     if run.parked:
         return row("running" if run.handover else "parked", run.parked_reason)
     outage = run.outage if rests else None
-    # A run that only its deadline can wake has decisions left that its last driver did not write.
+    # If only the deadline can wake a run, its last driver has left some decisions unwritten.
     wake = None if run.waits.keys() == {DEADLINE} else wake
     return row("running", "" if outage is None else outage.why, next_wake=wake)

@@ -23,8 +23,8 @@ class Scope(StrEnum):
 
     COMMON = "common run"  # the common part of the state
     RUN = "run"  # the whole state
-    BRANCH = "each branch"  # the state and a branch, for each in turn
-    SEARCH = "all branches"  # the state and the tree that the strategy sees; None where it compares no branches
+    BRANCH = "each branch"  # the state and a branch, for one branch after the other
+    SEARCH = "all branches"  # the state and the strategy's view of the tree; None if the strategy compares no branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Rule:
     scope: Scope
     """Which arguments its function gets."""
     function: Callable[..., Any]
-    """Returns the event of the decision, or None. The first line of its docstring says what it decides."""
+    """Returns the event of the decision, or None. The first line of its docstring names the decision."""
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:

@@ -66,16 +66,16 @@ def change_of(
 ) -> SettingsChanged:
     """Return the change in a message. `never_strict` is the reason why the run cannot be strict; empty if it can.
 
-    Raises `UsageProblem`, whose place is the key, if the change is not valid.
+    Raises `UsageProblem` with the key as its place if the change is not valid.
     """
     changes = {key: value for key, value in body.items() if key not in _OWN}
     unknown = changes.keys() - Limits.model_fields.keys()
     if unknown:
         raise UsageProblem("there is no such limit", place=min(unknown))
     if ledger.limits.stop_below is None and changes.get("stop_below") == 0 and len(body.keys() - {"kind"}) > 1:
-        del changes["stop_below"]  # A run that weighs no moves never stops early.
+        del changes["stop_below"]  # A run without a belief never stops early.
     if "stop_below" in changes and ledger.limits.stop_below is None:
-        raise UsageProblem("the run's policy weighs no moves, so it has no such limit", place="stop_below")
+        raise UsageProblem("the run's policy has no belief, so `stop_below` has no effect", place="stop_below")
     if "stop_below" in changes and changes["stop_below"] is None:
         raise UsageProblem("it is a number from 0 to 1", place="stop_below")
     model, timeout, usual = body.get("model"), body.get("timeout_seconds"), body.get("call_seconds")
@@ -91,7 +91,7 @@ def change_of(
             raise UsageProblem(LIMITS[name].expected(value), place=place)
     strict = body.get("strict")
     if strict is not None and strict is not True:
-        raise UsageProblem("a run can only become strict", place="strict")
+        raise UsageProblem("`strict` cannot be switched off", place="strict")
     if strict and never_strict:
         raise UsageProblem(never_strict, place="strict")
     settings = check_settings(body[MODEL_SETTINGS]) if body.get(MODEL_SETTINGS) else {}
@@ -121,9 +121,9 @@ def change_of(
 
 
 def timeout_after(seconds: float, event: SettingsChanged) -> float:
-    """Return the time limit of a call after a change: the limit that is set, or else the usual one of the new server.
+    """Return the time limit of a call after a change: the limit that is set, or else the new server's usual limit.
 
-    `seconds` is the limit before. If it is not the default, the user or a file has set it, and it is kept.
+    `seconds` is the limit before. If it differs from the default, the user or a file has set it, so it is kept.
     """
     usual = event.call_seconds if seconds in (CALL_SECONDS, LOCAL_CALL_SECONDS) else None
     return event.timeout_seconds or usual or seconds
@@ -144,7 +144,7 @@ def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings)
 def message_for_children(changes: Mapping[str, Any], before: Ledger, event: SettingsChanged) -> Mapping[str, Any]:
     """Return the message that passes all changes on to child runs. `before` is the ledger before the event.
 
-    It has no calls and money: reservations limit these.
+    The message has no calls and no money, because reservations limit these.
     """
     message: dict[str, Any] = {"kind": "change", **changes}
     if event.model is not None:

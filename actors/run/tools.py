@@ -1,11 +1,11 @@
-"""Calls of tools, with which a run changes the world. They are recorded before they begin and after they end. Pure.
+"""Calls of tools. With them a run changes the world. They are recorded before they begin and after they end. Pure.
 
-Because a tool changes the world, two rules differ from those for model calls. A call that is not repeatable is never
-withdrawn, and never made again without asking a person. If a crash leaves unknown whether it ran, a person is asked as
-soon as no process of it runs any more.
+A tool changes the world, so two rules differ from the rules for model calls. A call that is not repeatable is never
+withdrawn, and never made again without asking a person. If a crash leaves unknown whether a call ran, a person is asked
+as soon as no process of the call runs any more.
 
-If a person, a limit or a fault ends a run from outside, the run is over after its calls of tools are. A call that is
-not repeatable runs to its end; a repeatable one is ended.
+If a person, a limit or a fault ends a run from outside, the run is over once its tool calls are. An unrepeatable call
+runs to its end, and a repeatable call is ended.
 
 A call is requested, recorded as started with the name of its process, and finished. It does nothing before its start is
 recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then it makes a repeatable
@@ -32,7 +32,7 @@ from runtime.core.messages import Message
 
 
 class ToolRequested(Event):
-    """A call of a tool was requested; it has not begun."""
+    """A call of a tool was requested. It has not begun."""
 
     texts: ClassVar[tuple[str, ...]] = ("arguments",)
     added_fields: ClassVar[tuple[str, ...]] = ("commit", "micro_usd_max")
@@ -40,7 +40,7 @@ class ToolRequested(Event):
     node: str
     """The node that the call is about."""
     tool: str
-    """The tool's name; its actor has the address `tool:NAME`."""
+    """The tool's name. The address of its actor is `tool:NAME`."""
     arguments: str
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
@@ -48,9 +48,9 @@ class ToolRequested(Event):
     timeout_seconds: Seconds
     """The time limit of the call, in seconds."""
     try_number: int = 1
-    """The number of this call among those for the node, from 1."""
+    """The number of this call among the node's calls, from 1."""
     commit: str = Field(default="", exclude_if=operator.not_)
-    """The commit on which it works, in a folder made for the call; empty if it works in the workspace."""
+    """The commit on which the call works, in a folder made for the call; empty if it works in the workspace."""
     micro_usd_max: int = Field(default=0, exclude_if=operator.not_)
     """The reserved micro-dollars: the most that the call may cost."""
 
@@ -66,13 +66,13 @@ class ToolRequested(Event):
 
 
 class ToolStarted(TimedEvent):
-    """A call is about to begin; it has done nothing yet."""
+    """A call is about to begin. It has done nothing yet."""
 
     kind: Literal["tool_started"] = "tool_started"
     request_id: str
     """The id of the request."""
     process: str = ""
-    """The name of the leader of its process group; empty for code in the driver's own process."""
+    """The name of the leader of the call's process group; empty for code in the driver's own process."""
 
 
 class ToolOutcome(StrEnum):
@@ -80,14 +80,14 @@ class ToolOutcome(StrEnum):
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"  # the tool says so, or a person
-    TRANSIENT = "transient"  # it did not get to its end, for a reason that may pass: its time limit
+    TRANSIENT = "transient"  # it did not reach its end, for a temporary reason: its time limit
     PERMANENT = "permanent"  # it cannot be called: a missing program, no permission
     BROKEN = "broken"  # it broke off by itself: an exception of a function, a signal that ended a program
     UNKNOWN = "unknown"  # nobody knows whether it ran
 
 
 class ToolCost(Value):
-    """The cost of a tool's call, as the tool reports it."""
+    """The cost of a tool's call, as reported by the tool."""
 
     micro_usd: int | None = Field(default=None, ge=0)
     """The cost in micro-dollars; None if the tool does not report it."""
@@ -96,9 +96,9 @@ class ToolCost(Value):
     output_tokens: int = Field(default=0, ge=0)
     """How many tokens its models wrote."""
     turns: int = Field(default=0, ge=0)
-    """How many turns its conversation with a model had; 0 if the tool does not report them."""
+    """How many turns the tool's conversation with a model had; 0 if the tool does not report them."""
     session: str = ""
-    """The id of its session with a model; may be empty."""
+    """The id of the tool's session with a model; may be empty."""
 
 
 class ToolFinished(TimedEvent):
@@ -118,9 +118,9 @@ class ToolFinished(TimedEvent):
     reason: str = ""
     """The reason, in one line for people."""
     question_id: str | None = None
-    """The id of the question in which a person reported the outcome; None if nobody was asked."""
+    """The id of the question in which a person reported the outcome; None if no person was asked."""
     cost: ToolCost | None = Field(default=None, exclude_if=operator.not_)
-    """The cost that the tool reports; None if it reports none."""
+    """The cost that the tool reports; None if it reports no cost."""
     not_made: bool = Field(default=False, exclude_if=operator.not_)
     """Whether the call ended before the tool was called, so it certainly did nothing."""
 
@@ -147,11 +147,11 @@ class ToolProcessEnded(TimedEvent):
     call: str
     """The request id of the call."""
     certain: bool
-    """Whether it is certain that the process has ended; False if that cannot be seen."""
+    """Whether the process has certainly ended; False if that cannot be seen."""
 
 
 class ToolReissued(Event):
-    """An earlier driver's call is made again, because it did nothing or because doing it twice harms nothing."""
+    """An earlier driver's call is made again, because it did nothing or because doing it twice does no harm."""
 
     kind: Literal["tool_reissued"] = "tool_reissued"
     replaces: str
@@ -173,7 +173,7 @@ class Begun(Message):
     at: float
     """When, in UTC seconds since 1970."""
     process: str = ""
-    """The name of the leader of its process group; empty for code in the driver's own process."""
+    """The name of the leader of the call's process group; empty for code in the driver's own process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +189,11 @@ class Ended(Message):
     outcome: ToolOutcome
     """How it ended."""
     output: str = ""
-    """The output, as the tool's handler has limited it."""
+    """The output, within the limit of the tool's handler."""
     reason: str = ""
-    """The reason of a failure, in one line; empty if the call succeeded."""
+    """The reason for a failure, in one line; empty if the call succeeded."""
     cost: ToolCost | None = None
-    """The cost that the tool reports; None if it reports none."""
+    """The cost that the tool reports; None if it reports no cost."""
     not_made: bool = False
     """Whether the call ended before the tool was called."""
 
@@ -207,15 +207,15 @@ class Checked(Message):
     at: float
     """When, in UTC seconds since 1970."""
     certain: bool
-    """Whether none of its processes runs any more, as far as can be seen."""
+    """Whether no process of the call runs any more, as far as can be seen."""
 
 
 ToolMessage = Begun | Ended | Checked
 
 
 Phase = Literal["running", "checking", "settled", "asked"]
-"""How far a later driver has taken over an earlier driver's call. `running`: not at all; `checking`: its process is
-being ended; `settled`: its process has ended, as far as can be seen; `asked`: a person is asked about its outcome.
+"""How far a later driver has taken over an earlier driver's call. `running`: not at all. `checking`: its process is
+being ended. `settled`: its process has ended, as far as can be seen. `asked`: a person is asked about its outcome.
 """
 
 
@@ -227,15 +227,15 @@ class OpenTool:
     epoch: int
     """The epoch of the driver that makes it."""
     started: ToolStarted | None = None
-    """The event of its start; None as long as it has certainly done nothing."""
+    """The event of the call's start; None as long as the call has certainly done nothing."""
     phase: Phase = "running"
     """How far a later driver has taken the call over; `running` if no other driver has come since."""
     certain: bool = True
-    """Whether it is certain that the process of an earlier driver's call has ended; False if that cannot be seen."""
+    """Whether the process of an earlier driver's call has certainly ended; False if that cannot be seen."""
     question_id: str = ""
-    """The id of the question to a person about its outcome; empty until it is asked."""
+    """The id of the question to a person about the outcome; empty before it is asked."""
     forked: bool = False
-    """Whether the run from which this one was forked made the call."""
+    """Whether the call was made before this run was forked."""
 
 
 Tools = Mapping[str, OpenTool]
@@ -273,7 +273,7 @@ def record_question(tools: Tools, event: ClarificationRequested) -> Tools:
 
 
 def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
-    """Return the open calls without the repeatable ones for the given nodes.
+    """Return the open calls without the repeatable calls for the given nodes.
 
     Other calls for these nodes run to their end.
     """
@@ -286,12 +286,12 @@ def _replace_call(tools: Tools, request_id: str, **fields: Any) -> Tools:
 
 
 def busy(tools: Tools) -> bool:
-    """Return whether the run waits for a call, not only for a person: one is running, or its process is being ended."""
+    """Return whether the run waits for a call, not only for a person: a call runs, or its process is being ended."""
     return bool(tools) and any(tool.phase in ("running", "checking") for tool in tools.values())
 
 
 def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
-    """Return the event for an actor's message; None if nothing waits for it."""
+    """Return the event for an actor's message; None if nothing waits for the message."""
     match message:
         case Begun():
             tool = tools.get(message.request_id)
@@ -351,12 +351,12 @@ def _take_over(
 
 
 def begun_calls(tools: Tools) -> Tools:
-    """Return the calls that may have done something. After its end, the run waits only for these."""
+    """Return the calls that may have done something. After its end, the run waits only for these calls."""
     return {name: tool for name, tool in tools.items() if tool.started is not None} if tools else tools
 
 
 def end(tools: Tools, epoch: int, now: float) -> ToolCheckRequested | ToolFinished | None:
-    """End the calls that are left after the run's end, one at a time. A call that is not repeatable runs to its end."""
+    """End the remaining calls after the run's end, one at a time. A call that is not repeatable runs to its end."""
     for request_id, tool in tools.items():
         at_work = tool.phase == "running" and tool.epoch == epoch and not tool.request.repeatable
         if tool.phase == "checking" or at_work:
@@ -425,9 +425,9 @@ def work_of(tools: Tools, epoch: int) -> dict[str, Work]:
 
 
 def charge_event(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
-    """Return the ledger after an event about a call; `tools` are the calls that were open before it.
+    """Return the ledger after an event about a call. `tools` are the calls that were open before the event.
 
-    A call that reports no cost is charged with its reservation as unknown; one that was not begun costs nothing.
+    A call that reports no cost is charged with its reservation, as unknown. A call that was not begun costs nothing.
     """
     match event:
         case ToolRequested() if event.micro_usd_max:

@@ -1,6 +1,6 @@
-"""The views of a kind's runs: functions from states and events to data, each with a default for any kind. Pure.
+"""The views of a kind's runs: functions from states and events to data. Each function has a default for any kind. Pure.
 
-The interfaces (command line, web, MCP) render the data; none of them knows a kind.
+The interfaces (command line, web, MCP) render the data, and do not know any kind.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -61,7 +61,7 @@ class Marked:
     fields: Mapping[str, Scalar] = field(default_factory=dict)
     """Further values by name."""
     rule: str = ""
-    """The rule that a decision followed; empty for anything else."""
+    """The rule of a decision; empty for anything else."""
     level: str = ""
     """How far back the search goes after a decision; empty for anything else."""
 
@@ -77,11 +77,11 @@ class Tracing(Generic[E]):
     """
 
     attempt: Callable[[str], str] = lambda _: ""
-    """Returns the attempt to which a node belongs; empty if it belongs to none."""
+    """Returns the attempt that a node belongs to; empty if it belongs to no attempt."""
     facts: Callable[[E], Sequence[Traced]] = lambda _: ()
     """Returns the checks and decisions that an event reports."""
     ended: Callable[[E, Sequence[str]], Collection[str]] = lambda _, __: ()
-    """Returns the attempts that an event ends; the second argument has the open ones."""
+    """Returns the attempts that an event ends. The second argument has the open attempts."""
     plans: Callable[[Any, str], bool] = lambda _, __: False
     """Tells from a run's state whether an attempt makes a plan."""
 
@@ -96,22 +96,22 @@ class Tree:
     tree: LineTree
     """The actions for people, as lines with subtrees."""
     lines: tuple[Line, ...] = ()
-    """Lines for people below the tree; usually none."""
+    """Lines for people below the tree. Usually there are none."""
     to_json: Callable[[], Mapping[str, Any]] = field(default=dict, compare=False)
     """Returns the tree as plain data: the keys that `show --tree --json` prints besides `run_id`."""
     belief: str = ""
-    """What the search believed after the last rejection, in sentences; empty if nothing."""
+    """What the search believed after the last rejection, in sentences; empty without a belief."""
 
 
 class RunDocument(NamedTuple):
     """A document that a run has made, such as its plan."""
 
     lines: tuple[Line, ...] = ()
-    """The document as lines for people; empty if it has another form only."""
+    """The document as lines for people; empty if it has only another form."""
     json: Any = None
-    """The document as plain data, for `--json`; None if it has another form only."""
+    """The document as plain data, for `--json`; None if it has only another form."""
     text: str | None = None
-    """The document as text in a format of its own; None for a document with `lines` and `json`."""
+    """The document as text in its own format; None for a document with `lines` and `json`."""
     content: bytes | None = None
     """The document as bytes, for a binary format; None for any other document."""
 
@@ -121,7 +121,7 @@ class SentPrompt(NamedTuple):
 
     request_id: str
     prompt_hash: str
-    """The hash of the rendered prompt, in hex, as the request stores it."""
+    """The hash of the rendered prompt, in hex, as in the request."""
     verified: bool
     """Whether the rebuilt messages have the stored hash."""
     messages: tuple[tuple[str, str], ...]
@@ -131,7 +131,7 @@ class SentPrompt(NamedTuple):
 
 
 Near = Callable[[int], tuple[int, S]]
-"""Returns a state from which a replay can start: a number of records, at most the given one, and the state after
+"""Returns a state from which a replay can start: a number of records, at most the given number, and the state after
 them.
 """
 
@@ -159,14 +159,14 @@ def _tree(title: str, state: Any, written: Sequence[Record[Any]], *, interrupted
 def budget_line(state: Any, now: float, *, price_known: bool | None = None, working: bool | None = None) -> Line:
     """Return one line about how much of each limit is used.
 
-    `price_known` says whether costs can be shown (None: if the run's model has a price). `working` says whether the
-    time since the last event counts as active (None: if a call of a model or a tool is open).
+    `price_known` says whether costs can be shown; None means: if the run's model has a price. `working` says whether
+    the time since the last event is active; None means: if a call of a model or a tool is open.
     """
     price_known = state.config.price is not None if price_known is None else price_known
     working = bool(state.run.calls.open or state.run.tools) if working is None else working
     ledger, limits = state.run.ledger, state.run.ledger.limits
     used = ledger.used
-    # Calls in flight count too, since the user waits for them.
+    # Open calls count too, since the user waits for them.
     parts = [f"{ledger.committed.calls} of {format_count(limits.calls, 'call')}"]
     for limit in COUNTED[1:]:
         amount, most, spec = getattr(used, limit.key), limit.of(limits), spec_of(limit)
@@ -187,7 +187,7 @@ class AskedFor(NamedTuple):
     """The task of a run."""
 
     text: str = ""
-    """The user's text; empty if the kind has none, or if a plan was made without a problem."""
+    """The user's text; empty if the kind has no text, or if a plan was made without a problem."""
     facts: tuple[tuple[str, str], ...] = ()
     """Facts of the run's configuration, as names with values, such as the workflow."""
 
@@ -196,7 +196,7 @@ class ShownPassage(NamedTuple):
     """A passage of a document that states a value of a run."""
 
     title: str
-    """The title of the document; empty if it has none."""
+    """The title of the document; empty if it has no title."""
     where: str
     """The document, and the place of the passage in it."""
     before: str
@@ -209,27 +209,28 @@ class ShownPassage(NamedTuple):
 
 @dataclass(frozen=True)
 class Views(Generic[S, E]):
-    """The views of a kind. Each default works for every kind; a kind replaces those that should show more."""
+    """The views of a kind. Each default works for every kind. A kind replaces the defaults that should show more."""
 
     asked: Callable[[S], AskedFor] = lambda _: AskedFor()
     """Returns what a begun run was asked to do."""
     result: Callable[[RunView], RunResult] = _result
-    """Returns the result of a run; its `to_json` is what `show --json` prints."""
+    """Returns the result of a run. `show --json` prints its `to_json`."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
-    """Returns the result as lines for people, from the result and the command by which the user calls this program."""
+    """Returns the result as lines for people, from the result and the command with which the user calls this program.
+    """
     brief_lines: Callable[[Any, str], list[Line]] | None = None
-    """Returns a short form of `result_lines`, which is shown by default; None if `result_lines` is short."""
+    """Returns a short form of `result_lines`, which is the default; None if `result_lines` is short."""
     brief_has_tree: bool = False
-    """Whether the short result has all that the tree of a live view shows, so that the tree need not stay."""
+    """Whether the short result has everything that a live view's tree shows. Then the tree need not stay."""
     tree: Callable[..., Tree] = _tree
     """Returns the actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
 
-    `interrupted`: nobody drives the run now; `brief`: for a live view, which has little room.
+    `interrupted`: nobody drives the run now. `brief`: for a live view, which has little room.
     """
     record_text: Callable[[E, S], str] = records.record_text
     """Returns an event in one line, from the event and the state after it."""
     news_text: Callable[[E, S], str] = records.news_text
-    """Returns the line that a live view shows for an event; empty if it shows none."""
+    """Returns the line that a live view shows for an event; empty if it shows no line."""
     record_fields: Callable[[E], Mapping[str, Any]] = records.record_fields
     """Returns an event as plain data, without its time."""
     progress: Callable[[S, float], Line] = budget_line
@@ -257,8 +258,8 @@ class Views(Generic[S, E]):
     prompt: Callable[..., SentPrompt] | None = None
     """Returns the messages of a call: `prompt(records, wanted, near)`; None for a kind without prompts.
 
-    `wanted` is the call's node or request id. `near` (`Near`, or None) saves folding all records. Raises `UsageProblem`
-    if the call was not made.
+    `wanted` is the call's node or request id. `near` (`Near` or None) saves the work of folding all records. Raises
+    `UsageProblem` if the call was not made.
     """
 
     findings: Callable[[E], tuple[str, Sequence[Finding]]] = lambda _: ("", ())
@@ -282,7 +283,7 @@ class Views(Generic[S, E]):
 
 
 def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:
-    """Return the requests for calls of models, each with the index of its record."""
+    """Return the requests for model calls, each with the index of its record."""
     calls = []
     for position, record in enumerate(records):
         event = record.event.again if isinstance(record.event, CallReissued) else record.event
@@ -308,7 +309,8 @@ def rebuilt_prompt(
     begin, before = (0, machine.initial()) if near is None else near(place)
     before = fold(machine, (record.event for record in records[begin:place]), before)
     after = machine.evolve(before, records[place].event)
-    # What a request asks is rendered before it is recorded; a message that the same transaction took is in the second.
+    # A request's prompt is rendered before the request is recorded. Messages of the same transaction are in the second
+    # state.
     texts = [prompt.text for state in (before, after) if (prompt := machine.prompt(state, request)) is not None]
     if not texts:
         if machine.is_child(after, request):

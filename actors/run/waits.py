@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TimedEvent(Event):
-    """An event that follows from a message from outside; it has the time of that message."""
+    """An event that follows from a message from outside. It has the time of that message."""
 
     at: Seconds
     """The time, in UTC seconds since 1970."""
@@ -32,11 +32,11 @@ class TimedEvent(Event):
 
 
 StoredLimits = Annotated[Limits, PlainSerializer(lambda limits: limits.model_dump(mode="json"), dict[str, Any])]
-"""Limits that are stored in full, so that a later release with other defaults does not change a run."""
+"""Limits that are stored in full, so that other defaults in a later release do not change a run."""
 
 
 class Started(TimedEvent):
-    """A run began: its first event, which is also the message that starts it.
+    """A run began. This is its first event, and also the message that starts it.
 
     Each kind has a subclass with everything that later decisions depend on.
     """
@@ -49,9 +49,9 @@ class Started(TimedEvent):
     child: bool = False
     """Whether it is a step of another run."""
     by: StorableText = Field(default="", exclude_if=lambda by: not by)
-    """Who started it: `cli`, `python`, or the client of a server; empty if it is not known."""
+    """Who started the run: `cli`, `python`, or the client of a server; empty if it is unknown."""
     shared: int = Field(default=0, exclude_if=lambda shared: not shared)
-    """How many of its first records, including this one, are copies of another run's; 0 if none."""
+    """How many of the first records, including this, are copies of another run's records; 0 if none are."""
     reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
     """The rules for reminders about unanswered questions. The first rule that applies to a question counts."""
     warn_at: tuple[int, ...] = Field(default=(), exclude_if=lambda levels: not levels)
@@ -74,7 +74,7 @@ class WaitRequested(Event):
     added_fields: ClassVar[tuple[str, ...]] = ("fault", "asked_at")
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
-    """The name of the wait; a back-off has a prefix and the delayed call or node."""
+    """The name of the wait. A back-off has a prefix and the delayed call or node."""
     until: Seconds
     """The end of the wait, in UTC seconds since 1970."""
     why: str
@@ -110,7 +110,7 @@ Waits = Mapping[str, WaitRequested]
 
 
 def remove_wait(waits: Waits, request_id: str) -> Waits:
-    """Return the waits without one; it may be missing."""
+    """Return the waits without a given wait, which may be missing."""
     return without(waits, (request_id,)) if request_id in waits else waits
 
 
@@ -132,7 +132,7 @@ def keep_deadline(waits: Waits, ledger: Ledger, now: float) -> WaitRequested | R
 
 def work_of(waits: Waits) -> dict[str, Work]:
     """Return the open waits as work for the clock."""
-    # No process stays for a deadline, an expiry or the next day: a later driver sees that they have passed.
+    # No process stays for a deadline, an expiry or the next day. A later driver sees that the time has passed.
     return {
         name: Work(
             name,

@@ -1,4 +1,4 @@
-"""Puts attempts, moves and steps into words, in place of ids, in texts for people. Pure; imports nothing heavy."""
+"""Puts attempts, moves and steps into words, in place of ids, in texts for people. Pure, with light imports only."""
 
 import re
 
@@ -96,7 +96,7 @@ def _execution_words(match: re.Match[str]) -> str:
 
 
 def _attempt_words(attempt: str) -> list[str]:
-    """Return the number of an attempt in words; nothing for the first attempt, since most steps have only one."""
+    """Return the number of an attempt in words; empty for the first attempt, since most steps have only one attempt."""
     count = int(attempt)
     if count == 1:
         return []

@@ -1,4 +1,4 @@
-"""The workflow as the search sees it: steps, requirements, budgets, and the number of calls that follows. Pure."""
+"""The workflow in the search's view: steps, requirements, budgets, and the number of calls that follows. Pure."""
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 
 class Dag:
-    """Steps in file order, each with the steps that it requires. Each required step must be a key too.
+    """Steps in file order, with the steps that each step requires. Each required step must also be a key.
 
     All results list steps in file order, except `order`, which is topological.
     """
@@ -17,7 +17,7 @@ class Dag:
         self._requires = {step: tuple(dict.fromkeys(above)) for step, above in requires.items()}
 
     def cycle(self) -> tuple[str, ...]:
-        """Return a cycle in which each step requires the next; empty if there is none.
+        """Return a cycle in which each step requires the next; empty if there is no cycle.
 
         The first step is repeated at the end.
         """
@@ -82,7 +82,7 @@ class Dag:
     def distance(self, upper: str, lower: str) -> int | None:
         """Return the number of edges on the longest path from `lower` up to `upper`; None if there is no path.
 
-        The longest path counts, so that "one up" never skips a step that would have to be redone in between.
+        The longest path counts, so that "one up" never skips a step between them that must be redone.
         """
         return self._distances[lower].get(upper)
 
@@ -98,7 +98,7 @@ class StepBudget:
     deterministic: bool = False
     """Whether the step makes no model calls. A retry would then give the same result."""
     calls: int = 1
-    """The largest number of calls that one attempt may make; more than 1 only for a child run."""
+    """The largest number of calls in one attempt; more than 1 only for a child run."""
     happy: int = 1
     """The fewest calls of a successful attempt."""
 
@@ -174,7 +174,7 @@ class Graph:
 
     @cached_property
     def _nearest_first(self) -> Mapping[str, tuple[tuple[str, int], ...]]:
-        """The ancestors of each step with their distances, ordered as in `upward`."""
+        """The ancestors of each step with their distances, in the order of `upward`."""
         result: dict[str, tuple[tuple[str, int], ...]] = {}
         for step in self.steps:
             above = ((upper, self.distance(upper, step)) for upper in reversed(self.above[step]))
@@ -186,7 +186,7 @@ class Graph:
 
 
 def happy_calls(graph: Graph) -> int:
-    """Return the calls of a run in which every first attempt passes, which is the best case."""
+    """Return the calls of the best case, in which every first attempt passes."""
     return sum(budget.happy for budget in graph.budgets.values() if not budget.deterministic)
 
 
@@ -225,12 +225,13 @@ def _parent_sets(graph: Graph, leaf: str) -> int:
     """Return the most distinct sets of parent artifacts that a leaf can be given.
 
     Between two sets the search has backtracked to an ancestor of the leaf. This costs a visit of the ancestor and of
-    every step between it and the leaf. So the leaf gets the most sets if the search always backtracks to its lowest
-    ancestors: those that no other ancestor of the leaf requires. It does so `backtrack_budget` times for each.
+    every step between it and the leaf. So the leaf gets the most sets if the search always backtracks to the leaf's
+    lowest ancestors: ancestors that no other ancestor of the leaf requires. It backtracks to each of them
+    `backtrack_budget` times.
 
-    Backtracking also redoes steps that are not above the leaf, and each of them must have a visit left. If such a step
-    can begin as soon as the leaf can (a companion of the leaf), its budget is a limit too. A step that waits for
-    something else is no limit, because it may not have begun yet.
+    Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. If such
+    a step can begin as soon as the leaf can (a companion of the leaf), its budget is also a limit. A step that waits
+    for something else is no limit, because it may not have begun yet.
     """
     above = set(graph.above[leaf])
     inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]

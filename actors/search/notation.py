@@ -84,9 +84,9 @@ def _unknown(value: Any, name: str) -> UnknownSearch:
 
 
 def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
-    """Return the search with these numbers, and with defaults for the others.
+    """Return the search with these numbers, and with defaults for all other numbers.
 
-    Raises `UnknownSearch` if one is invalid.
+    Raises `UnknownSearch` if a number is invalid.
     """
     if name not in NUMBERS:
         raise _unknown(name, name)

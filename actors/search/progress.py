@@ -1,13 +1,13 @@
 """One branch of the search: a slot for each step, the operators on it (S1 to S6), and the move after a failure. Pure.
 
-A state maps each step to its accepted artifact. In the initial state no step has one; in a goal state every step has
-one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its artifact), `mark` (set
-another phase: rejected, to be retried, waiting for a person, stuck), `redo` (backtrack: unset the targets and all steps
-that require them, and nothing else) and `new_round` (reset the counts).
+A state maps each step to its accepted artifact. In the initial state, no step has an accepted artifact. In a goal
+state, every step has one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its
+artifact), `mark` (set another phase: rejected, to be retried, waiting for a person, stuck), `redo` (backtrack: unset
+only the targets and all steps that require them) and `new_round` (reset the counts).
 
-A visit of a step ends with its first accepted artifact or with its last attempt. The next attempt after that begins a
-new visit. A step has at most `1 + backtrack_budget` visits. A leaf has no limit of visits; it has `rmax` attempts for
-each distinct set of parent artifacts.
+A visit of a step ends with its first accepted artifact or with its last attempt. A later attempt begins a new visit. A
+step has at most `1 + backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each
+distinct set of parent artifacts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ from runtime.core.copies import changed
 class Phase(StrEnum):
     """The phase of a step in a branch."""
 
-    IDLE = "idle"  # without an artifact; the next attempt begins a visit
+    IDLE = "idle"  # no artifact; the next attempt begins a visit
     BUSY = "busy"  # an attempt is being generated or judged
-    FAILED = "failed"  # rejected; the decision is still to be made
+    FAILED = "failed"  # rejected, and not yet decided
     AGAIN = "again"  # rejected; the next attempt is a retry in the same visit
     ASKED = "asked"  # waiting for a person's answer
     STUCK = "stuck"  # rejected, with nothing left to try in this round
@@ -36,7 +36,7 @@ UNSET = frozenset({Phase.IDLE, Phase.AGAIN})
 event.
 """
 GOAL = frozenset({Phase.ACCEPTED})
-"""The only phase in a goal state, in which all steps are accepted (S2)."""
+"""The only phase in a goal state: all steps are accepted (S2)."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Slot:
     visits: int = 0
     """How many visits it has had in this round."""
     attempt: int = 0
-    """The number of the last attempt, from 1, in the visit; for a leaf, among those with the same parents."""
+    """The number of the last attempt, from 1, in the visit; for a leaf, among attempts with the same parents."""
     number: int = 0
     """The number of the last visit, from 1, counted over the whole run."""
     parents: tuple[str, ...] | None = None
-    """The ids of the artifacts on which the last visit builds; None before the first visit."""
+    """The ids of the artifacts that the last visit builds on; None before the first visit."""
     accepted: str | None = None
     """The id of the accepted artifact; None in any phase except `accepted`."""
 
@@ -71,7 +71,7 @@ class BranchProgress(dict[str, Slot]):
         self._ready: tuple[str, ...] | None = None
 
     def ready(self, graph: Graph) -> tuple[str, ...]:
-        """Return the steps at which an attempt can begin, in file order (S3)."""
+        """Return the steps that can begin an attempt, in file order (S3)."""
         if self._ready is None:
             self._ready = () if self.phases.isdisjoint(UNSET) else tuple(_ready(graph, self))
         return self._ready
@@ -98,12 +98,12 @@ def start(graph: Graph) -> BranchProgress:
 
 
 def first(progress: BranchProgress, phase: Phase) -> str | None:
-    """Return the first step in a phase, in file order; None if no step is in it."""
+    """Return the first step in a phase, in file order; None if no step is in this phase."""
     return next((step for step, slot in progress.items() if slot.phase is phase), None)
 
 
 def next_attempt(graph: Graph, progress: BranchProgress, step: str) -> Slot:
-    """Return the step's slot as it will be during its next attempt."""
+    """Return the step's slot during its next attempt."""
     slot = progress[step]
     if slot.phase is Phase.AGAIN:
         return changed(slot, phase=Phase.BUSY, attempt=slot.attempt + 1)
@@ -152,8 +152,9 @@ def new_round(progress: BranchProgress) -> BranchProgress:
     """Return the progress with all counts reset, because the requirements have changed.
 
     The current visit of a step becomes the first one of the round. This also holds if the step waits for a person,
-    because the visit continues if nobody answers. The visit of an accepted artifact becomes the first one too, so that
-    the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried again.
+    because the visit continues if nobody answers. The visit of an accepted artifact also becomes the first visit, so
+    that the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried
+    again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return BranchProgress(
@@ -173,7 +174,7 @@ def new_round(progress: BranchProgress) -> BranchProgress:
 def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
     """Return whether the visit has attempts left (S4).
 
-    A deterministic step has none, because its result is the same.
+    A deterministic step has no attempts left, because its result would be the same.
     """
     budget = graph.budgets[step]
     return not budget.deterministic and progress[step].attempt < budget.rmax
@@ -237,10 +238,9 @@ Move = Retry | Redo | Stuck
 def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence[str]) -> Move:
     """Return the first allowed move after the step `failed` was rejected.
 
-    `wanted` are the targets that the policy asks for; the failed step itself means a retry. The candidates are tried in
-    this order: those targets; the steps farther up by distance (equally far ones in reverse file order); the nearer
-    steps; the unused attempts of this visit; a new visit of the failed step. A retry without attempts left is treated
-    as one level up.
+    `wanted` are the targets that the policy demands. The failed step itself means a retry. The candidates are tried in
+    this order: those targets; the steps farther up, by distance and then in reverse file order; the nearer steps; the
+    unused attempts of this visit; a new visit of the failed step. A retry without attempts left counts as one level up.
     """
     retry = can_retry(graph, progress, failed)
     if failed in wanted and retry:
@@ -277,7 +277,7 @@ def stuck_move(graph: Graph, failed: str) -> Stuck:
 
 
 def retry_or_go_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a search that ignores findings: a retry while one is left, else back by one level (S11)."""
+    """Return the move of a search that ignores findings: a retry if attempts are left, else back by one level (S11)."""
     if can_retry(graph, progress, failed):
         return Retry()
     return choose(graph, progress, failed, graph.upward(failed, 1)[:1])

@@ -12,17 +12,17 @@ from actors.search.tree import BranchView, Change, Open, Prune, SearchStrategy, 
 class Beam(SearchStrategy):
     """Beam search, or breadth-first search if the width is unlimited.
 
-    A layer is the set of steps at one depth of the workflow. It ends with a barrier: no branch begins the next layer
-    before all have finished this one. At the barrier the branches are compared. Duplicates are pruned, the best `width`
-    branches are kept, and each of them is continued by `branching` branches. If places are left, the best branches get
-    more successors.
+    A layer is the set of steps at one depth of the workflow. A layer ends with a barrier: no branch begins the next
+    layer before all branches have finished this layer. At the barrier the branches are compared. Duplicates are pruned,
+    the best `width` branches are kept, and each of these is continued by `branching` branches. If places are left, the
+    best branches get more successors.
 
-    Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch need
-    not go back. The last branch backtracks, so a beam of width 1 is depth-first search.
+    Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch can
+    go on. The last branch backtracks, so a beam of width 1 is depth-first search.
     """
 
     width: int | None
-    """How many branches are kept at a barrier; None for all."""
+    """How many branches are kept at a barrier; None keeps all."""
     branching: int
     """By how many branches each kept branch is continued."""
     picks_best: bool = True
@@ -34,7 +34,7 @@ class Beam(SearchStrategy):
         return pruning or self._change_at_barrier(tree, front) or _prune_spent(front)
 
     def _change_at_barrier(self, tree: SearchTree, front: list[BranchView]) -> Change | None:
-        """Return the next change at a barrier; None if the branches have not reached one, or if no change is left."""
+        """Return the next change at a barrier; None if the branches have not reached it, or if no change is left."""
         if not front or any(branch.begun or branch.busy or branch.layer != front[0].layer for branch in front):
             return None
         top = front[0].layer == 0
@@ -65,7 +65,7 @@ class Beam(SearchStrategy):
 
 
 def _prune_sent_back(front: list[BranchView]) -> Prune | None:
-    """Prune the worst branch that would backtrack, unless it is the only one."""
+    """Prune the worst branch that would backtrack, unless it is the only branch."""
     back = [branch for branch in front if branch.back]
     if not back or len(front) == 1:
         return None
@@ -98,18 +98,19 @@ def _prune_duplicate(live: list[BranchView]) -> Prune | None:
 class BestFirst(SearchStrategy):
     """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
 
-    If backtracking would clear an artifact with a score above 0, the branch stays open, and a new branch backtracks in
-    its place. The open branch with the lowest estimate continues; among equals, the newest. A branch that was kept open
-    only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
+    If backtracking would clear an artifact with a score above 0, the branch stays open. A new branch backtracks in its
+    place. The open branch with the lowest estimate continues; among equals, the newest branch. A branch that was kept
+    open only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
 
-    With guards whose score is 0 or 1 no branch is kept open, and the attempts are those of depth-first search (S10).
+    If the scores of guards are only 0 or 1, no branch is kept open, and the attempts are the same as in depth-first
+    search (S10).
     """
 
     width: int
     """The largest number of branches that are kept open, besides the newest."""
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Open a branch that backtracks in place of a promising one; prune the worst branch if too many are open."""
+        """Open a branch that backtracks in place of a promising branch. Prune the worst branch if too many are open."""
         front = tree.front
         parents = {branch.parent for branch in tree.branches}
         for branch in front:
@@ -154,7 +155,7 @@ class IterativeDeepening(SearchStrategy):
     """The largest number of calls in each iteration except the last."""
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Prune an iteration that is stuck or has used up its limit of calls; then open the next one."""
+        """Prune an iteration that is stuck or has used up its limit of calls; then open the next iteration."""
         last = tree.branches[-1]
         if not last.live:
             return Open(last.branch, f"iteration {len(tree.branches) + 1}", anew=True)
@@ -172,7 +173,7 @@ class IterativeDeepening(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOf(SearchStrategy):
-    """Independent samples of the whole pipeline, run at the same time; the best plan wins. A baseline.
+    """Independent samples of the whole pipeline, run at the same time. The best plan wins. A baseline.
 
     A sample gets no feedback from other samples, so two samples differ only by the model's randomness.
     """
@@ -181,7 +182,7 @@ class BestOf(SearchStrategy):
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Open samples as long as the calls are enough for a first attempt; prune samples that are stuck."""
+        """Open samples as long as the calls are enough for a first attempt. Prune samples that are stuck."""
         if len(tree.branches) < min(self.branches_max, tree.calls):
             return Open(None, "a sample of its own")
         return prune_stuck(tree)
@@ -193,12 +194,12 @@ class BestOf(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restart(SearchStrategy):
-    """Independent samples, one after another, until one reaches the goal. A baseline."""
+    """Independent samples, one after another, until a sample reaches the goal. A baseline."""
 
     moves: Search = Search.LINEAR
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Start a new sample if one is stuck, unless that one made no calls, because the new one would be the same."""
+        """Start a new sample if a sample is stuck, unless that sample made no calls: a new one would be the same."""
         last = tree.branches[-1]
         if not last.live:
             return Open(None, "a fresh start")
@@ -254,7 +255,7 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
 
 
 def _doubling_caps(first: int, worst: int) -> list[int]:
-    """Return the limits of calls of all iterations except the last. Each is twice the previous one.
+    """Return the limits of calls of all iterations except the last. Each limit is twice the previous limit.
 
     All are below `worst`.
     """

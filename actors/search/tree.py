@@ -1,7 +1,7 @@
 """The interface of a search strategy: its view of the search tree and of the ledger, and its decisions. Pure.
 
 A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
-opens and prunes branches, and decides which of them may make the next attempt. Within a branch, the policy decides.
+opens and prunes branches, and decides which branches may make the next attempt. Within a branch, the policy decides.
 """
 
 from abc import ABC, abstractmethod
@@ -16,13 +16,13 @@ class BranchView:
 
     branch: int
     parent: int | None = None
-    """The branch with whose accepted artifacts it was opened; None if it began without artifacts."""
+    """The branch whose accepted artifacts this branch began with; None if it began without artifacts."""
     live: bool = True
     """Whether it has not been pruned."""
     done: bool = False
     stuck: bool = False
     spent: bool = False
-    """Whether it has used up its share of the calls."""
+    """Whether the branch has used up its share of the calls."""
     back: bool = False
     """Whether the search decided to backtrack after a rejection and has not done so yet."""
     waiting: bool = False
@@ -37,15 +37,15 @@ class BranchView:
     calls: int = 0
     """How many calls it has made itself, including transport retries."""
     path_calls: int = 0
-    """How many calls it has made itself, plus those of its ancestors before it was opened."""
+    """How many calls the branch has made itself, plus the calls of its ancestors before it was opened."""
     layer: int = 0
     """How many layers of the workflow are completely accepted, from the top."""
     rest: int = 0
-    """The fewest further calls with which the goal can be reached."""
+    """The fewest further calls that can reach the goal."""
     score: float = 0.0
     """The mean score of the newest verdicts on accepted and rejected steps."""
     promise: float = 1.0
-    """The lowest score of a rejection that is not repaired yet; 1 if there is none."""
+    """The lowest score of an unrepaired rejection; 1 if there is none."""
     texts: tuple[str, ...] = ()
     """The texts of the artifacts in the accepted layers; empty after the next layer has begun."""
 
@@ -60,7 +60,7 @@ class SearchTree:
     """The facts about the whole search that a strategy sees."""
 
     branches: tuple[BranchView, ...]
-    """All branches, in the order in which they were opened."""
+    """All branches, in the order of their opening."""
     calls: int
     """The limit of calls of the run."""
     left: int
@@ -82,7 +82,7 @@ class Open:
     """The change that opens a branch."""
 
     parent: int | None
-    """The branch with whose accepted artifacts the new branch starts; None if it starts without artifacts."""
+    """The branch whose accepted artifacts the new branch starts with; None if it starts without artifacts."""
     why: str
     anew: bool = False
     """Whether all visits and attempts are reset."""
@@ -90,7 +90,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """The change that ends a branch: its open requests are withdrawn, and the rest of its share is free."""
+    """The change that ends a branch: its open requests are withdrawn, and its remaining share becomes free."""
 
     branch: int
     cause: PruneCause
@@ -112,7 +112,7 @@ class SearchStrategy(ABC):
     compares: bool = True
     """Whether it compares branches. If not, there is only one branch, without views and a tree."""
     picks_best: bool = False
-    """Whether a plan with a score below 1 is held back until no other branch can reach a better one."""
+    """Whether a plan with a score below 1 is held back until no other branch can reach a better plan."""
     branches_max: int
     """The largest number of branches that a run opens."""
     calls_worst: int
@@ -120,7 +120,7 @@ class SearchStrategy(ABC):
 
     @abstractmethod
     def change(self, tree: SearchTree) -> Change | None:
-        """Return the next branch to open or to prune; None if there is none."""
+        """Return the next branch to open or to prune; None if there is no change."""
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether a branch may begin an attempt at a step of a layer now."""
@@ -128,7 +128,7 @@ class SearchStrategy(ABC):
         return True
 
     def slice_of(self, calls: int) -> int | None:
-        """Return how many of `calls` are reserved for each live branch; None if none are reserved."""
+        """Return how many of `calls` are reserved for each live branch; None without reservations."""
         del calls
         return None
 

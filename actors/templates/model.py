@@ -62,7 +62,7 @@ def write(role: str, material: Mapping[str, Any], name: str, template: PlanTempl
 
 
 def analysis(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the analysis. Its type of problem is that of the template, which the person chose."""
+    """Return the analysis. Its type of problem is the template's type, because the person chose the template."""
     doubts = request.doubts()
     if doubts and not doubts["open_questions"]:
         return doubts
@@ -118,7 +118,7 @@ def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the template's plan. It asks the open questions if there is neither an analysis nor a strategy."""
+    """Return the template's plan. The plan asks the open questions if there is neither an analysis nor a strategy."""
     doubts = {} if request.dependencies.keys() & {"analysis", "strategy"} else request.doubts()
     if doubts and not doubts["open_questions"]:
         return {"plan_id": NOT_UNDERSTOOD, "steps": [], **doubts}

@@ -22,18 +22,19 @@ from actors.values.requirements import (
 )
 
 WORDS_MIN = 5
-"""The fewest words from which a template plans without a question. Texts that name a file may have fewer."""
+"""The fewest words of a text that a template needs to plan without a question. Texts that name a file may have fewer.
+"""
 FILES_MAX = 20
 """The largest number of files that an artifact names."""
 DEMANDS_MAX = 200
 """The largest number of demands that a plan satisfies."""
 R_MAX = 100
-"""The limit of a plan's retry budget if the settings have none (`r_max` in docs/reference/workflow.md)."""
+"""The limit of a plan's retry budget if the settings have no limit (`r_max` in docs/reference/workflow.md)."""
 QUESTIONS = (
     "What is wrong or wanted, and where does it show: what happens now, and what should happen instead?",
     "Which part of the program is it about (a file, a command, a page), and how would you see that it is done?",
 )
-"""The questions that are asked if the texts are too short, one after the other."""
+"""The questions for texts that are too short, one after the other."""
 TOO_SHORT = "the text says too little to plan from; say what is wrong or wanted, and where it shows"
 
 _EXTENSIONS = (
@@ -54,9 +55,9 @@ class TemplateRequest:
 
     title: str
     files: tuple[str, ...]
-    """The files of the accepted recon; without any, those that the texts name."""
+    """The files of the accepted recon; if it has none, the files that the texts name."""
     requirements: tuple[Requirement, ...]
-    """The demands, those of the accepted recon first."""
+    """The demands. Demands of the accepted recon come first."""
     short: bool
     """Whether the texts say too little to plan from."""
     asked: tuple[str, ...]
@@ -78,7 +79,7 @@ class TemplateRequest:
         return value if isinstance(value, Mapping) else {}
 
     def doubts(self) -> dict[str, Any]:
-        """Return the fields of an artifact that ask a question and say that the text is too short; else none."""
+        """Return the fields of an artifact that ask a question and say that the text is too short; else no fields."""
         if not self.short:
             return {}
         open_ = [text for text in QUESTIONS if not any(fold_space(text) in question for question in self.asked)][:1]
@@ -130,7 +131,7 @@ def _title_text(texts: Sequence[str]) -> str:
 
 
 def _stated_requirements(problem: str, answers: Sequence[str], added: Sequence[str]) -> list[Requirement]:
-    """Return the demands of the user's texts: first those added later, then those of the problem and the answers."""
+    """Return the demands of the user's texts: first those added later, then those of the problem and answers."""
     stated = [
         _requirement(str(requirement_kind(text.lower())), fold_space(text), RequirementSource.USER)
         for text in reversed(added)
@@ -180,7 +181,7 @@ class Item(NamedTuple):
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
     """Return the template's plan for the request, from the given state if there is one.
 
-    A step that no tool of the run implements is left out, unless every plan of the template needs it.
+    A step without a tool in the run is left out, unless every plan of the template needs it.
     """
     steps = [step for step in template.steps if step.needed or not any(_unbound_names(step, request.given))]
     items = {step.id: _items(step, request) for step in steps}
@@ -248,7 +249,7 @@ def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
 
 
 def _critique_points(critique: Mapping[str, Any]) -> list[str]:
-    """Return the points of a critique that asks for a revision; none if the critique asks for none."""
+    """Return the points of a critique that asks for a revision; empty if it asks for none."""
     if not critique or critique.get("overall_assessment") == "good":
         return []
     lists = (critique.get(key) for key in ("missing_steps", "ordering_issues", "specific_suggestions"))
@@ -348,9 +349,9 @@ def _limit_budgets(steps: list[dict[str, Any]], r_max: int) -> None:
 
 
 def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan from the given state to the given goal, without its first steps if their effects hold already.
+    """Return the plan from the given state to the given goal, without first steps whose effects already hold.
 
-    A step stays if it depends on one that stays, if it satisfies a demand, or if a failure goes back to it.
+    A step stays if it depends on a step that stays, if it satisfies a demand, or if a failure goes back to it.
     """
     state, goal = given.get("initial_state"), given.get("goal_state")
     if not isinstance(state, Sequence):
@@ -358,7 +359,7 @@ def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dic
     steps: list[dict[str, Any]] = plan["steps"]
     targets = {step["on_failure"] for step in steps}
     done: set[str] = set()
-    for step in steps:  # A step is listed after those that it depends on.
+    for step in steps:  # A step is listed after the steps that it depends on.
         holds = set(step["effects"]) <= set(state) and done.issuperset(step["dependencies"])
         if holds and not step.get("satisfies") and step["step_id"] not in targets:
             done.add(step["step_id"])

@@ -18,7 +18,7 @@ Name = Annotated[str, Field(pattern=STEP_ID)]
 
 
 class TemplateStep(Config):
-    """A step of a template; `configs/templates/bug.yaml` explains the keys."""
+    """A step of a template. `configs/templates/bug.yaml` explains the keys."""
 
     id: Name
     name: str
@@ -33,9 +33,9 @@ class TemplateStep(Config):
     after: tuple[str, ...] = ()
     """The ids of the steps that this step comes after."""
     back: str = ""
-    """The step to which a failure goes back; empty if a person is asked."""
+    """The step that a failure goes back to; empty if a person is asked."""
     each: tuple[RequirementKind, ...] = ()
-    """The kinds of demands for which it is repeated, in the order of the demands."""
+    """The kinds of demands for which the step is repeated, in the order of the demands."""
     satisfies: tuple[RequirementKind, ...] = ()
     """The kinds of demands that it satisfies all at once."""
     key: bool = False
@@ -83,7 +83,7 @@ def load_templates(folder: Path) -> dict[str, PlanTemplate]:
 
 
 def _wrong_references(template: PlanTemplate) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the place and the cause of each reference to a step that is not an earlier one."""
+    """Yield the place and the cause of each reference to a step that is not an earlier step."""
     known: set[str] = set()
     for position, step in enumerate(template.steps):
         for key, names in (("after", step.after), ("back", (step.back,) if step.back else ())):

@@ -1,7 +1,7 @@
-"""Calls of coding agents: each starts a program in a worktree of its own, with the prompt on its standard input.
+"""Calls of coding agents. Each call starts a program in a worktree of its own, with the prompt on its standard input.
 
 The changes of a successful call are recorded afterwards (`worktree:diff`), checked, and merged (`workspace:merge`).
-After any other call the worktree is removed, and its changes are kept as a commit.
+After any other call, the worktree is removed, and its changes are kept as a commit.
 """
 
 import sys
@@ -46,17 +46,15 @@ REPORT_BYTES_MAX = 16 * 1024 * 1024
 ERROR_BYTES_MAX = 64 * 1024
 """How many bytes of an agent's standard error are kept: the last ones."""
 DRAIN_SECONDS = 5.0
-"""How long output is read after an agent's end, in seconds: a process that the agent started may hold the pipes
-open.
-"""
+"""How long output is read after an agent's end, in seconds: a process of the agent may hold the pipes open."""
 
 
 def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
     """Return a coding agent as a tool.
 
-    `outside` is the driver's environment; the tools file lists what the agent sees of it. A call succeeds with exit
-    code 0, unless the agent reports an error or a cost above its limit. A missing program or worktree is a permanent
-    failure. A call that a signal ended is broken. Any other end is a failure.
+    `outside` is the driver's environment. The tools file lists which variables the agent sees. A call succeeds with
+    exit code 0, unless the agent reports an error or a cost above its limit. A missing program or worktree is a
+    permanent failure. A call that a signal ended is broken. Any other end is a failure.
     """
 
     @asynccontextmanager
@@ -124,9 +122,9 @@ def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) ->
 
 
 def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
-    """Remove the worktrees that killed drivers of a run have left, and keep their changes as commits.
+    """Remove the worktrees of a run's killed drivers, and keep their changes as commits.
 
-    `at_work` are the nodes of attempts that have not ended; their worktrees are kept. If a commit cannot be made or a
+    `at_work` are the nodes of attempts that have not ended. Their worktrees are kept. If a commit cannot be made or a
     worktree cannot be removed, a warning is logged with the reason.
     """
     logger = log.get_logger("tool")
@@ -175,7 +173,7 @@ class _AgentCall(PreparedCall):
         return self.gated.name
 
     async def run(self) -> ToolResult:
-        """Write the prompt to the agent, and return its result once its whole process group has ended."""
+        """Write the prompt to the agent. Return its result after its whole process group has ended."""
         process = self.gated.begin()
         self.begun = True
         output, errors = _Tail(REPORT_BYTES_MAX), _Tail(ERROR_BYTES_MAX)
@@ -235,7 +233,7 @@ class _ServerCall(PreparedCall):
 
 
 def _confinement_words(spec: AgentSpec, folder: Path) -> list[str]:
-    """Return the words to put before a program so that it can write only to its worktree and its declared paths."""
+    """Return the words before a program that let it write only to its worktree and its declared paths."""
     if spec.writable is None:
         return []
     paths = [str(folder), str(temporary_folder(folder)), *spec.writable]
@@ -263,8 +261,8 @@ class _Tail:
     def text(self) -> str:
         """The last bytes as text.
 
-        If earlier bytes were dropped, the text begins at the start of a line if it has one. So no part of a secret is
-        left.
+        If earlier bytes were dropped, the text begins at the start of a line, if it has a line start. So the text
+        contains no part of a secret.
         """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:

@@ -1,7 +1,7 @@
 """The report and the changes of a coding agent as values, and the calls that record and merge the changes. Pure.
 
-`claude -p --output-format json` prints one JSON object. `codex exec --json` prints one event per line, with
-numbers of tokens and without a price. Unknown fields are ignored, so that newer releases can be read too.
+`claude -p --output-format json` prints one JSON object. `codex exec --json` prints one event per line, with numbers of
+tokens and without a price. Unknown fields are ignored, so that reports of newer releases can be read too.
 """
 
 import json
@@ -19,9 +19,9 @@ from runtime.core.events import Value
 from runtime.core.ledger import MICRO
 
 WORKTREE_DIFF = "worktree:diff"
-"""The built-in tool that records what an agent has changed, and removes its worktree."""
+"""The built-in tool that records an agent's changes and removes its worktree."""
 WORKSPACE_MERGE = "workspace:merge"
-"""The built-in tool that merges what an agent has changed into the workspace."""
+"""The built-in tool that merges an agent's changes into the workspace."""
 GIT_SECONDS = 120.0
 """The time limit, in seconds, of all git commands together that make, record or merge a worktree."""
 CALL_SECONDS = 300.0
@@ -36,7 +36,7 @@ class AgentWork(Value):
     """The work of a coding agent: the result of a call of `worktree:diff`."""
 
     base: str
-    """The commit with which the agent began."""
+    """The commit from which the agent started."""
     commit: str
     """The commit of the files after the agent's end."""
     files: tuple[str, ...]
@@ -65,18 +65,18 @@ class TreeChange(NamedTuple):
 
 
 def diff_use(name: str, base: str, files_max: int, diff_bytes_max: int) -> ToolUse:
-    """Return the call that records what an agent has changed since the commit `base` in the worktree of this name."""
+    """Return the call that records an agent's changes since the commit `base`, in the worktree with this name."""
     arguments = {"name": name, "base": base, "files_max": files_max, "diff_bytes_max": diff_bytes_max}
     return built_in_use(WORKTREE_DIFF, arguments, CALL_SECONDS)
 
 
 def merge_use(name: str, base: str, commit: str) -> ToolUse:
-    """Return the call that merges the work of an agent; a second call with the same name and commit merges nothing."""
+    """Return the call that merges an agent's work. A second call with the same name and commit merges nothing."""
     return built_in_use(WORKSPACE_MERGE, {"name": name, "base": base, "commit": commit}, CALL_SECONDS)
 
 
 def earlier_attempts(name: str) -> tuple[str, ...]:
-    """Return the names of the earlier attempts of a visit. `name` is that of an attempt, and ends with its number."""
+    """Return the names of the earlier attempts of a visit. `name` is an attempt's name, and ends with its number."""
     start = name.rstrip("0123456789")
     return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
 
@@ -128,7 +128,7 @@ def _is_git(part: str) -> bool:
 def _leads_out(path: bytes, target: bytes) -> bool:
     """Return whether a link's target is outside the folder, or in `.git`.
 
-    A target with `..` after a name counts as outside. If that name is a link, the text does not show where it
+    A target with `..` after a name counts as outside. If that name is a link, the text does not show where the link
     leads.
     """
     text = target.decode("utf-8", "surrogateescape")
@@ -141,7 +141,7 @@ def _leads_out(path: bytes, target: bytes) -> bool:
 
 
 def list_paths(paths: Sequence[str]) -> str:
-    """Return paths as a text for a reason: the first few, and how many others there are."""
+    """Return paths as a text for a reason: the first few paths, and the number of further paths."""
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
     return f"{', '.join(paths[:PATHS_SHOWN])}{more}"
 
@@ -156,10 +156,10 @@ class AgentReport:
     """The report of an agent about its work."""
 
     text: str
-    """Its final text; empty if it has none."""
+    """The report's final text; empty if it has no text."""
     cost: ToolCost
     problem: str = ""
-    """The failure that it reports, or why its output cannot be read, in one line; empty if it reports no failure."""
+    """The failure in the report, or why the output cannot be read, in one line; empty if it reports no failure."""
 
 
 def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentReport:

@@ -28,13 +28,13 @@ from runtime.core.ledger import MICRO
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """The uses to which a tools file binds names."""
+    """The uses that a tools file binds to names."""
 
     generators: Mapping[str, Use]
     guards: Mapping[str, Use]
     steps: Mapping[str, StepUses]
     undos: Mapping[str, ToolUse | PersonUse]
-    """The tools that may undo a call, by name. As arguments, each has the defaults of its parameters."""
+    """The tools that may undo a call, by name. As arguments, each tool has the defaults of its parameters."""
     undo_of: Mapping[str, str]
     """The undo that each tool declares for its calls, by the tool's name."""
     declared: tuple[DeclaredStep, ...] = ()
@@ -42,10 +42,10 @@ class Uses:
 
 
 def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
-    """Return the uses to which the file binds generators, guards and single steps.
+    """Return the uses that the file binds to generators, guards and single steps.
 
     Raises:
-        UsageProblem: a binding or a pre-check names no tool or an unsuitable one, or has wrong arguments.
+        UsageProblem: a binding or a pre-check names no tool or an unsuitable tool, or has wrong arguments.
     """
     for name, tool in file.tools.items():
         if not isinstance(tool, HumanTool) and tool.pre_check is not None:
@@ -106,7 +106,7 @@ def _declare_step(
 
 
 def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
-    """Return the call by which a tool undoes another call; None for a tool that writes files."""
+    """Return the call with which a tool undoes another call; None if the tool writes files."""
     match tool:
         case CommandTool() | PythonTool() | PluginTool() | McpTool():
             return ToolUse(
@@ -201,7 +201,7 @@ def _tool_use(
             place = ("tools", binding.tool, "parameters", name, "default")
         raise document.problem(cause, place, hint)
     if binding.expect == "failure" and isinstance(tool, CommandTool) and tool.broken_exit_codes is None:
-        cause = f"the tool {binding.tool!r} does not tell its crashes from the failure that is expected"
+        cause = f"the tool {binding.tool!r} does not distinguish its crashes from the expected failure"
         hint = "give it `broken_exit_codes`: [2, 3, 4, 5] for pytest, or [] where every exit code is a result"
         raise document.problem(cause, (*path, "expect"), hint)
     return ToolUse(

@@ -23,7 +23,7 @@ TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 """The name of a token that has a value."""
 OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
-"""A regular expression; `{token}` in it is replaced by the value of the token."""
+"""A regular expression. `{token}` in it is replaced by the value of the token."""
 
 
 class TokenValue(Config):
@@ -37,9 +37,9 @@ class OutputValue(Config):
     """The place of a token's value in an output."""
 
     after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
-    """The text before the value, at its first occurrence; if empty, the value begins the output."""
+    """The text before the value's first occurrence; if empty, the value begins the output."""
     pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
-    """The regular expression of the value; the value is the longest match."""
+    """The regular expression of the value. The value is the longest match."""
 
 
 StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^,]+$", strip_whitespace=True)]
@@ -47,7 +47,7 @@ StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, patte
 
 
 class OutcomeTokens(Config):
-    """The tokens that one outcome changes, in addition to those that every outcome changes."""
+    """The tokens that one outcome changes, besides the tokens that every outcome changes."""
 
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that the outcome adds."""
@@ -65,9 +65,9 @@ class StepTokens(Config):
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that the step's success deletes, before its effects are added."""
     outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
-    """The changes of outcomes, by their names in the binding. An outcome that is not named changes nothing more."""
+    """The changes of outcomes, by their names in the binding. An outcome without a name here changes nothing more."""
     guard: PlanName | None = None
-    """The name under `guards` that checks the step; null for none."""
+    """The name under `guards` that checks the step; null if no guard checks it."""
     retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
     """The largest number of attempts, including the first."""
 
@@ -80,11 +80,11 @@ class Binding(Config):
     with_: dict[ParameterName, str | int | TokenValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("with")
     )
-    """The arguments by parameter, each a value or `{value: TOKEN}`; the others have their defaults."""
+    """The arguments by parameter: a value or `{value: TOKEN}`. All other parameters have their defaults."""
     expect: Expected = "success"
     """How a call must end. `failure` expects a failure, such as of a test that must fail before the fix."""
     outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
-    """The outcomes of a generator's steps, by name. The first one whose pattern matches an output line counts."""
+    """The outcomes of a generator's steps, by name. The first outcome whose pattern matches an output line counts."""
     values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
     """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
     step: StepTokens | None = None

@@ -1,8 +1,8 @@
-"""The built-in tools of an execution, which read, write, record and merge files; `open_tools` adds the user's.
+"""The built-in tools of an execution, which read, write, record and merge files. `open_tools` adds the user's tools.
 
 `workspace:merge` merges the work of an agent into the workspace, once. The result of the merge is recorded as a commit
-before the first file is written. After a crash, a repeated call finds that commit by its name. Then it writes the files
-that are still as they were before the merge.
+before the first file is written. After a crash, a repeated call finds that commit by its name. Then it writes those
+files that have not changed since before the merge.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ from runtime.logs.redact import Redactor, secrets_in
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`.
 
-    A conflict is a failure; then no file is changed.
+    A conflict is a failure, and changes no file.
     """
     name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
     with refuse_git_errors("the agent's work cannot be merged"):
@@ -82,15 +82,15 @@ def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 
 def _begun_merge(repository: Repository, run: str, name: str, commit: str) -> str:
-    """Return the commit of a merge that an earlier call began; empty if there is none."""
+    """Return the commit of a merge that an earlier call began; empty if there is no such merge."""
     found = repository.commit_at(run, f"{name}.merge")
     return found if found and repository.parents(found)[1:] == [commit] else ""
 
 
 def _merge_commits(repository: Repository, ours: str, theirs: str) -> str:
-    """Return the merge of two commits that have the same base, as a commit. Raises `CallRefused` for a conflict."""
+    """Return the merge of two commits with the same base, as a commit. Raises `CallRefused` for a conflict."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
-    # A clean merge prints only the tree. A conflict adds its paths, if it has any, an empty field, and messages.
+    # A clean merge prints only the tree. A conflict adds its paths (if there are any), an empty field, and messages.
     found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
     tree, *paths = [part for part in found.split(b"\0") if part]
     if paths:
@@ -108,9 +108,9 @@ def _conflict(paths: Sequence[str], why: str) -> CallRefused:
 
 
 def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:
-    """Write those changes of a merge that are not yet in the workspace. Raises `CallRefused`, `GitFailed`, `OSError`.
+    """Write the changes of a merge that are not in the workspace yet. Raises `CallRefused`, `GitFailed`, `OSError`.
 
-    If any file is neither in its state before the merge nor in its state after it, no file is written.
+    If the state of any file is neither its state before the merge nor its state after it, no file is written.
     """
     todo: list[TreeChange] = []
     strange: list[str] = []
@@ -152,8 +152,8 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
     """Return the mode and the content of the file at a changed path; None if there is no file.
 
-    `paths` are the paths of all changes. A path below a changed file counts as no file. So does a folder in which all
-    files are changed. Raises `OutOfBounds`, `TooLarge`.
+    `paths` are the paths of all changes. A path below a changed file counts as no file. A folder counts as no file if
+    all files in it are changed. Raises `OutOfBounds`, `TooLarge`.
     """
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)
@@ -233,11 +233,11 @@ Work = Callable[[Workspace, Mapping[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class _WorkCall(PreparedCall):
-    """A call of a built-in tool. Only one such call works in a workspace at a time."""
+    """A call of a built-in tool. Only one call works in a workspace at a time."""
 
     work: Work
     workspace: Workspace
-    """The workspace in which it works."""
+    """The workspace in which the call works."""
     arguments: Mapping[str, Any]
 
     async def run(self) -> ToolResult:

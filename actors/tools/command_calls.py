@@ -78,7 +78,7 @@ def check_before_calls(
 ) -> Tool:
     """Return a tool whose calls begin only after the workspace is locked and their arguments are checked.
 
-    Without `parameters` the arguments are not checked, because Replan's own rules have made them.
+    Without `parameters`, the arguments are not checked: Replan's own rules have made them.
     """
 
     @asynccontextmanager
@@ -106,7 +106,7 @@ async def claim_workspace(workspace: Workspace) -> None:
 
 
 def check_arguments(parameters: Parameters, arguments: Mapping[str, Any], workspace: Workspace) -> None:
-    """Check a call's arguments. Raises `CallRefused`; a missing path that must exist is a failure of the tool."""
+    """Check a call's arguments. Raises `CallRefused`. A missing path that must exist is a failure of the tool."""
     if problem := first_problem(parameters, arguments):
         name, cause, _ = problem
         raise CallRefused(ToolOutcome.PERMANENT, f"the argument {name!r} {cause}")

@@ -1,4 +1,4 @@
-"""Files below an open folder. Each part of a path is opened without following a symbolic link, so none leads out."""
+"""Files below an open folder. Each part of a path is opened without following a symbolic link, so no path leads out."""
 
 import os
 import stat
@@ -35,7 +35,7 @@ def check_inside(folder: int, path: str) -> bool:
 
 
 def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
-    """Return the content of a file below an open folder; None if it does not exist.
+    """Return the content of a file below an open folder; None if the file does not exist.
 
     Raises `OutOfBounds` if it is not a regular file, `TooLarge`, and `OSError`.
     """
@@ -57,10 +57,10 @@ def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
 def write_inside(
     folder: int, path: str, content: bytes, *, executable: bool | None = None, replaces_link: bool = False
 ) -> None:
-    """Replace a file below an open folder as a whole, or create it with the folders above it.
+    """Replace a whole file below an open folder, or create it with the folders above it.
 
-    Its mode is kept, unless `executable` says whether it may be executed. After a crash it has the old or the new
-    content. Raises `OutOfBounds` if it is not a regular file, and `OSError`. A link is replaced only with
+    The file's mode is kept, unless `executable` says whether the file may be executed. After a crash it has the old or
+    the new content. Raises `OutOfBounds` if it is not a regular file, and `OSError`. A link is replaced only with
     `replaces_link`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
@@ -157,7 +157,7 @@ def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | 
 
 @contextmanager
 def _parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the folder of a path, and yield it with the path's last part, which is `.` for the open folder itself."""
+    """Open the folder of a path. Yield it with the path's last part, which is `.` for the open folder itself."""
     if cause := path_problem(path):
         raise OutOfBounds(cause)
     *above, name = [part for part in path.split("/") if part not in ("", ".")] or ["."]

@@ -1,9 +1,9 @@
 """The workspace of a fork: a folder of its own, with the files of a snapshot of the other run.
 
 For a commit, a git worktree is made, without hooks and filters. If the other run's workspace is not a git repository,
-its snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither changes the
-other run's workspace. When the fork is deleted, its folder is removed, too, unless it has changed since the fork's last
-snapshot.
+its snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither way changes
+the other run's workspace. When the fork is deleted, its folder is removed too, unless the folder has changed since the
+fork's last snapshot.
 """
 
 import os
@@ -34,10 +34,10 @@ ANOTHER = "name another folder with --workspace"
 def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: str) -> None:
     """Make the workspace of a fork in a folder that `free_folder` has returned.
 
-    `snapshot` is the id of a snapshot of `source`, the other run's workspace; `run` is the id of the fork.
+    `snapshot` is the id of a snapshot of `source`, the other run's workspace. `run` is the id of the fork.
 
-    Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is not a git repository, it
-    must not have changed since the snapshot, and no run may work in it. After an error nothing is left behind.
+    Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is not a git repository, it must
+    not have changed since the snapshot, and no run may work in it. After an error, nothing is left behind.
     """
     try:
         if snapshot.startswith(PREFIX):
@@ -94,7 +94,7 @@ def _add_worktree(source: Path, commit: str, target: Path, home: Path, run: str)
 
 
 def _copy_folder(source: Path, snapshot: str, target: Path, home: Path) -> None:
-    """Copy a folder that has not changed since the snapshot. Everything named `.git` is left out."""
+    """Copy a folder that has not changed since the snapshot. Everything with the name `.git` is left out."""
     ensure_free(source, home)
     if _list_folder(source) != snapshot:
         cause = "the workspace is no git repository, and has changed since the place of the fork"
@@ -110,7 +110,7 @@ def _copy_folder(source: Path, snapshot: str, target: Path, home: Path) -> None:
 
 
 def _list_folder(folder: Path, home: Path | None = None) -> str:
-    """Return the id of a listing of a folder's files; with `home`, the listing is kept there."""
+    """Return the id of a listing of a folder's files. With `home`, the listing is kept there."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -134,13 +134,14 @@ class LeftFolder:
     kept: str = ""
     """Why the folder was kept, as a clause; empty if it was removed."""
     ref: str = ""
-    """The new ref that keeps the last commit made in the folder; empty if there is none, or if another ref keeps it."""
+    """The new ref that keeps the last commit made in the folder; empty if there is no commit, or another ref keeps it.
+    """
 
 
 def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:
     """Remove the folder that `make_workspace` has made for a fork, unless it has changed since the last snapshot.
 
-    `snapshot` is the id of the last snapshot in the fork's records, `run` the id of the fork. The folder is kept, too,
+    `snapshot` is the id of the last snapshot in the fork's records, `run` the id of the fork. The folder is also kept
     if it was not made from this home or cannot be removed. None if the folder does not exist.
     """
     if not os.path.lexists(folder):
@@ -164,7 +165,7 @@ def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFo
 
 
 def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[str, str]:
-    """Remove a worktree; return why it is kept, and the new ref that keeps its last commit. Either may be empty."""
+    """Remove a worktree. Return why it is kept, and the new ref that keeps its last commit. Both may be empty."""
     repository = find_noted_repository(folder, home, TimeLimit(SECONDS))
     if repository.note.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0] != run:
         return "another run has worked in it", ""
@@ -177,13 +178,13 @@ def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[s
 
 
 def _remove_copy(folder: Path, snapshot: str, home: Path) -> str:
-    """Remove a copied folder. Return why it is kept; empty if it was removed."""
+    """Remove a copied folder. Return why the folder is kept; empty if it was removed."""
     if find_listing(snapshot, folder, home) is None:
         return "nothing in this home says that it was made here"
     if _list_folder(folder) != snapshot:
         return _describe_changes()
     for above, folders, files in os.walk(folder):
-        if ".git" in (*folders, *files):  # Listings leave it out, and a fork copies none.
+        if ".git" in (*folders, *files):  # Listings leave it out, and a fork does not copy it.
             return _describe_changes(os.path.join(os.path.relpath(above, folder), ".git"))  # noqa: PTH118 - as `os.walk`
     shutil.rmtree(folder)
     forget_listings(folder, home)

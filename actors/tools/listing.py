@@ -1,6 +1,7 @@
 """Listings of a workspace that is not a git repository: the names of its files with hashes of their contents.
 
-The newest few are kept in the home, so that later listings can be compared with them. No symbolic link is followed.
+The newest listings are kept in the home, so that later listings can be compared with them. No symbolic link is
+followed.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from runtime.journal.folder import prepare_folder, replace_file
 FILES_MAX = 20_000
 """The largest number of files in a listing."""
 DEPTH_MAX = 64
-"""The largest number of folders that lie within each other."""
+"""The largest depth of nested folders."""
 TOTAL_BYTES_MAX = 512 * 1024 * 1024
 """The largest number of bytes of files that are read for one listing. Files that are unchanged since the last listing
 are not read.
@@ -32,7 +33,7 @@ PREFIX = "listing:"
 """The beginning of a listing's id."""
 
 Listing = Mapping[str, tuple[str, str]]
-"""By path of a file: the hash of its content, and its size, times and mode as a text that shows whether it changed."""
+"""By a file's path: the hash of its content, and its size, times and mode as a text that shows changes."""
 
 
 class TooManyFiles(Exception):
@@ -57,7 +58,7 @@ def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
             left -= status.st_size if stat.S_ISREG(status.st_mode) else 0
             if left < 0:
                 raise TooManyFiles(f"more than {TOTAL_BYTES_MAX:,} bytes have changed")
-            with suppress(FileNotFoundError):  # It was removed meanwhile.
+            with suppress(FileNotFoundError):  # The file was removed meanwhile.
                 listing[text] = (_content_text(parent, name, status), mark)
     return listing
 
@@ -98,7 +99,7 @@ def find_listing(name: str, workspace: Path, home: Path) -> Listing | None:
 
 
 def copy_listings(workspace: Path, other: Path, home: Path) -> None:
-    """Copy the listings of a workspace to another one that has the same files. Raises `OSError`."""
+    """Copy the listings of a workspace to another workspace with the same files. Raises `OSError`."""
     folder = _folder(other, home)
     for kept in _folder(workspace, home).glob("*.json"):
         if not (folder / kept.name).exists():
@@ -121,7 +122,7 @@ def _change_marks(status: os.stat_result) -> tuple[int, ...]:
 def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.stat_result, int, bytes]]:
     """Yield each file below an open folder: its path, its status, the open folder that contains it, and its name.
 
-    Folders named `.git` are left out. A folder that may not be read is yielded like a file.
+    Folders with the name `.git` are left out. A folder that may not be read is yielded like a file.
     """
     if depth > DEPTH_MAX:
         raise TooManyFiles(f"folders are nested over {DEPTH_MAX} deep")
@@ -129,7 +130,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
         path = prefix + name
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except FileNotFoundError:  # It was removed meanwhile.
+        except FileNotFoundError:  # The folder was removed meanwhile.
             continue
         if not stat.S_ISDIR(status.st_mode):
             yield path, status, folder, name
@@ -148,7 +149,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
 
 
 def _content_text(parent: int, name: bytes, status: os.stat_result) -> str:
-    """Return a text that identifies a file's kind, its mode of execution, and the hash of its content or target."""
+    """Return a text that identifies a file's kind, its executable mode, and the hash of its content or target."""
     if stat.S_ISLNK(status.st_mode):
         return f"l{hashlib.sha256(os.readlink(name, dir_fd=parent)).hexdigest()[:32]}"
     if not stat.S_ISREG(status.st_mode):

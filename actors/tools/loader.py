@@ -44,7 +44,7 @@ class LoadedTools:
 
     toolset: ToolSet
     notices: tuple[str, ...]
-    """Lines to show to the user, such as one about tools that no binding names."""
+    """Lines to show to the user, such as a line about tools that no binding names."""
 
 
 def load_tools(
@@ -52,7 +52,7 @@ def load_tools(
 ) -> LoadedTools:
     """Return the tools of a file. No tool is run. Programs are looked for with the variables in `environment`.
 
-    Neither the file nor Python code that it names may be in `workspace`, because tools and models write there.
+    `workspace` may contain neither the file nor Python code that it names, because tools and models write there.
 
     Raises `UsageProblem` with file, line and key if the file is invalid, a program or function is missing, or code is
     in the workspace.
@@ -61,7 +61,7 @@ def load_tools(
     document = read_document(source)
     place = source.resolve()
     if workspace is not None and place.is_relative_to(workspace.resolve()):
-        hint = "move it out of the workspace: what tools may write must not say which tools there are"
+        hint = "move it out of the workspace: tools may write there, and must not change the tools file"
         raise UsageProblem("a tools file may not be in the workspace", place=document.source, hint=hint)
     file = document.read_as(ToolsFile)
     uses = bind_uses(file, document)

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
     """Return a tool of an MCP server. `outside` is the driver's environment, with the token if the server needs one.
 
-    The server says whether a call is a success or a failure; the text that it sends is the output. A call is a
-    permanent failure if the server does not list the tool, lists other arguments, or refuses the token. It is a
-    transient failure if an address cannot be reached. It breaks off if the server ends, sends too much, or sends what
-    cannot be read. Whether the call was sent is recorded.
+    The server says whether a call is a success or a failure. Its text is the output. A call is a permanent failure if
+    the server does not list the tool, lists other arguments, or refuses the token. It is a transient failure if an
+    address cannot be reached. It breaks off if the server ends, sends too much, or sends unreadable data. Whether the
+    call was sent is recorded.
     """
 
     @asynccontextmanager
@@ -126,7 +126,7 @@ class _ServerCall(PreparedCall):
     redactor: Redactor
     """The redactor that removes secrets from the server's texts."""
     lists: bool
-    """Whether it asks for the schemas of all tools, and calls none."""
+    """Whether the call asks for the schemas of all tools, and calls no tool."""
     is_made: bool = False
     """Whether the call was sent."""
 
@@ -183,7 +183,7 @@ class _AddressCall(_ServerCall):
     """A call to a server at an address."""
 
     token: str
-    """The bearer token; empty for none."""
+    """The bearer token; empty if there is none."""
 
     async def run(self) -> ToolResult:
         """Connect, call the tool, disconnect, and return the result."""

@@ -98,8 +98,8 @@ async def _never(task: StartedTask, context: ClaimContext) -> CallToolResult:
 async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
     """Wait until a task has ended, and return its result.
 
-    Raises `TaskFailed`. Raises `MCPError` if the server answers a poll with an error, or if the task has failed with
-    one.
+    Raises `TaskFailed`. Raises `MCPError` if the server answers a poll with an error, or if the task has failed with an
+    error.
     """
     task, begun, state = started.get("taskId"), trio.current_time(), started
     if not isinstance(task, str):
@@ -128,8 +128,8 @@ async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[s
 def _pause(wished_ms: Any, elapsed: float) -> float:
     """Return the seconds until the next poll of a task.
 
-    `wished_ms` is what the server asks for, in milliseconds. `elapsed` is how long the task has taken so far, in
-    seconds.
+    `wished_ms` is the pause that the server wishes, in milliseconds. `elapsed` is how long the task has taken so far,
+    in seconds.
     """
     least, most = POLL_SECONDS
     wish = wished_ms / 1000 if isinstance(wished_ms, int | float) else least
@@ -160,7 +160,7 @@ EVALUATIONS_MAX = 2_000
 ERRORS_MAX = 10
 """How many errors of arguments are compared to choose the one to report."""
 UNEVALUATED = frozenset({"pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"})
-"""The keywords that only the server checks. They contain patterns, whose evaluation might never end."""
+"""The keywords that only the server checks. They contain patterns, and matching these might never end."""
 
 
 async def call_server(
@@ -169,7 +169,7 @@ async def call_server(
     streams: AbstractAsyncContextManager[Streams],
     send: Callable[[], None],
 ) -> ToolResult:
-    """Return the result of a call; `send` is called right before it is sent. Raises nothing except cancellation."""
+    """Return the result of a call. `send` is called right before sending it. Raises nothing except cancellation."""
     return await _talk(streams, lambda client: _call(spec, arguments, client, send))
 
 
@@ -223,7 +223,7 @@ async def _listed_tools(client: Client) -> AsyncGenerator[ListedTool]:
 
 
 async def _find_tool(client: Client, name: str) -> ListedTool | None:
-    """Return a tool as a server lists it; None if the server does not list the tool."""
+    """Return a tool from a server's list; None if the server does not list the tool."""
     async with aclosing(_listed_tools(client)) as tools:
         async for tool in tools:
             if tool.name == name:
@@ -232,7 +232,7 @@ async def _find_tool(client: Client, name: str) -> ListedTool | None:
 
 
 def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """Return why arguments do not fit the schema that a server lists, as half a sentence; empty if they fit.
+    """Return why arguments do not fit a server's schema, as half a sentence; empty if they fit.
 
     Nothing is downloaded. Parts that cannot be evaluated are left to the server, which checks the arguments itself.
     """
@@ -293,7 +293,7 @@ async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return the texts of a result, names of other content, and the structured value unless a text repeats it."""
+    """Return the texts of a result, the names of other content, and the structured value unless a text repeats it."""
     texts = [_text(block) for block in result.content]
     value = result.structured_content
     if value is not None and not _is_json_of(texts, value):
@@ -304,7 +304,7 @@ def text_of(result: CallToolResult) -> str:
 def _is_json_of(texts: list[str], value: Any) -> bool:
     """Return whether texts repeat a structured value as JSON.
 
-    Servers of the SDK wrap such a value as `{"result": …}`.
+    Servers made with the SDK wrap such a value as `{"result": …}`.
     """
     read = [_parse_message(text) for text in texts]
     forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]

@@ -1,6 +1,6 @@
 """Connections to MCP servers: a process in its own group, or HTTP. Both limit how much the server may send.
 
-The SDK is imported only when a call is made, because runs without such tools do not need it.
+The SDK is imported only for a call, because runs without such tools do not need it.
 """
 
 from collections.abc import AsyncIterator
@@ -90,7 +90,7 @@ class Talk:
                 except ValidationError:
                     if _may_be_reply(line):
                         raise ReplyUnreadable(f"a reply cannot be read: {line[:100]!r}") from None
-                    continue  # Programs print other lines too, although they should not.
+                    continue  # Programs also print other lines, although they should not.
                 if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id not in self._asked:
                     raise ReplyUnreadable(f"a reply does not have the id of a request: {line[:100]!r}")
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -102,7 +102,7 @@ class Talk:
             if isinstance(message.message, JSONRPCRequest):
                 self._asked |= {message.message.id, str(message.message.id)}  # The SDK takes either.
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # Its end is seen where it is read.
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # The reader sees its end.
                 await self._process.stdin.send_all(f"{text}\n".encode())
 
     async def _keep_errors(self) -> None:
@@ -113,7 +113,7 @@ class Talk:
 
 
 def _may_be_reply(line: str) -> bool:
-    """Return whether a line that cannot be read looks like a reply, or like one line of a reply that has several."""
+    """Return whether an unreadable line looks like a reply, or like one line of a reply with several lines."""
     if '"id"' in line and ('"result"' in line or '"error"' in line):
         return True
     is_part = line.lstrip().startswith(('"result"', '"error"'))
@@ -124,7 +124,7 @@ def _may_be_reply(line: str) -> bool:
 async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIterator[Streams]:
     """Yield streams in which each schema of a listed tool has a type.
 
-    If a schema has none, it gets the type `object`, because the SDK would refuse the whole list.
+    A schema without a type gets the type `object`, because the SDK would otherwise refuse the whole list.
     """
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
@@ -155,7 +155,7 @@ class Web:
 
     @property
     def status(self) -> int:
-        """The last HTTP status that was an error; 0 if there was none."""
+        """The last HTTP status that was an error; 0 if there was no error."""
         return self._wire.status
 
     @property
@@ -184,9 +184,9 @@ class Web:
 
 
 async def _check_reply(response: httpx2.Response) -> None:
-    """Raise `ReplyUnreadable` if a response in JSON is not a reply to its request: the SDK would wait for one.
+    """Raise `ReplyUnreadable` if a JSON response is not a reply to its request: the SDK would wait for a reply.
 
-    In a stream of events, the SDK treats the first reply as that to the request, whatever its id is.
+    In a stream of events, the SDK takes the first reply as the reply to the request, whatever its id is.
     """
     request = response.request
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
@@ -196,7 +196,7 @@ async def _check_reply(response: httpx2.Response) -> None:
     if not isinstance(sent_message, JSONRPCRequest):
         return
     body = await response.aread()
-    with suppress(ValidationError):  # The SDK says that it cannot read it.
+    with suppress(ValidationError):  # The SDK reports that it cannot read the message.
         reply = jsonrpc_message_adapter.validate_json(body, by_name=False)
         if not isinstance(reply, JSONRPCResponse | JSONRPCError):
             raise ReplyUnreadable(f"a response is no reply: {body[:100]!r}")

@@ -44,7 +44,7 @@ class FoundValues(NamedTuple):
     values: tuple[tuple[str, str], ...] = ()
     """Each token with its value."""
     problem: str = ""
-    """Which value is missing, such as "holds no value for 'line_id'"; empty if none is."""
+    """Which value is missing, such as "holds no value for 'line_id'"; empty if no value is missing."""
 
 
 def values_in(pattern: str) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def with_values(pattern: str, values: Mapping[str, str]) -> str:
 
 
 def outcome_of(outcomes: Mapping[str, str], output: str, values: Mapping[str, str]) -> str:
-    """Return the name of the first outcome whose pattern matches in a line of the output; "" if none does."""
+    """Return the name of the first outcome whose pattern matches in a line of the output; "" if no pattern matches."""
     return next((name for name, pattern in outcomes.items() if _matches(pattern, output, values)), "")
 
 
@@ -71,7 +71,7 @@ def _matches(pattern: str, output: str, values: Mapping[str, str]) -> bool:
 
 
 def value_of(source: ValueSource, output: str) -> str | None:
-    """Return the value that a source finds in an output; None if the output has none."""
+    """Return the value that a source finds in an output; None if the output has no value."""
     output = with_line_feeds(output)
     start = output.find(source.after)
     if start < 0:

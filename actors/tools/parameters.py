@@ -1,4 +1,4 @@
-"""The parameters of a tool: values that a binding fills in, each with a type, bounds and a pattern. Pure."""
+"""The parameters of a tool: values that a binding fills in, with their types, bounds and patterns. Pure."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -20,9 +20,9 @@ def _compile_pattern(pattern: str) -> TypeAdapter[str]:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return why a text is not a regular expression, as half a sentence; empty if it is one.
+    """Return why a text is not a regular expression, as half a sentence; empty if it is a regular expression.
 
-    The syntax is that of Rust's `regex`: Python's without look-around and without references to groups.
+    The syntax is that of Rust's `regex`: Python's syntax without look-around and without references to groups.
     """
     try:
         for text in (pattern, _anchor_pattern(pattern), _match_by_line(pattern)):
@@ -50,12 +50,12 @@ def matches_all(pattern: str, text: str) -> bool:
 
 
 def matches_line(pattern: str, text: str) -> bool:
-    """Return whether a pattern matches somewhere in a text, with `^` and `$` as the ends of each line."""
+    """Return whether a pattern matches somewhere in a text. `^` and `$` match at the ends of each line."""
     return _pattern_matches(_match_by_line(pattern), with_line_feeds(text))
 
 
 def with_line_feeds(output: str) -> str:
-    """Return output in which every line end is a line feed.
+    """Return output with a line feed at every line end.
 
     A progress bar is redrawn after a carriage return, so each of its states becomes a line.
     """
@@ -96,7 +96,7 @@ class StringParameter(Config):
     pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
     """The regular expression that the whole text matches, in the syntax of Rust's `regex`, which needs linear time."""
     default: str | None = None
-    """The value if a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give one."""
 
 
 class IntegerParameter(Config):
@@ -109,7 +109,7 @@ class IntegerParameter(Config):
     maximum: Bound
     """The largest value."""
     default: Annotated[int, Field(strict=True)] | None = None
-    """The value if a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give one."""
 
 
 class PathParameter(Config):
@@ -120,7 +120,7 @@ class PathParameter(Config):
     exists: bool = False
     """Whether the path must exist when the tool is called."""
     default: str | None = None
-    """The value if a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give one."""
 
 
 class ChoiceParameter(Config):
@@ -131,7 +131,7 @@ class ChoiceParameter(Config):
     choices: tuple[Annotated[str, Field(max_length=TEXT_CHARACTERS_MAX)], ...] = Field(min_length=1, max_length=100)
     """The texts."""
     default: str | None = None
-    """The value if a binding gives none; without it, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give one."""
 
 
 Parameter = Annotated[StringParameter | IntegerParameter | PathParameter | ChoiceParameter, Field(discriminator="type")]
@@ -139,13 +139,13 @@ Parameters = Mapping[str, Parameter]
 
 
 def with_defaults(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that are given and the defaults of the others, in the order of the parameters."""
+    """Return the given arguments and the defaults of all other parameters, in the order of the parameters."""
     values = {name: given.get(name, parameter.default) for name, parameter in parameters.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def first_problem(parameters: Parameters, arguments: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """Return the first wrong argument as its name, the cause and a hint; None if all are right.
+    """Return the first wrong argument as its name, the cause and a hint; None if all arguments are right.
 
     A path is checked as text only. Whether it leads out of the workspace is checked when the tool is called.
     """
@@ -185,7 +185,7 @@ def problem_with(parameter: Parameter, value: Any) -> str:
 
 
 def path_problem(path: str) -> str:
-    """Return why a text is not a path below the workspace, as half a sentence; empty if it is one.
+    """Return why a text is not a path below the workspace, as half a sentence; empty if it is such a path.
 
     A path is relative, has no parent folder and no control characters, and cannot be mistaken for an option.
     """

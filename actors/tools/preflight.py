@@ -147,7 +147,7 @@ def _unknown(why: str) -> Availability:
 
 
 Offers = Mapping[str, Mapping[str, Any] | Availability]
-"""The schemas of a server's tools, or why there are none, by the server's name in the tools file."""
+"""The schemas of a server's tools, or why there are no schemas, by the server's name in the tools file."""
 
 
 async def _ask_servers(
@@ -288,7 +288,7 @@ def _unset_variables(spec: ToolSpec, environment: Mapping[str, str], usual: Sequ
 
 
 def _known_schema(schema: Mapping[str, Any], later: Sequence[str]) -> Mapping[str, Any]:
-    """Return a schema of arguments that accepts any value for an argument whose value is known only later."""
+    """Return a schema of arguments that accepts any value for arguments whose value is known only later."""
     properties = schema.get("properties")
     if not later or not isinstance(properties, Mapping):
         return schema

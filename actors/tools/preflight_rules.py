@@ -1,4 +1,4 @@
-"""The preflight check of a plan: the tools, files, servers and disk space that it needs, and the verdict on them. Pure.
+"""The preflight check of a plan: its needed tools, files, servers and disk space, and the verdict on them. Pure.
 
 A need that is not met is an error. If nobody can tell whether a need is met, it is a warning, which never stops a plan.
 """
@@ -28,14 +28,14 @@ _COMMITS = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "am"
 
 
 class NeededCall(Value):
-    """A call that a plan makes, as far as it is known before the plan runs."""
+    """A call in a plan, as far as it is known before the plan runs."""
 
     tool: str
     """The name of the tool."""
     arguments: str
     """The fixed arguments: the canonical text of a JSON object."""
     later: tuple[str, ...] = ()
-    """The parameters whose values are known only when the call is made."""
+    """The parameters whose values are known only at the call."""
 
 
 class Needs(Value):
@@ -46,7 +46,7 @@ class Needs(Value):
     paths: tuple[str, ...] = ()
     """The paths below the workspace that steps read, sorted."""
     clean: bool = False
-    """Whether a step commits, so that the repository should have no changes that are not committed."""
+    """Whether a step commits. Then the repository should have no uncommitted changes."""
     disk_mb: int = 0
     """The free disk space that the tools declare together, in megabytes (10^6 bytes)."""
 
@@ -57,7 +57,7 @@ class Availability(Value):
     answer: Literal["yes", "no", "unknown"] = "yes"
     """Whether the need is met; `unknown` if nobody can tell."""
     why: str = ""
-    """Why it is not met, or why nobody can tell, as a clause; empty for `yes`."""
+    """Why the need is not met, or why nobody can tell, as a clause; empty for `yes`."""
 
 
 class PreflightReport(Value):
@@ -72,7 +72,7 @@ class PreflightReport(Value):
     clean: Availability = Availability()
     """Whether the repository is clean; `unknown` if git cannot tell."""
     free_mb: int | None = None
-    """The free disk space of the workspace in megabytes (10^6 bytes); None if it is not known."""
+    """The free disk space of the workspace in megabytes (10^6 bytes); None if it is unknown."""
 
 
 _NOT_LOOKED_UP = Availability(answer="unknown", why="it was not looked up")
@@ -86,7 +86,7 @@ class _Reading(NamedTuple):
 
 
 def needs_of(plan: Plan, tools: ToolSet) -> Needs | None:
-    """Return the needs of a plan; None if it has none. All its names are bound to tools."""
+    """Return the needs of a plan; None if it has no needs. All its names are bound to tools."""
     calls: dict[NeededCall, None] = {}
     names: set[str] = set()
     for step in plan.steps:
@@ -116,7 +116,7 @@ def judge_report(
 ) -> tuple[Finding, ...]:
     """Return a finding for each need of a plan that is not met, or may not be met.
 
-    `begun` says whether earlier steps have run. If so, they may have made the changes that are not committed.
+    `begun` says whether earlier steps have run. If so, these steps may have made the uncommitted changes.
     """
     return tuple(_judge(plan, tools, needs, report, begun=begun))
 
@@ -191,7 +191,7 @@ def _finding(lacks: bool, message: str, where: str) -> Finding:
 
 
 def _calls_of(step: Step, tools: ToolSet) -> Iterator[ToolUse]:
-    """Yield the calls of the user's tools that a step makes: its generator, its guard, and their pre-checks."""
+    """Yield the calls of the user's tools in a step: its generator, its guard, and their pre-checks."""
     uses: Sequence[Use | None] = (tools.generator_use(step), tools.guard_use(step))
     for use in uses:
         if use is None or isinstance(use, PersonUse):
@@ -236,7 +236,7 @@ def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
 
 
 def _is_inside(made: str, path: str) -> bool:
-    """Return whether making a path may also make another: they are equal, or one is a folder above the other."""
+    """Return whether making a path may also make another path: they are equal, or one is a folder above the other."""
     made, path = made.removeprefix("./").rstrip("/"), path.removeprefix("./").rstrip("/")
     return made == path or made.startswith(f"{path}/") or path.startswith(f"{made}/")
 

@@ -1,6 +1,6 @@
 """Finds the programs of commands, and the built-in sandbox, `wrap: [isolated]` (Linux).
 
-A program is named by a path, or it is in an absolute folder of `PATH`. In the sandbox a tool has its own PID namespace
+A program is named by a path, or it is in an absolute folder of `PATH`. In the sandbox, a tool has its own PID namespace
 and network namespace: it sees no other process and no network. Everything that it has started ends with it, even
 processes that have left its process group. It sees the same files as without the sandbox. The sandbox is made by
 bubblewrap, or else by util-linux. If the kernel does not let this user make namespaces, there is no sandbox.
@@ -26,7 +26,7 @@ class ProgramMissing(Exception):
 
 
 def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, str]:
-    """Return the paths of a command's programs by key: that of `command`, and that of `wrap` if it is set.
+    """Return the paths of a command's programs, by the keys `command` and, if it is set, `wrap`.
 
     Raises `ProgramMissing`.
     """
@@ -65,11 +65,11 @@ SANDBOXES = {
     ),
     "unshare": (*("--user", "--map-current-user", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", "--"),),
 }
-"""The programs that make namespaces, each with its arguments, the preferred one first. Only bwrap gives a loopback."""
+"""The programs that make namespaces, with their arguments, the preferred program first. Only bwrap gives a loopback."""
 PROBE_SECONDS = 10.0
 """The time limit of the command that tries a sandbox, in seconds."""
 _FOLDER = Path("/")
-"""The folder against which relative programs would be resolved. There are none."""
+"""The folder against which relative programs would be resolved. No program is relative."""
 
 
 class NoIsolation(Exception):
@@ -77,7 +77,7 @@ class NoIsolation(Exception):
 
 
 def sandbox_words(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words to put before a command so that it runs in the sandbox that works here.
+    """Return the words before a command that let it run in the sandbox that works here.
 
     Each sandbox is tried once, with a command that does nothing. Raises `NoIsolation`.
     """

@@ -29,7 +29,7 @@ FILE_BYTES_MAX = 1024 * 1024
 
 
 _RUNNING: dict[str, Lock] = {}
-"""The locks under which files are run, by the names of their modules."""
+"""The locks for running files, by the names of their modules."""
 
 
 class CodeUnusable(Exception):
@@ -135,12 +135,12 @@ def _load_plugin(spec: PluginToolSpec) -> Callable[..., Any]:
 
 
 def python(spec: PythonSpec | PluginToolSpec, workspace: Workspace) -> Tool:
-    """Return a Python tool. The function is called as `function(workspace, **arguments)`; `workspace` is a `Path`.
+    """Return a Python tool. The function is called as `function(workspace, **arguments)`. `workspace` is a `Path`.
 
     For a tool of an installed sort, it is called as `call(settings, workspace, **arguments)`.
 
     An async function runs in the driver's event loop. A sync one runs in a worker thread, which is abandoned if the
-    call is cancelled. Text, None and True are successes; False is a failure. `TimeoutError` and `ConnectionError` are
+    call is cancelled. Text, None and True are successes. False is a failure. `TimeoutError` and `ConnectionError` are
     transient failures. `PermissionError` and code that cannot be loaded are permanent failures. Every other exception
     is a failure. Arguments that are paths are given as `pathlib.Path`, below the workspace.
     """

@@ -1,6 +1,6 @@
 """Snapshots of a workspace that is a git repository: commits under `refs/replan/`. Nothing else is touched.
 
-HEAD, index, branches and files stay as they are. Contents are stored byte for byte, without filters and without
+HEAD, index, branches and files stay unchanged. Contents are stored byte for byte, without filters and without
 conversion of line ends. Ignored files, nested repositories, devices and very large files are left out.
 
 Tools may write everything in a workspace, even the repository's own configuration. So git runs with Replan's own
@@ -58,7 +58,7 @@ class TimeLimit:
 
     @property
     def seconds_left(self) -> float:
-        """The seconds that are left, at least zero."""
+        """The remaining seconds, at least zero."""
         return max(0.0, self._end - time.monotonic())
 
 
@@ -68,13 +68,13 @@ class Git:
 
     program: str
     workspace: Path
-    """The folder in which it runs."""
+    """The folder in which git runs."""
     own: Mapping[str, str]
     """The variables that name the repository, its objects, the index, and the folder of files."""
     limit: TimeLimit
-    """The time that is left for all commands."""
+    """The remaining time for all commands."""
     inherited: tuple[int, ...] = ()
-    """The open file of the workspace's lock. git inherits it, so that it counts as work in the workspace."""
+    """The open file of the workspace's lock. git inherits it, so that git counts as work in the workspace."""
 
     def run(self, *arguments: str, given: bytes = b"", accepted: tuple[int, ...] = (0,)) -> bytes:
         """Run a command with `given` as its input, and return its output. Raises `GitFailed`, `GitTimedOut`.
@@ -109,12 +109,12 @@ class Git:
         return self.run(*arguments).decode(errors="replace").strip()
 
     def paths(self, *arguments: str) -> set[bytes]:
-        """Run a command that prints paths, each with a NUL after it, and return them. Raises `GitFailed`."""
+        """Run a command that prints paths, with a NUL after each path, and return the paths. Raises `GitFailed`."""
         return set(self.run(*arguments).split(b"\0")) - {b""}
 
 
 def _join_with_nul(paths: Sequence[bytes]) -> bytes:
-    """Return paths as git reads them: each has a NUL after it."""
+    """Return paths in git's input form, with a NUL after each path."""
     return b"".join(path + b"\0" for path in paths)
 
 
@@ -143,7 +143,7 @@ def _environment(workspace: Path, own: Mapping[str, str]) -> dict[str, str]:
 FILES_MAX = 50_000
 """The largest number of files in a snapshot."""
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""The largest number of bytes in one file. A larger one is left out."""
+"""The largest number of bytes in one file. A larger file is left out."""
 TOTAL_BYTES_MAX = 1024 * 1024 * 1024
 """The largest number of bytes in all files together."""
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
@@ -172,7 +172,7 @@ class Repository:
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
-        """Record the files as a commit with a parent; return the commit, its ref, and the paths left out.
+        """Record the files as a commit with a parent. Return the commit, its ref, and the paths left out.
 
         If `parent` is empty, HEAD is the parent. Raises `GitFailed`, `OSError`.
         """
@@ -186,7 +186,7 @@ class Repository:
             self.index.unlink(missing_ok=True)
             tree, left_out = self._tree()
         if not parent:
-            with suppress(GitFailed):  # A repository without a commit has none.
+            with suppress(GitFailed):  # A repository without a commit has no parent.
                 parent = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
         after = ("-p", parent) if parent else ()
         commit = self.ours.text("commit-tree", tree, *after, "-m", f"{name}\n\nReplan run {run}")
@@ -231,12 +231,12 @@ class Repository:
         shutil.rmtree(self.store, ignore_errors=True)
 
     def commit_at(self, run: str, name: str) -> str:
-        """Return the commit that a ref of a run keeps; empty if there is none. Raises `GitTimedOut`."""
+        """Return the commit that a ref of a run keeps; empty if there is no such ref. Raises `GitTimedOut`."""
         try:
             return self.theirs.text("rev-parse", "-q", "--verify", f"{ref_of(run, name)}^{{commit}}")
         except GitTimedOut:
             raise
-        except GitFailed:  # Exit code 1 where it is not there.
+        except GitFailed:  # The exit code is 1 if the ref is missing.
             return ""
 
     def parents(self, commit: str) -> list[str]:
@@ -255,7 +255,7 @@ class Repository:
 
     def _fill_index(self) -> list[str]:
         """Bring the index in the home up to date with the files, and return the paths that were left out."""
-        # The workspace is locked, so a git that is at work is ours; what is left here, one that was killed has left.
+        # The workspace is locked, so any running git is ours. A file left here is from a killed git.
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
         excludes = self.common / "info" / "exclude"
         excluded = [f"--exclude-from={excludes}"] if excludes.is_file() else []
@@ -293,7 +293,7 @@ def find_repository(
     first: bool,
     limit: TimeLimit | None = None,
 ) -> Repository | None:
-    """Return the repository whose top folder is the workspace; None for any other folder, even one within a repository.
+    """Return the repository whose top folder is the workspace; None for any other folder, even within a repository.
 
     `inherited` is the open file of the workspace's lock. At the `first` snapshot of a run, its repository is noted in
     the home. Later another repository is refused, so a tool that writes `.git` cannot make Replan write elsewhere.
@@ -308,7 +308,7 @@ def find_repository(
 def open_repository(
     workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
 ) -> Repository | None:
-    """Return the repository whose top folder is the workspace; None if there is none.
+    """Return the repository whose top folder is the workspace; None if there is no such repository.
 
     It is not compared with the repository that was noted in the home.
     """
@@ -350,9 +350,9 @@ def open_repository(
 
 
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
-    """Return the repository of a workspace, if it is the one that was noted at the start of the run.
+    """Return the repository of a workspace, if it is the repository noted at the start of the run.
 
-    Raises `GitFailed` if it is another one, and `OSError`.
+    Raises `GitFailed` if it is another repository, and `OSError`.
     """
     found = open_repository(workspace, home, limit=limit)
     if found is None:
@@ -369,7 +369,7 @@ def _written_folders(repository: Repository) -> str:
 
 
 def _object_folders(objects: Path) -> list[Path]:
-    """Return the folders to which objects are written: the given one, and the target of each symbolic link in it."""
+    """Return the folders to which objects are written: the given folder, and the target of each symbolic link in it."""
     folders = [objects]
     with os.scandir(objects) as entries:
         folders += sorted(Path(entry.path) for entry in entries if entry.is_symlink())
@@ -377,7 +377,7 @@ def _object_folders(objects: Path) -> list[Path]:
 
 
 def _check_same(noted: Path, repository: str, *, first: bool) -> None:
-    """At the first snapshot, note a run's repository. Otherwise raise `GitFailed` if it is not the noted one."""
+    """At the first snapshot, note a run's repository. Otherwise raise `GitFailed` if it is not the noted repository."""
     if first:
         noted.parent.mkdir(exist_ok=True)
         noted.write_text(repository, encoding="utf-8", errors="surrogateescape")
@@ -391,7 +391,7 @@ def decode_path(path: bytes) -> str:
 
 
 def _has_reftable(git: Git, common: Path) -> bool:
-    with suppress(GitFailed):  # Exit code 1 where the key is not there.
+    with suppress(GitFailed):  # The exit code is 1 if the key is missing.
         return git.text("config", "-f", str(common / "config"), "--get", "extensions.refStorage") not in ("", "files")
     return False
 

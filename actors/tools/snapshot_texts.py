@@ -23,19 +23,19 @@ class WorkspaceSnapshot(Value):
     id: str
     """A commit, or `listing:` and a hash of the files' names and contents; empty if there are too many files."""
     ref: str = ""
-    """The ref in the workspace's repository that keeps the commit; empty if there is none."""
+    """The ref in the workspace's repository that keeps the commit; empty if there is no ref."""
     changed: tuple[str, ...] | None = None
-    """The paths added, changed or removed since the snapshot compared with, sorted; None if they are not known."""
+    """The sorted paths that were added, changed or removed since the compared snapshot; None if they are unknown."""
     more: int = 0
     """How many other changed paths were left out."""
     left_out: tuple[str, ...] = ()
     """The first paths that the snapshot does not contain, such as very large files and nested repositories."""
     notice: str = ""
-    """Why the changes are not known, or why there is no commit, in one line; empty if there is no problem."""
+    """Why the changes are unknown, or why there is no commit, in one line; empty if there is no problem."""
 
 
 def snapshot_use(name: str, since: str = "") -> ToolUse:
-    """Return the call that takes a snapshot under a name, and compares it with the snapshot whose id is `since`."""
+    """Return the call that takes a snapshot under a name, and compares it with the snapshot with the id `since`."""
     return built_in_use(WORKSPACE_SNAPSHOT, {"name": name, "since": since}, SNAPSHOT_SECONDS)
 
 
@@ -45,7 +45,7 @@ def read_snapshot(output: str) -> WorkspaceSnapshot:
 
 
 def touched_paths(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
-    """Return the changed paths that equal one of `paths` or are below one, sorted."""
+    """Return the sorted changed paths that equal one of `paths` or are below one."""
     folded = [path.strip("/").removeprefix("./") for path in paths]
     return tuple(sorted(one for one in changed if any(one == path or one.startswith(f"{path}/") for path in folded)))
 
@@ -56,7 +56,7 @@ def ref_of(run: str, name: str) -> str:
 
 
 def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
-    """Return the paths, sorted, that fit into `PATHS_BYTES_MAX` bytes, and how many are left out."""
+    """Return the sorted paths that fit into `PATHS_BYTES_MAX` bytes, and the number of paths left out."""
     kept: list[str] = []
     left = PATHS_BYTES_MAX
     for path in sorted(paths):
@@ -68,7 +68,7 @@ def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
 
 
 def _ref_part(text: str) -> str:
-    """Return a text as one valid part of a ref. If it had to be changed or cut, it ends with its hash."""
+    """Return a text as one valid part of a ref. If the text had to be changed or cut, the part ends with its hash."""
     fit = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")
     if text and fit == text and len(fit) <= _NAME_CHARACTERS_MAX:
         return fit
@@ -96,7 +96,7 @@ def read_file_output(output: str) -> dict[str, str | None]:
 
 
 def file_in(reply: str) -> str:
-    """Return the file in a model's reply: the content of its code block if it has nothing else, or all of it.
+    """Return the file in a model's reply: the content of its code block if it has nothing else, or the whole reply.
 
     The file ends with one line feed, unless it is empty.
     """

@@ -1,4 +1,4 @@
-"""The tools that a run may call, as its start event stores them: all that their actors need to make a call. Pure."""
+"""The tools that a run may call, in the form of its start event: everything that their actors need for a call. Pure."""
 
 import operator
 import re
@@ -11,7 +11,7 @@ from actors.tools.parameters import Parameter
 from runtime.core.events import Value
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}")
-"""A parameter in an argument, `{name}`; `{{` and `}}` stand for a brace."""
+"""A parameter in an argument, `{name}`. `{{` and `}}` stand for a brace."""
 
 
 class CommandSpec(Value):
@@ -23,7 +23,7 @@ class CommandSpec(Value):
     argv: tuple[str, ...]
     """The program and its arguments, in which `{name}` stands for a parameter."""
     wrap: tuple[str, ...] = ()
-    """The words before `argv`, such as those of a sandbox: the user's own, or Replan's (`actors.tools.programs`)."""
+    """The words before `argv`, such as a sandbox: the user's own, or Replan's (`actors.tools.programs`)."""
     folder: str
     """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     parameters: Mapping[str, Parameter]
@@ -34,9 +34,9 @@ class CommandSpec(Value):
     transient_exit_codes: tuple[int, ...]
     """The exit codes of failures that may be temporary."""
     broken_exit_codes: tuple[int, ...] = ()
-    """The exit codes by which the program says that it could not do its work."""
+    """The exit codes with which the program says that it could not do its work."""
     failure_pattern: str
-    """A regular expression. If a line of output matches it, exit code 0 is a failure. Empty for none."""
+    """A regular expression. If a line of output matches it, exit code 0 is a failure. Empty for no pattern."""
 
 
 class PythonSpec(Value):
@@ -50,9 +50,9 @@ class PythonSpec(Value):
     module: str
     """The module to import; empty if `file` is given."""
     file: str
-    """The absolute path of the file that defines it; empty if `module` is given."""
+    """The absolute path of the file that defines the function; empty if `module` is given."""
     sha256: str
-    """The hash of the file's content when the run was started, in hex; empty for a module."""
+    """The hash of the file's content at the start of the run, in hex; empty for a module."""
     parameters: Mapping[str, Parameter]
     output_bytes: int
     """How many bytes of its result are kept."""
@@ -86,7 +86,7 @@ class McpSpec(Value):
     arguments: str
     """The arguments to send to the server: a JSON object as text. In its texts, `{name}` stands for a parameter."""
     argv: tuple[str, ...] = ()
-    """The program that is the server, and its arguments; empty for a server at an address."""
+    """The server's program and its arguments; empty for a server at an address."""
     folder: str
     """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     environment: tuple[str, ...] = ()
@@ -94,16 +94,16 @@ class McpSpec(Value):
     url: str = ""
     """The address of the server; empty for a program."""
     token_variable: str = ""
-    """The environment variable with the server's bearer token; empty for none. The token itself is not stored."""
+    """The environment variable with the server's bearer token; empty if not needed. The token itself is not stored."""
     parameters: Mapping[str, Parameter]
     repeatable: bool = False
-    """Whether a second call does no harm, as the tools file says."""
+    """Whether a second call does no harm, according to the tools file."""
     output_bytes: int
     """How many bytes of its result are kept."""
 
 
 class AgentSpec(Value):
-    """A coding agent: a program with a prompt on its standard input, run in a worktree that is made for the call."""
+    """A coding agent: a program with a prompt on its standard input. It runs in a worktree made for the call."""
 
     kind: Literal["agent"] = "agent"
     name: str
@@ -111,15 +111,15 @@ class AgentSpec(Value):
     argv: tuple[str, ...] = ()
     """The program and its arguments, none of which comes from a plan; empty if the agent is a tool of a server."""
     mcp: McpSpec | None = None
-    """The tool of an MCP server that is the agent; None for a program."""
+    """The MCP tool that is the agent; None for a program."""
     folder: str
     """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     environment: tuple[str, ...] = ()
     """The environment variables that the agent sees: `NAME` is passed on, `NAME=value` is set."""
     writable: tuple[str, ...] | None
-    """The absolute paths that it may write in addition to its worktree; None if it is not confined."""
+    """The absolute paths that the agent may write besides its worktree; None if it is not confined."""
     report: Literal["claude", "codex", "none"]
-    """The form of its output, from which its result and its cost are read."""
+    """The form of the output, from which the result and the cost are read."""
     micro_usd_max: int
     """The largest cost of a call, in micro-dollars."""
     parameters: Mapping[str, Parameter] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -129,7 +129,7 @@ class AgentSpec(Value):
 
 
 ToolSpec = Annotated[CommandSpec | PythonSpec | PluginToolSpec | McpSpec | AgentSpec, Field(discriminator="kind")]
-"""A tool that a run may call, as the run stores it: a command, a Python function, an MCP tool or an agent."""
+"""A tool that a run may call, in its stored form: a command, a Python function, an MCP tool or an agent."""
 
 
 def fill_argument(argument: str, values: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The uses to which a tools file binds the generators, guards and steps of a plan. A run stores them. Pure.
+"""The uses that a tools file binds to the generators, guards and steps of a plan. A run stores them. Pure.
 
 A `Use` is a call of a tool, a file that a model writes, or work of a person. All arguments come from the tools file,
 not from the plan.
@@ -48,7 +48,7 @@ class AgentTerms(Value):
     """The instructions of a coding agent, and the limits of a call and of its changes."""
 
     instructions: str
-    """The instructions in the tools file; the prompt adds the plan's step."""
+    """The instructions in the tools file. The prompt adds the plan's step."""
     micro_usd_max: int
     """The largest cost of the call, in micro-dollars."""
     files_max: int
@@ -72,7 +72,8 @@ class ToolUse(Value):
     timeout_seconds: float
     """The time limit of the call, in seconds."""
     pre_check: Union["ToolUse", None] = None
-    """The call that must succeed before this one; None for none. It has no pre-check itself."""
+    """The call that must succeed before this call; None if there is no such call. A pre-check has no pre-check itself.
+    """
     expect: Literal["success", "failure"] = "success"
     """How the call must end. With `failure`, a failure passes and a success does not."""
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -113,7 +114,7 @@ class ModelUse(Value):
     instructions: str
     """The instructions for the model, from the tools file."""
     context_files: tuple[str, ...]
-    """Paths of other files that the model is shown; the file itself is always shown."""
+    """Paths of other files that the model is shown. The file itself is always shown."""
     missing: Literal["empty", "failure"]
     """Whether a context file that does not exist counts as empty or fails the step. `file` itself may be missing."""
     file_bytes_max: int
@@ -123,7 +124,7 @@ class ModelUse(Value):
     risky: bool
     """Whether a person must approve each call under `--approve risky`."""
     pre_check: ToolUse | None = None
-    """The call that must succeed before anything is read; None for none."""
+    """The call that must succeed before anything is read; None if there is no such call."""
 
     def reading(self) -> ToolUse:
         """Return the call that reads the file and its context files. `read_file_output` parses the output."""
@@ -161,21 +162,21 @@ Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
 
 
 class StepUses(Value):
-    """The uses to which a tools file binds one step of a plan."""
+    """The uses that a tools file binds to one step of a plan."""
 
     generator: Use | None = None
-    """The use that executes the step; None uses the one of its generator."""
+    """The use that executes the step; None means the use of its generator."""
     guard: Use | None = None
-    """The use that checks the step; None uses the one of its guard."""
+    """The use that checks the step; None means the use of its guard."""
 
 
 class ToolSet(Value):
-    """A tools file as a run stores it: its tools, and the uses of the names in a plan."""
+    """A tools file in the form that a run stores: its tools, and the uses of the names in a plan."""
 
     source: str
-    """The path of the tools file, as the user wrote it; empty if there is none."""
+    """The path of the tools file in the user's words; empty if there is no file."""
     sha256: str
-    """The hash of the tools file's content, in hex; empty if there is none."""
+    """The hash of the tools file's content, in hex; empty if there is no file."""
     tools: Mapping[str, ToolSpec]
     """The tools that have actors, by name. The built-in tools are not included."""
     generators: Mapping[str, Use]
@@ -189,13 +190,13 @@ class ToolSet(Value):
     )
     """The tools that may undo a call, by name. As arguments, each call has the defaults of the tool's parameters."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The undo that tools declare, by the names of these tools. It holds for steps that name none."""
+    """The undo that tools declare, by the names of these tools. It holds for steps that name no undo."""
     disk_mb: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
     """The free disk space that tools declare, in megabytes (10^6 bytes), by tool."""
     makes: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
     """The files and folders that a success of each tool leaves, by the tool's name."""
     declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
-    """The steps that generators declare, from which plans are made without a model."""
+    """The steps that generators declare. Plans without a model are made from them."""
 
     def generator_use(self, step: Step) -> Use:
         """Return the use that executes a step. Raises `KeyError` if `unbound` reports the step's generator."""
@@ -208,14 +209,14 @@ class ToolSet(Value):
         return own or (self.guards[step.guard] if step.guard else None)
 
     def _bound_use(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
-        """Return the use that is bound to a step itself; None if there is none."""
+        """Return the use that is bound to the step itself; None if there is no such use."""
         if not self.steps:
             return None
         uses = (getattr(self.steps[name], what) for name in bound_names(step.step_id) if name in self.steps)
         return next((use for use in uses if use is not None), None)
 
     def step_names(self, what: Literal["generator", "guard"]) -> tuple[str, ...]:
-        """Return the names of the steps to which a generator, or a guard, is bound, sorted."""
+        """Return the sorted names of the steps to which a generator, or a guard, is bound."""
         return tuple(sorted(name for name, uses in self.steps.items() if getattr(uses, what) is not None))
 
     @property
@@ -236,11 +237,11 @@ class ToolSet(Value):
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-        """Return what a plan uses and the bindings do not provide, such as `guard 'all_tests_pass'`, sorted.
+        """Return the sorted things that a plan uses and the bindings do not provide, such as `guard 'all_tests_pass'`.
 
         These are generators, guards and undo tools that are not bound. If all are bound, they are outcomes that no
-        binding reads, values that may be unknown, and arguments of undo tools that are missing. `known` are the tokens
-        that hold at the start and have a known value.
+        binding reads, values that may be unknown, and missing arguments of undo tools. `known` are the tokens that hold
+        at the start and have a known value.
         """
         return self.unbound_names(plan) or tuple(
             sorted({*self._unread_problems(plan, known), *self._missing_undo_arguments(plan, known)})
@@ -269,7 +270,7 @@ class ToolSet(Value):
         """Yield the parameters of undo tools that get no argument, as texts. Every name in the plan must be bound.
 
         A parameter gets the argument of the same name in the call that is undone. Otherwise it gets the value of the
-        token of that name, if every success of the step reads or needs it. Otherwise it gets its default.
+        token of that name, if every success of the step reads or needs the token. Otherwise it gets its default.
         """
         for step in plan.steps:
             undo = self.undos.get(step.undo)
@@ -300,7 +301,7 @@ class ToolSet(Value):
                 yield token
 
     def with_undo(self, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the JSON of a valid plan, in which steps that name no undo get the one that their tools declare."""
+        """Return the JSON of a valid plan. Steps without an undo get the undo that their tools declare."""
         if not self.undo_of:
             return plan
         draft, _ = read_draft(dict(plan))
@@ -309,7 +310,7 @@ class ToolSet(Value):
         return {**plan, "steps": steps}
 
     def _declared_undo(self, step: Step) -> dict[str, str]:
-        """Return the field `undo` that the tool of a step declares; empty if there is none, or the step has its own."""
+        """Return the `undo` that the tool of a step declares; empty if there is none, or the step has its own."""
         use = self._bound_use(step, "generator") or self.generators.get(step.generator)
         undo = "" if use is None or step.undo else self._undo_of(use)
         return {"undo": undo} if undo else {}
@@ -318,13 +319,13 @@ class ToolSet(Value):
         return self.undo_of.get(use.tool if isinstance(use, ToolUse) else use.name, "")
 
     def _undos(self, uses: Mapping[str, Use]) -> dict[str, str]:
-        """Return the undo that the tool of each name declares, by name. Names without one are left out."""
+        """Return the undo that the tool of each name declares, by name. Names without an undo are left out."""
         return {name: undo for name, use in sorted(uses.items()) if (undo := self._undo_of(use))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
-        """Return the arguments of the call of an undo tool, as canonical text; None if one of them is not known.
+        """Return the arguments of the call of an undo tool, as canonical text; None if an argument is unknown.
 
-        `call` are the arguments of the call that is undone, `values` the values of tokens that were known after it.
+        `call` are the arguments of the call that is undone. `values` are the values of tokens that were known after it.
         """
         undo = self.undos[tool]
         spec = self.tools.get(tool)
@@ -338,7 +339,7 @@ class ToolSet(Value):
     def _unread_problems(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
         """Yield, as messages, the outcomes that no binding reads, and the values used that may be unknown.
 
-        All names in the plan are bound. The step of a call that uses a token's value must have the token among its
+        All names in the plan are bound. If a call uses a token's value, its step must have the token among its
         preconditions, and each success that adds the token must read the value. So the proof of the preconditions also
         proves that the value is known.
         """
@@ -375,7 +376,7 @@ class ToolSet(Value):
 
     @property
     def names(self) -> frozenset[str]:
-        """All names by which people may call a tool: its own, and those of the generators and guards that use it."""
+        """All names that people may use for a tool: its own, and the names of the generators and guards that use it."""
         bound = {use.tool if isinstance(use, ToolUse) else use.name for use in self._uses()}
         return frozenset((*self.tools, *self.generators, *self.guards, *self.undos, *bound))
 
@@ -387,13 +388,13 @@ class ToolSet(Value):
 
 
 NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
-"""The tools of a run without a tools file: none."""
+"""The tools of a run without a tools file: no tools."""
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
     """Return for each name the facts in its results and the tokens that its calls use, sorted by name.
 
-    Names with neither are left out.
+    Names without facts and tokens are left out.
     """
     results = {
         name: ReadableResult(

@@ -20,12 +20,12 @@ from runtime.process.identity import identity
 
 
 class Holder(NamedTuple):
-    """The holder of a lock, as the lock's file names it."""
+    """The holder of a lock, from the lock's file."""
 
     run: str
     """The id of the run; empty if the lock's file does not name it."""
     owner: str
-    """The driver that has the lock, in the form of `runtime.process.identity`; empty if the file does not name it."""
+    """The driver with the lock, in the form of `runtime.process.identity`; empty if the file does not name it."""
 
 
 class WorkspaceLock:
@@ -118,7 +118,7 @@ class Workspace:
     folder: Path
     """The absolute path of the folder, without symbolic links."""
     home: Path
-    """The home. It keeps the lock and what snapshots need."""
+    """The home. It keeps the lock and the data for snapshots."""
     run: str
     """The id of the run that works in it."""
     handle: int
@@ -136,7 +136,7 @@ class Workspace:
             return True
 
     async def take_lock(self) -> bool:
-        """Acquire the lock if it is not held, and return whether it is held then.
+        """Acquire the lock if it is not held. Return whether it is then held.
 
         Waits at most `LOCK_SECONDS` for processes that an earlier driver has left.
         """
@@ -150,7 +150,7 @@ def check_workspace(path: str | Path, home: Path) -> Path:
     """Return the absolute path of a folder that may be a workspace, without symbolic links.
 
     Raises:
-        UsageProblem: it is missing, no folder, a symbolic link, not writable, or is in the home or holds it.
+        UsageProblem: it is missing, no folder, a symbolic link or not writable, or it is in the home or holds it.
     """
     source = str(path)
     try:
@@ -180,9 +180,9 @@ def check_workspace(path: str | Path, home: Path) -> Path:
 def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace]:
     """Check a folder, lock it for a run, and yield it as the run's workspace.
 
-    Processes that a killed driver of this run has left may hold the lock. Then the workspace is yielded without it, and
-    `take_lock` acquires it once they have ended. Raises `UsageProblem` if the folder cannot be a workspace or another
-    run works in it.
+    Processes that a killed driver of this run has left may hold the lock. Then the workspace is yielded without the
+    lock, and `take_lock` acquires it after they have ended. Raises `UsageProblem` if the folder cannot be a workspace
+    or another run works in it.
     """
     folder = check_workspace(path, home)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

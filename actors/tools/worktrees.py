@@ -45,7 +45,7 @@ from runtime.logs.redact import Redactor
 GIT_VERSION = (2, 38)
 """The first release of git that can merge trees without a working tree."""
 CONTENT_BYTES_MAX = 32 * 1024 * 1024
-"""The largest number of bytes for which a diff is made: all changed files together, before and after the change."""
+"""The largest number of bytes in a diff: all changed files together, before and after the change."""
 RAW = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
 """The command of git that lists the paths that differ between two trees."""
 
@@ -77,14 +77,15 @@ def worktree_folder(home: Path, run: str, name: str) -> Path:
 
 
 def temporary_folder(folder: Path) -> Path:
-    """Return the folder for temporary files of a program in a worktree; it is removed with the worktree."""
+    """Return the folder for temporary files of a program in a worktree. It is removed with the worktree."""
     return folder.with_name(f"{folder.name}.tmp")
 
 
 def remove_worktree(folder: Path) -> None:
     """Remove a worktree, if it exists. Raises `OSError`.
 
-    It is renamed first. So if a driver is killed meanwhile, the rest of the worktree is never recorded as work.
+    It is renamed first. So if a driver is killed meanwhile, the remaining part of the worktree is never recorded as
+    work.
     """
     index, renamed = _index_of(folder), folder.with_name(f"{folder.name}.gone")
     for file in (index, index.with_name(f"{index.name}.lock")):
@@ -114,23 +115,23 @@ def _make_writable(folder: Path) -> None:
 def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Path]:
     """Return the folders of a run's worktrees, except those named in `but`. Raises `OSError`."""
     above = worktree_folder(home, run, "all").parent
-    # Beside a worktree there are its index and its temporary files; no name of a worktree has a dot.
+    # A worktree's index and temporary files are beside it. No name of a worktree has a dot.
     found = {above / item.name.partition(".")[0] for item in above.iterdir()} if above.is_dir() else set()
     return found - {worktree_folder(home, run, name) for name in but}
 
 
 def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> None:
-    """Remove the worktrees that killed drivers of a run have left, except those named in `kept`. Raises `OSError`."""
+    """Remove the worktrees that a run's killed drivers have left, except those in `kept`. Raises `OSError`."""
     for folder in left_worktrees(home, run, but=kept):
         remove_worktree(folder)
-    with suppress(OSError):  # It holds one that is kept, or is not there.
+    with suppress(OSError):  # It holds a kept worktree, or is missing.
         worktree_folder(home, run, "all").parent.rmdir()
 
 
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
     """Make a worktree in a folder, with the files of a commit of the workspace's repository.
 
-    Files that an earlier worktree has left in the folder are removed first. Raises `GitFailed` and `OSError`; then the
+    Files that an earlier worktree has left in the folder are removed first. Raises `GitFailed` and `OSError`. Then the
     folder is removed too.
     """
     repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
@@ -179,7 +180,7 @@ def commit_worktree(repository: Repository, folder: Path, base: str, run: str, n
     """
     own = _repository_in(repository, folder)
     own.index.unlink(missing_ok=True)
-    own.ours.run("read-tree", base)  # So that files of the base are compared even if git ignores them.
+    own.ours.run("read-tree", base)  # So files of the base are compared even if git ignores them.
     return own.commit(run, name, base)[2]
 
 
@@ -224,7 +225,7 @@ class DiffRecorder:
             data = repository.ours.run("diff-tree", "-p", "--binary", *RAW[5:], "--no-textconv", base, commit)
             if len(data) > bytes_max:
                 problem = problem or f"its diff has {len(data):,} bytes, and may have {bytes_max:,} (max_diff_bytes)"
-            # Secrets are removed before the diff is cut, so that no part of one is left.
+            # Secrets are removed before the diff is cut, so no part of a secret is left.
             shown_diff = self.redactor.text(data.decode(errors="replace"))
             diff = shown_diff.encode()[:bytes_max].decode(errors="ignore")
         if problem:
@@ -258,7 +259,7 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 def refuse_git_errors(doing: str) -> Iterator[None]:
     """Turn errors of git and of the system into refusals of a call. Their reason begins with the clause `doing`.
 
-    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; otherwise permanent.
+    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; else permanent.
     """
     try:
         yield

@@ -1,8 +1,8 @@
-"""Confines the files that a program may write (Landlock, Linux 5.13 or newer). It is run by path; Replan imports `abi`.
+"""Confines the files that a program may write (Landlock, Linux 5.13 or newer). It is run by path. Replan imports `abi`.
 
 `write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: executes the program. It and all programs that it starts
-can write, create and remove files only below the COUNT paths. They can read what their user may read. Paths that do not
-exist are left out.
+can write, create and remove files only below the COUNT paths. They can read everything that their user may read.
+Missing paths are left out.
 """
 
 import ctypes
@@ -24,14 +24,14 @@ _REFER, _TRUNCATE = 1 << 13, 1 << 14
 
 
 def abi() -> int:
-    """Return the version of Landlock in this kernel; 0 if it has none."""
+    """Return the version of Landlock in this kernel; 0 if the kernel has no Landlock."""
     if sys.platform != "linux":
         return 0
     return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, _VERSION)))
 
 
 def _confine(paths: "list[str]") -> None:
-    """Confine this process to writing below some paths; this cannot be undone. Raises `OSError`."""
+    """Confine this process to writing below some paths, permanently. Raises `OSError`."""
     system, version = ctypes.CDLL(None, use_errno=True), abi()
     in_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
     all_access = in_files | _IN_FOLDERS | (_REFER if version >= 2 else 0)

@@ -1,7 +1,7 @@
 """Answers to questions: their forms by JSON Schema, and the validation of a person's text. Pure.
 
 The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
-no references. An answer is stored as text; `normal_answer` normalises it, so that equal answers are equal texts.
+no references. An answer is stored as text. `normal_answer` normalises it, so that equal answers are equal texts.
 """
 
 import json
@@ -42,11 +42,11 @@ _YES_NO_WORDS = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no",
 
 
 class InvalidAnswer(UsageProblem):
-    """An answer does not fit the schema of its question; the cause says why."""
+    """An answer does not fit the schema of its question. The cause says why."""
 
 
 def choice(options: list[str]) -> dict[str, Any]:
-    """Return the JSON Schema of an answer that is one of these texts."""
+    """Return the JSON Schema of an answer that must be one of these texts."""
     return {"type": "string", "enum": options}
 
 
@@ -125,7 +125,7 @@ def normal_answer(schema: Schema, text: object) -> str:
 
 
 def _json_value(schema: Schema, answer: str) -> Any:
-    """Return the JSON value of an answer; the answer itself if it has no value that fits the form."""
+    """Return the JSON value of an answer; the answer itself if no value fits the form."""
     form = answer_form(schema)
     match form:
         case "text":

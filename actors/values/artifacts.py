@@ -27,23 +27,23 @@ class Artifact:
     artifact_id: str
     """Its id, unique within the run."""
     step: str
-    """The id of the step for which the artifact was made."""
+    """The id of the step that the artifact was made for."""
     content: str
-    """The text as the generator wrote it, with any text around the JSON."""
+    """The generator's text, with any text around the JSON."""
     node: str = ""
     """The id of its search node."""
     previous_attempt_id: str | None = None
     """The id of the artifact of the previous attempt, if any."""
     parents: tuple[str, ...] = ()
-    """The ids of the artifacts from which this one was made."""
+    """The ids of the artifacts that this artifact was made from."""
     usage: Usage | None = None
-    """The tokens of its reply, as the provider reports them; None if it reports none."""
+    """The tokens of the reply that the provider reports; None if it reports no tokens."""
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words: `stop`, `length` (`LENGTH`) or `content_filter` (`FILTERED`)."""
 
     @property
     def ended_early(self) -> bool:
-        """Whether the reply lacks its end, because it reached its token limit or a content filter stopped it."""
+        """Whether the reply's end is missing, because it reached its token limit or a content filter stopped it."""
         return lacks_end(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":
@@ -51,17 +51,17 @@ class Artifact:
         return replace(self, content=content)
 
     def copy_if_large(self) -> "Artifact":
-        """Return the same artifact. A large one is copied, so that its parsed value is freed with the copy."""
+        """Return the same artifact. A large artifact is copied, so that its parsed value is freed with the copy."""
         return replace(self) if len(self.content) > LARGE else self
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
-        """The JSON value in the content, or why there is none; parsed once."""
+        """The JSON value in the content, or why there is no value. It is parsed once."""
         return read_reply(self.content)
 
     @property
     def parsed(self) -> Any:
-        """The JSON value in the content, such as a plan as a dictionary; None if there is none."""
+        """The JSON value in the content, such as a plan as a dictionary; None if there is no value."""
         value = self.value
         return value.value if isinstance(value, Parsed) else None
 
@@ -93,7 +93,7 @@ class Feedback:
     text: str
     """The guard's messages, as one text for the prompt."""
     repeats: str | None = None
-    """The id of the earlier artifact with identical content, if any; the prompt mentions it."""
+    """The id of an earlier artifact with identical content, if there is one. The prompt mentions it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Clarified:
     """A closed question to the user."""
 
     question: str
-    """The question, as the user saw it."""
+    """The question in the form that the user saw."""
     answer: str
     """The user's answer; empty if the question was declined or has expired."""
     node: str = ""
@@ -115,9 +115,9 @@ class Context:
     """Everything that a generator or a guard may read."""
 
     specification: str
-    """The text of the user's problem, as the run was started with it."""
+    """The text of the user's problem at the start of the run."""
     constraints: str = ""
-    """The workflow's `constraints`: rules for every step; may be empty."""
+    """The workflow's `constraints`, which are rules for every step; may be empty."""
     requirements: tuple[str, ...] = ()
     """The requirements that the user has added during the run."""
     dependencies: Mapping[str, Artifact] = field(default_factory=dict)
@@ -127,19 +127,19 @@ class Context:
     escalation: tuple[Feedback, ...] = ()
     """The last failures of later steps that led back to this step, oldest first; at most `feedback_window`."""
     afresh: tuple[str, ...] | None = None
-    """What earlier checks found that is neither in `retry` nor in `escalation`, if the step has begun afresh. None if
+    """Findings of earlier checks that are neither in `retry` nor in `escalation`, if the step has begun afresh. None if
     it has not, or if the policy shows nothing.
     """
     clarifications: tuple[Clarified, ...] = ()
     """The closed questions (answered, declined or expired), in the order of asking."""
     notes: tuple[str, ...] = ()
-    """The user's notes, oldest first; they add no requirement."""
+    """The user's notes, oldest first. They add no requirement."""
     attachments: tuple[Attachment, ...] = ()
     """The files that the user attached, and the list of the repository's files."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the workflow, such as `roles`: the role of each step."""
     given: Given | None = None
-    """The given facts, which a plan must keep to; None if the run has none."""
+    """The given facts, which a plan must respect; None if the run has no facts."""
     rejected_for: frozenset[str] = frozenset()
     """The codes of all errors for which the run has rejected attempts at this step."""
 

@@ -1,7 +1,7 @@
 """The results of guards: findings with typed codes, the verdict that holds them, and its limits.
 
-Codes control the search; messages are for the model and for people, and control nothing. Plug-in guards may use codes
-of their own; `Code` lists the codes of the built-in guards.
+Codes control the search. Messages are only for the model and for people. Plug-in guards may use their own codes. `Code`
+lists the codes of the built-in guards.
 """
 
 import re
@@ -19,8 +19,8 @@ from runtime.core.events import Value
 class Code(StrEnum):
     """The finding codes of the built-in guards, in addition to `runtime.models.replies.ReplyCode`."""
 
-    # a reply whose end is missing; no guard sees it
-    CUT = "reply.cut"  # it reached its token limit
+    # the end of the reply is missing; no guard sees it
+    CUT = "reply.cut"  # the reply reached its token limit
     FILTERED = "reply.filtered"  # a content filter stopped it
     # any artifact: `where` is a JSON path such as `key_signals` or `steps[3].effects`
     NOT_OBJECT = "field.not_object"
@@ -32,7 +32,7 @@ class Code(StrEnum):
     TOO_LARGE = "field.too_large"  # more items or keys than are read
     # plan, structure (minimal): `where` is the step id
     NO_STEPS = "plan.no_steps"
-    PLAN_TOO_LARGE = "plan.too_large"  # `where` is the path of what is too large
+    PLAN_TOO_LARGE = "plan.too_large"  # `where` is the path of the part that is too large
     DUPLICATE_ID = "plan.duplicate_id"
     RESERVED_ID = "plan.reserved_id"
     UNKNOWN_DEPENDENCY = "plan.unknown_dependency"
@@ -46,15 +46,15 @@ class Code(StrEnum):
     STRATEGY_NOT_FOLLOWED = "plan.strategy_not_followed"  # no step implements a key step of the strategy
     UNKNOWN_KEY_STEP = "plan.unknown_key_step"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
-    GIVEN_REPLACED = "plan.given_replaced"  # warning: a given fact replaced what the plan said
-    SET_BY_PROGRAM = "plan.set_by_program"  # warning: the program has set what only it needs
+    GIVEN_REPLACED = "plan.given_replaced"  # warning: a given fact replaced a value of the plan
+    SET_BY_PROGRAM = "plan.set_by_program"  # warning: the program has set a value that only it needs
     UNBOUND = "plan.unbound"  # no tool implements the name of a generator or guard
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"
     PRECONDITION_UNSATISFIED = "plan.precondition_unsatisfied"  # no step produces it
     PRECONDITION_UNORDERED = "plan.precondition_unordered"  # its producer is not ordered before
     PRECONDITION_DELETED = "plan.precondition_deleted"  # a step may delete it in between
-    GOAL_UNREACHABLE = "plan.goal_unreachable"  # no step produces it, or no trace reaches it
+    GOAL_UNREACHABLE = "plan.goal_unreachable"  # no step produces the token, or no trace reaches it
     GOAL_DELETED = "plan.goal_deleted"  # a step may delete it before the end
     BLOCKED_DEPENDENCY = "plan.blocked_dependency"  # it depends on a step that only runs after a failure
     FAILURE_UNREACHABLE = "plan.failure_unreachable"  # no failure leads to this contingent step
@@ -81,11 +81,11 @@ class Code(StrEnum):
     # strategy, compared with the analysis
     WORKFLOW_MISMATCH = "workflow.mismatch"  # it is for another type of problem
     # requirements, compared with the plan: `where` is a requirement's id, or the id of a step that breaks one
-    UNCOVERED = "requirement.uncovered"  # no step that contributes to its tokens satisfies it
+    UNCOVERED = "requirement.uncovered"  # no step that contributes to the goal's tokens satisfies it
     VIOLATED = "requirement.violated"
     GOAL_CYCLE = "requirement.cycle"  # goals wait for each other
-    NEARLY_VIOLATED = "requirement.nearly_violated"  # warning: the names differ in nothing but separators
-    DEMAND_IN_NO_STEP = "demand.in_no_step"  # what the user's text demands; `where` is the demand's id
+    NEARLY_VIOLATED = "requirement.nearly_violated"  # warning: the names differ only in separators
+    DEMAND_IN_NO_STEP = "demand.in_no_step"  # a demand of the user's text; `where` is the demand's id
     MANY_SATISFIED = "requirement.many_satisfied"  # warning: one step satisfies more than five
     # a guard that compares with the result of another step, which its step does not require
     NOTHING_TO_COMPARE = "guard.nothing_to_compare"  # warning
@@ -99,10 +99,10 @@ class Code(StrEnum):
     CHANGED = "requirements.changed"
     # a plan that a person has edited: `where` is a step id, or the id of a requirement or a demand
     EDIT_DONE = "edit.step_done"  # it changes a step that is done
-    EDIT_DROPS = "edit.drops_constraint"  # it leaves out or weakens what every plan must keep
-    EDIT_DROPS_DEMAND = "edit.drops_demand"  # no step is for it any more; a person may agree to that
+    EDIT_DROPS = "edit.drops_constraint"  # the plan leaves out or weakens a constraint on every plan
+    EDIT_DROPS_DEMAND = "edit.drops_demand"  # no step serves it any more; a person may agree
     # the preflight check of a plan: `where` is a step id
-    WORLD_LACKS = "world.lacks"  # what the plan needs is not there
+    WORLD_LACKS = "world.lacks"  # something that the plan needs is missing
     WORLD_UNKNOWN = "world.unknown"  # warning: nobody can tell whether it is there
     # tools; faults of the model's transport are not findings
     TOOL_TRANSIENT = "tool.transient"
@@ -110,13 +110,13 @@ class Code(StrEnum):
     TOOL_BROKEN = "tool.broken"
     # the execution of a plan: `where` is the step id, a goal's id or the place of an invariant
     STEP_FAILED = "step.failed"  # its tool or a person says so
-    NOT_READ = "step.not_read"  # its result is none of its outcomes, or holds no value for a token
+    NOT_READ = "step.not_read"  # the result is no outcome of the step, or holds no value for a token
     CHECK_FAILED = "step.check_failed"
-    CHECK_CHANGES = "step.check_changes"  # its check changed files, and nothing forbids just these
+    CHECK_CHANGES = "step.check_changes"  # the step's check changed files, and nothing forbids exactly these
     PRE_CHECK_FAILED = "step.pre_check_failed"
     NOT_APPROVED = "step.not_approved"  # refused, or not answered
     UNKNOWN_OUTCOME = "step.unknown_outcome"  # nobody knows whether its tool has run
-    ASSUMPTION_BROKEN = "plan.assumption_broken"  # it failed, and the plan says that it never does
+    ASSUMPTION_BROKEN = "plan.assumption_broken"  # the step failed, but the plan says that it never fails
     PREREQUISITE_FAILED = "goal.prerequisite_failed"
     # a person's review
     REVIEW_REJECTED = "review.rejected"
@@ -126,7 +126,7 @@ class Code(StrEnum):
     # a plug-in guard that rejected without a code
     REJECTED = "guard.rejected"
     # any verdict that is cut before it is recorded
-    MORE_FINDINGS = "verdict.more_findings"  # the last finding; it counts those that were left out
+    MORE_FINDINGS = "verdict.more_findings"  # the last finding; it counts the findings that were left out
     VERDICT_TOO_LARGE = "verdict.too_large"
 
 
@@ -164,34 +164,35 @@ UNINFORMATIVE = frozenset(
         Code.MORE_FINDINGS,
     }
 )
-"""The codes of findings that do not name what to add or change, so that a model cannot act on them."""
+"""The codes of findings that do not name what to add or change. A model cannot act on such findings."""
 
 
 class Finding(Value):
     """One problem that a guard reports."""
 
     code: str
-    """A code such as `plan.cycle`; a value of `Code`, or a plug-in's own."""
+    """A code such as `plan.cycle`: a value of `Code`, or a plug-in's own code."""
     message: str
     """The text for the model and for people."""
     where: str = ""
     """A path into the artifact, or the id of a plan's step."""
     severity: Literal["error", "warning"] = "error"
-    """An error rejects the artifact; a warning is only shown."""
+    """An error rejects the artifact. A warning is only shown."""
     tags: tuple[ReasonTag, ...] = ()
     """Reason tags. A failure with a tag needs no classifier."""
     tokens: tuple[str, ...] = ()
     """The plan tokens that the finding is about, sorted."""
     trace: tuple[str, ...] | None = None
-    """A trace that leads to the problem; its items are `STEP:ok`, `STEP:OUTCOME` or `STEP:fail`."""
+    """A trace that leads to the problem. Its items are `STEP:ok`, `STEP:OUTCOME` or `STEP:fail`."""
     answer_schema: Mapping[str, Any] | None = None
     """The JSON Schema that an answer must fit, if the message is a question that the artifact asks; else None."""
     asks: Inquiry | None = None
-    """The question that a person can answer to settle it; None if the message is itself a question, or is only for
-    models."""
+    """The question whose answer can settle the finding; None if the message is itself a question, or is only for
+    models.
+    """
     informative: bool | None = Field(default=None, exclude_if=lambda informative: informative is None)
-    """Whether the message names what to add or change, such as an unmet token or a test's output. None leaves it to the
-    code: `UNINFORMATIVE` has the codes that do not, and every other code does.
+    """Whether the message names what to add or change, such as an unmet token or a test's output. None leaves this to
+    the code: the codes in `UNINFORMATIVE` do not, and every other code does.
     """
 
     @property
@@ -201,7 +202,7 @@ class Finding(Value):
 
     @property
     def askable(self) -> bool:
-        """Whether it may become a question: its code allows it (`ASKABLE`), or it holds one."""
+        """Whether the finding may become a question: its code allows it (`ASKABLE`), or it holds a question."""
         return self.code in ASKABLE or self.answer_schema is not None or self.asks is not None
 
 
@@ -215,7 +216,7 @@ class Verdict(Value):
     score: float = Field(default=0.0, ge=0.0, le=1.0)
     """A cheap measure of progress from 0 to 1; 1 if passed."""
     findings: tuple[Finding, ...] = ()
-    """The errors and warnings; `limit_verdict` limits their number and length in a record."""
+    """The errors and warnings. `limit_verdict` limits their number and length in a record."""
     fatal: bool = False
     """Whether no retry can help. Then a person is asked if a finding is a question; otherwise the search goes back."""
     facts: Mapping[str, Any] = Field(default_factory=dict)
@@ -225,7 +226,7 @@ class Verdict(Value):
 
     @property
     def judges(self) -> str:
-        """The guards behind the verdict, for people: in a composite, the members that passed; else the guard."""
+        """The guards behind the verdict, for people: the passed members of a composite, or else the guard."""
         names = [part.guard for part in self.parts if part.passed] if self.passed else []
         if not names:
             return self.guard
@@ -243,25 +244,25 @@ class Verdict(Value):
 
 
 FINDINGS_MAX = 100
-"""The largest number of findings in a verdict, in addition to a last one that says how many were left out."""
+"""The largest number of findings in a verdict, besides a last finding that counts the findings left out."""
 TEXT_MAX = 4_000
 """The largest number of characters in a message, a place or a code."""
 TOKENS_MAX = 1_000
 """The largest number of tokens in one finding."""
 TRACE_CHARACTERS_MAX = 100_000
-"""The largest number of characters in a trace. A longer one is left out, since a part of it cannot be replayed."""
+"""The largest number of characters in a trace. A longer trace is left out, since a part of it cannot be replayed."""
 VERDICT_BYTES_MAX = 4 * 1024 * 1024
-"""The largest number of bytes in a recorded verdict as JSON; the journal accepts events of up to 64 MiB."""
+"""The largest number of bytes in a recorded verdict as JSON. The journal accepts events of up to 64 MiB."""
 
 
 def limit_verdict(verdict: Verdict) -> Verdict:
     """Return the verdict, cut to the limits. If it is still too large, it becomes the rejection `verdict.too_large`."""
     if not (verdict.findings or verdict.parts or verdict.facts) and len(verdict.guard) <= TEXT_MAX:
-        return verdict  # Most verdicts are like this, and measuring one takes longer than all the rest of recording it.
+        return verdict  # Most verdicts are so small, and measuring one takes longer than recording it.
     shorter = _shorten_verdict(verdict)
     try:
         size = len(shorter.model_dump_json())
-    except (ValueError, TypeError):  # JSON cannot hold it: whoever writes the verdict reports that.
+    except (ValueError, TypeError):  # JSON cannot hold the verdict. Its writer reports that.
         return shorter
     if size <= VERDICT_BYTES_MAX:
         return shorter
@@ -311,7 +312,7 @@ def _shorten_finding(finding: Finding) -> Finding:
 
 
 def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first `TOKENS_MAX` tokens, each shortened; the same tuple if it is short enough."""
+    """Return the first `TOKENS_MAX` tokens, shortened; the same tuple if it is short enough."""
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
     return tuple(shorten(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])
@@ -323,7 +324,7 @@ SUMMARY_MAX = 120
 
 
 def summary_of(finding: Finding) -> str:
-    """Return the first line of a finding's message, and in brackets the last line, in which most tools sum up.
+    """Return the first line of a finding's message, and in brackets the last line, because most tools sum up there.
 
     The exit code is left out if there is a last line, which says more.
     """
@@ -332,7 +333,7 @@ def summary_of(finding: Finding) -> str:
 
 
 def reason_of(finding: Finding) -> str:
-    """Return the first sentence of a finding's message, without what a model is told to do about it."""
+    """Return the first sentence of a finding's message, without the instructions for a model."""
     return finding.message.strip().partition("\n")[0].partition(". ")[0].removesuffix(".")
 
 

@@ -36,20 +36,20 @@ class FlowEdge(NamedTuple):
     begin: str
     end: str
     back: bool = False
-    """Whether it leads back to an earlier node; then it does not count for the order of nodes."""
+    """Whether the edge leads back to an earlier node. Then it does not count for the order of nodes."""
     recovery: bool = False
     """Whether the run takes it only after a failure."""
     taken: bool = False
     """Whether the run has taken it."""
     label: str = ""
-    """The condition of the edge in few words, such as the outcome of a step; empty for none."""
+    """The condition of the edge in few words, such as the outcome of a step; empty without a condition."""
 
 
 class Flow(NamedTuple):
     """A graph. Without the edges of `back` and `recovery`, it has no cycle."""
 
     nodes: tuple[FlowNode, ...]
-    """The nodes; those of one layer are drawn in this order."""
+    """The nodes. Nodes of one layer are drawn in this order."""
     edges: tuple[FlowEdge, ...]
 
 
@@ -58,14 +58,14 @@ class ChecklistItem(NamedTuple):
 
     id: str
     name: str
-    """Its title; the id if it has none."""
+    """The step's title; the id if it has no title."""
     state: NodeState
     status: str
     """The state, in a word of the kind of run, such as `succeeded`."""
     facts: tuple[str, ...] = ()
     """Short texts for people, such as the number of attempts and the time."""
     findings: tuple[str, ...] = ()
-    """The reasons of its failure, one line each."""
+    """The reasons for the step's failure, one line each."""
     details: tuple[Line, ...] = ()
     """Lines that describe the step in full."""
 

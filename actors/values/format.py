@@ -29,14 +29,14 @@ def format_chance(chance: float) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Return dollars as text, such as `$1.20` or `$0.0123`; None is `cost unknown`."""
+    """Return dollars as text, such as `$1.20` or `$0.0123`; None gives `cost unknown`."""
     if usd is None:
         return "cost unknown"
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
 
 def format_usage(amount: Amount, *, known: bool) -> str:
-    """Return what was used: `3 calls, 2,400 tokens, $0.0123`. Tokens and costs are left out if there are none."""
+    """Return the used amounts: `3 calls, 2,400 tokens, $0.0123`. Tokens and costs are left out if there are none."""
     parts = [format_count(amount.calls, "call")]
     parts += [format_count(amount.tokens, "token")] if amount.tokens else []
     parts += [money(amount.micro_usd / MICRO)] if known and amount.micro_usd else []
@@ -49,7 +49,7 @@ _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 def moment(at: float) -> datetime:
     """Return a time in UTC.
 
-    A time outside the years 1970 to 9999, such as in a damaged row, is replaced by the nearest valid one.
+    A time outside the years 1970 to 9999, such as in a damaged row, is replaced by the nearest valid time.
     """
     return datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
 

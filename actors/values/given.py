@@ -1,7 +1,6 @@
 """The facts that a planning run is given in addition to the problem: attached files, a start state, and steps of tools.
 
-Before a guard judges a plan, given facts replace what the model wrote in their place. A fact that is None is left to
-the model.
+Before a guard judges a plan, given facts replace the model's values. A fact that is None is left to the model.
 """
 
 import operator
@@ -18,7 +17,7 @@ class GivenAnswer(Value):
     """A question that was asked for an earlier planning run, with a person's answer."""
 
     question: str
-    """The question, as the person saw it."""
+    """The question in the form that the person saw."""
     answer: str = ""
     """The answer; empty if the person declined or the question expired."""
     unanswered: str = ""
@@ -29,15 +28,15 @@ class ReadableResult(Value):
     """The facts that a plan may read from the result of a generator, and the facts that its call needs."""
 
     outcomes: tuple[str, ...] = ()
-    """The result's outcomes, in their order; none if a success has only one outcome."""
+    """The result's outcomes, in their order; empty if a success has only one outcome."""
     values: tuple[str, ...] = ()
-    """The tokens whose values are read from the result, sorted."""
+    """The sorted tokens whose values are read from the result."""
     uses: tuple[str, ...] = ()
-    """The tokens whose values the call uses, sorted; they are among the preconditions of the step."""
+    """The sorted tokens whose values the call uses. They are among the preconditions of the step."""
 
     @property
     def shown(self) -> dict[str, list[str]]:
-        """The fields that a prompt shows: those that are not empty."""
+        """The fields that a prompt shows: all fields that are not empty."""
         fields = {"outcomes": self.outcomes, "values": self.values, "uses": self.uses}
         return {key: list(names) for key, names in fields.items() if names}
 
@@ -46,7 +45,7 @@ class Given(Value):
     """The facts that a planning run is given, by an execution that needs a plan."""
 
     initial_state: tuple[str, ...] | None = None
-    """The tokens that hold now, from which the plan starts; None leaves them to the model."""
+    """The tokens that hold at the start of the plan; None leaves them to the model."""
     goal_state: tuple[str, ...] | None = None
     """The tokens that must hold at the end; None leaves them to the model."""
     invariants: tuple[Mapping[str, Any], ...] | None = None
@@ -70,7 +69,7 @@ class Given(Value):
     step_results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
     """The facts in the results of `step_generators`, by the ids of the steps."""
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens whose values guards use, by the names of the guards. Guards that use none are left out."""
+    """The tokens whose values guards use, by the names of the guards. Guards that use no tokens are left out."""
     undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """How a call of a generator is undone, by its name: a tool, `nothing` or `irreversible`."""
     step_undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -78,11 +77,11 @@ class Given(Value):
     known_values: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """The tokens of the initial state whose value is known."""
     failure_summary: str = ""
-    """Why the plan before this one failed; prompts show its first 4,000 bytes. Empty if nothing failed."""
+    """Why the plan before this plan failed. Prompts show the first 4,000 bytes. Empty if no plan failed."""
     achieved: tuple[str, ...] = ()
     """Tokens, or texts for people, about completed work that is not repeated."""
     failed_generators: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    """The generators of steps that failed in earlier plans, sorted; only for plans made from the steps of tools."""
+    """The sorted generators of steps that failed in earlier plans; only for plans made from the steps of tools."""
     answers: tuple[GivenAnswer, ...] = ()
     """The questions of earlier planning runs with their answers, oldest first."""
     asks_nobody: bool = False
@@ -124,7 +123,7 @@ class Given(Value):
 
 
 ATTACHMENT_BYTES_MAX = 64_000
-"""The largest number of bytes in one attached file or listing; a longer one is cut."""
+"""The largest number of bytes in one attached file or listing. A longer one is cut."""
 ATTACHMENTS_BYTES_MAX = 256_000
 """The largest number of bytes in all attachments with their names: about 64,000 tokens in every prompt of the run."""
 
@@ -133,9 +132,9 @@ class Attachment(Value):
     """A file, or the list of a folder's files."""
 
     name: str
-    """The path as the user named it, or relative to the repository."""
+    """The path in the user's words, or relative to the repository."""
     text: str
-    """The content without texts that look like secrets; a listing has one path per line."""
+    """The content without texts that look like secrets. A listing has one path per line."""
     kind: Literal["file", "listing"] = "file"
     left_out: int = 0
     """The number of bytes of a file, or paths of a listing, that were left out."""
@@ -154,7 +153,7 @@ def _adapter() -> TypeAdapter[tuple[Attachment, ...]]:
 
 
 def encode_attachments(attachments: tuple[Attachment, ...]) -> str:
-    """Return attachments as the text that a record holds; empty for none."""
+    """Return attachments as the text of a record; empty if there are no attachments."""
     return _adapter().dump_json(attachments, exclude_defaults=True).decode() if attachments else ""
 
 
@@ -167,26 +166,26 @@ class DeclaredOutcome(Value):
     """One of the ways in which a declared step may succeed."""
 
     name: str
-    """The name, as the binding reads it from the output."""
+    """The name that the binding reads from the output."""
     effects: tuple[str, ...] = ()
-    """Tokens that it adds, in addition to those of the step."""
+    """Tokens that the outcome adds, besides the tokens that the step adds."""
     delete_effects: tuple[str, ...] = ()
-    """Tokens that it deletes, in addition to those of the step."""
+    """Tokens that the outcome deletes, besides the tokens that the step deletes."""
 
 
 class DeclaredStep(Value):
-    """A step that a tools file declares for a generator. Plans are made of these steps without a model."""
+    """A step that a tools file declares for a generator. Plans without a model are made of these steps."""
 
     generator: str
     guard: str = ""
-    """The guard that checks it; empty for none."""
+    """The guard that checks the step; empty if no guard checks it."""
     retry_budget: int = Field(default=3, ge=1)
     """The number of attempts, including the first."""
     preconditions: tuple[str, ...] = ()
-    """Tokens that must hold before it, with the tokens whose values its calls use."""
+    """Tokens that must hold before the step, with the tokens whose values its calls use."""
     effects: tuple[str, ...] = ()
     """Tokens that its success adds."""
     delete_effects: tuple[str, ...] = ()
     """Tokens that its success deletes, before tokens are added."""
     outcomes: tuple[DeclaredOutcome, ...] = ()
-    """The ways in which it may succeed; empty if there is only one."""
+    """The ways in which the step may succeed; empty if there is only one way."""

@@ -20,7 +20,7 @@ class StyledSpan(NamedTuple):
     text: str
     style: Style = ""
     run: str = ""
-    """The id of the run that the text names; empty if it names none."""
+    """The id of the run that the text names; empty if it names no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class LineTree:
     line: Line
     """The text of this node."""
     children: tuple["LineTree", ...] = ()
-    """The nodes below it, in the order in which they are shown."""
+    """The nodes below this node, in the order of display."""
     key: str = ""
-    """The node of the run whose prompt and reply can be shown; empty for none."""
+    """The node of the run whose prompt and reply can be shown; empty if there is none."""
 
 
 def reword_line(item: Line, change: Callable[[str], str]) -> Line:
@@ -69,7 +69,7 @@ def reword_tree(tree: LineTree, change: Callable[[str], str]) -> LineTree:
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
-    """Return a line of any text, safe to print; each run of white space becomes one space."""
+    """Return a line of any text, safe to print. Each run of white space becomes one space."""
     return Line((StyledSpan(clean(text, one_line=True), style),), hang)
 
 
@@ -85,7 +85,7 @@ def diff_lines(rows: Iterable[str]) -> Iterator[Line]:
 
 
 def indent_line(text: str, style: Style = "", *, columns: int = 3) -> Line:
-    """Return an indented line of any text, safe to print; its continuation lines are indented, too."""
+    """Return an indented line of any text, safe to print. Its continuation lines are indented too."""
     return Line((StyledSpan(" " * columns), *line(text, style).spans), columns)
 
 

@@ -1,6 +1,6 @@
 """The settings of a model's calls, such as temperature and effort, from files, options and programs. Pure.
 
-A setting has the name of its field in the chat completions API. A setting without a value is not sent, so that the
+A setting has the name of its field in the chat completions API. A setting without a value is not sent, so the
 provider's default holds. Settings are stored with a run, so they must hold no secret.
 """
 
@@ -92,7 +92,7 @@ class ModelSettings(Config):
     top_p: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=_is_not_set
     )
-    """The share of the likeliest words from which the model chooses, above 0, at most 1."""
+    """The share of the likeliest words from which the model chooses: above 0, at most 1."""
     seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(default=None, exclude_if=_is_not_set)
     """A number with which a provider tries to give the same reply each time."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
@@ -115,7 +115,7 @@ class ModelSettings(Config):
     """Whether the shorter texts of prompts are used, for a model with a small context window. The setting is not
     sent."""
     extra_body: Mapping[str, Any] = Field(default_factory=dict, exclude_if=_is_not_set)
-    """Further fields of the request's body, except those that the client sets itself."""
+    """Further fields of the request's body, except fields that the client sets itself."""
     extra_headers: Mapping[str, str] = Field(default_factory=dict, max_length=HEADERS_MAX, exclude_if=_is_not_set)
     """Further headers of the request. They are stored with the run, so names of secrets are refused."""
 
@@ -183,7 +183,7 @@ class ModelSettings(Config):
     def apply_patch(self, patch: Mapping[str, Any]) -> "ModelSettings":
         """Return the settings after a change from `check_settings`. None removes a setting.
 
-        Extra fields and headers are added to those that are there.
+        Extra fields and headers are added to the present ones.
         """
         fields = self.model_dump()
         for name, value in patch.items():
@@ -191,7 +191,7 @@ class ModelSettings(Config):
         return ModelSettings.model_validate({name: value for name, value in fields.items() if value is not None})
 
     def fill_from(self, other: "ModelSettings") -> "ModelSettings":
-        """Return these settings, with missing ones taken from `other`."""
+        """Return these settings, with missing values taken from `other`."""
         return other.apply_patch(self.model_dump())
 
 
@@ -204,7 +204,7 @@ def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
     `value` is a mapping, a text `NAME=VALUE`, or several of these texts. VALUE is read as JSON, or else as text.
 
     Raises:
-        UsageProblem: for an unknown setting or a value that does not fit; its place is `place`.
+        UsageProblem: for an unknown setting or a value that does not fit. Its place is `place`.
     """
     patch = dict(value) if isinstance(value, Mapping) else dict(_pairs(value, place))
     removed = {name: None for name, item in patch.items() if item is None and name in ModelSettings.model_fields}

@@ -39,13 +39,13 @@ QUESTIONS_SCHEMA: dict[str, Any] = {
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The field in which a model says that it does not understand the problem, and why not."""
+"""The field in which a model says that it does not understand the problem, and why."""
 
 
 def find_misunderstandings(value: Any) -> Iterator[Finding]:
     """Yield a finding if the model that wrote a JSON value says that it does not understand the problem. Never raises.
 
-    It is a warning if the value has an open question, whose answer may help, and an error otherwise.
+    It is a warning if the value has an open question, whose answer may help; otherwise it is an error.
     """
     why = value.get(NOT_UNDERSTOOD) if isinstance(value, Mapping) else None
     if isinstance(why, str) and why.strip():
@@ -57,7 +57,7 @@ def questions_of(questions: Any) -> Iterator[Finding]:
     """Yield an error for each open question, with its answer schema, and an error for each invalid question.
 
     The policy decides whether a question is asked. The answer schema follows from the choices or the type of the
-    question; a schema in the artifact is never used.
+    question. A schema in the artifact is never used.
     """
     if not isinstance(questions, list):
         yield Finding(code=Code.TYPE, message="open_questions must be a list", where="open_questions")
@@ -83,7 +83,7 @@ def questions_of(questions: Any) -> Iterator[Finding]:
 
 
 def _answer_schema(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the answer schema for a question's `choices` or `type`, or None if they are invalid."""
+    """Return the answer schema for a question's `choices` or `type`; None if they are invalid."""
     choices, kind = value.get("choices"), value.get("type", "text")
     if choices is None or choices == []:
         return KINDS.get(kind) if isinstance(kind, str) else None

@@ -1,4 +1,4 @@
-"""The decorators that mark plug-ins in a user's file, and the record of their use by a run."""
+"""The decorators that mark plug-ins in a user's file, and the record of a run's use of them."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeVar, overload
@@ -18,7 +18,7 @@ class PlugInMark(NamedTuple):
 
 
 class PlugInFile(BaseModel):
-    """A plug-in of a user's file, as the start of a run records it."""
+    """A plug-in of a user's file, in the form that the start of a run records."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,7 +42,7 @@ def guard(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
     """Mark a function as a guard: `guard(artifact, context) -> Verdict`, sync or async.
 
     A function with one parameter is a factory: it gets the step's `guard_config` and returns the guard. The name is the
-    function's, unless another one is given. The function itself is returned unchanged.
+    function's name, unless another name is given. The function itself is returned unchanged.
     """
     return _mark_plugin(function, "guard", name)
 
@@ -56,12 +56,12 @@ def generator(*, name: str) -> Callable[[F], F]: ...
 
 
 def generator(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
-    """Mark a function as a generator: `async def make(context) -> str`. The name is as for a guard."""
+    """Mark a function as a generator: `async def make(context) -> str`. The name is given as for a guard."""
     return _mark_plugin(function, "generator", name)
 
 
 def mark_of(value: object) -> PlugInMark | None:
-    """Return the mark of a value; None if it has none."""
+    """Return the mark of a value; None if it has no mark."""
     mark = getattr(value, _ATTRIBUTE, None) if callable(value) else None
     return mark if isinstance(mark, PlugInMark) else None
 

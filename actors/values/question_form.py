@@ -35,7 +35,7 @@ class Choice(Value):
     value: str
     """The answer, or its beginning if a person adds text to it."""
     does: str
-    """Its effect on the run, as a sentence."""
+    """The effect of the choice on the run, as a sentence."""
 
 
 class Inquiry(Value):
@@ -77,7 +77,7 @@ class AskedForm(Inquiry):
     otherwise: str
     """A sentence about what happens if the question is declined or expires; it begins with `IF_DECLINED`."""
     priority: Priority = "normal"
-    """Its urgency; lists begin with the questions of high priority."""
+    """The urgency of the question. Lists begin with the questions of high priority."""
 
     @model_validator(mode="after")
     def _check_form(self) -> Self:
@@ -99,12 +99,12 @@ class AskedForm(Inquiry):
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The fields of the form as plain data, as all interfaces show them."""
+        """The fields of the form as plain data, in the form of all interfaces."""
         return self.model_dump(mode="json", include={*AskedForm.model_fields})
 
 
 def _fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
-    """Return the fields of a form by name, taken from a question that has them."""
+    """Return the fields of a form by name, from a question that has these fields."""
     return {name: getattr(question, name) for name in form.model_fields}
 
 
@@ -152,7 +152,7 @@ def make_form(
 def inquiry(
     text: str, *, shown: str = "", choices: Mapping[str, str] | None = None, schema: Mapping[str, Any] | None = None
 ) -> Inquiry:
-    """Return a question without its consequences; the arguments are those of `make_form`."""
+    """Return a question without its consequences. The arguments are the same as for `make_form`."""
     listed = tuple(Choice(value=value, does=does) for value, does in (choices or {}).items())
     if schema is None:
         schema = TEXT if choices is None else {"type": "string", "enum": list(choices)}
@@ -160,7 +160,7 @@ def inquiry(
 
 
 def add_consequences(question: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
-    """Return a question with its consequences; the arguments are those of `make_form`."""
+    """Return a question with its consequences. The arguments are the same as for `make_form`."""
     return AskedForm(
         **_fields_of(Inquiry, question),
         about=one_line(about, 4 * SENTENCE_MAX),
@@ -181,8 +181,8 @@ def quote_question(
 ) -> Inquiry:
     """Return the words of a model, a plan or a plug-in as a question. Never raises.
 
-    If the words end in their only question, it becomes the question's sentence, and the words before it are shown
-    below. Otherwise the sentence asks for an answer to the words, and all of them are shown below.
+    If the words have only one question, at their end, it becomes the question's sentence. The words before it are shown
+    below. Otherwise the sentence asks for an answer to the words, and all words are shown below.
 
     Args:
         who: the one who wrote the words, such as `The model`.
@@ -201,7 +201,7 @@ def quote_question(
         text, passage = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", words
     values = None if schema is None else _list_answers(schema)
     if values is not None and (not all(values) or len(set(values)) < len(values)):
-        schema = values = None  # A person could not give an empty answer, nor tell two equal ones apart.
+        schema = values = None  # A person could not give an empty answer, nor distinguish two equal answers.
     choices = None if values is None else {value: (meanings or {}).get(value, does) for value in values}
     shown = "\n".join(filter(None, (above, passage)))
     return inquiry(text, shown=shown, choices=choices, schema=TEXT if schema is None else schema)
@@ -210,7 +210,7 @@ def quote_question(
 def split_last_question(words: str) -> tuple[str, str]:
     """Return a text without its last sentence, and this sentence, if it is the only question in the text.
 
-    Otherwise return the whole text and an empty one. A sentence ends at the end of a line, and at a full stop, an
+    Otherwise return the whole text and an empty text. A sentence ends at the end of a line, and at a full stop, an
     exclamation or a question mark before a blank.
     """
     *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
@@ -221,7 +221,7 @@ def split_last_question(words: str) -> tuple[str, str]:
 
 
 def join_questions(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
-    """Return several questions joined into one that a text answers. A single question is returned unchanged."""
+    """Return several questions joined into one, which a text answers. A single question is returned unchanged."""
     if len(inquiries) == 1:
         return inquiries[0]
     shown = "\n".join(f"{number}. {item.whole}{_options_text(item)}" for number, item in enumerate(inquiries, 1))
@@ -283,7 +283,7 @@ def _is_sentence(text: str) -> bool:
 
 
 def _list_answers(schema: Mapping[str, Any]) -> list[str] | None:
-    """Return the answers that a schema allows; None if they are not a finite list."""
+    """Return the answers that a schema allows; None if they are no finite list."""
     form = answer_form(schema)
     if form == "choice":
         return options_of(schema)

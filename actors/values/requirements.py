@@ -1,7 +1,7 @@
-"""Requirements and strategies, as later steps read them from artifacts.
+"""Requirements and strategies in the form that later steps read from artifacts.
 
 A requirement is something that a problem's text, a user or an answer demands. Its id is made only from the quote, so it
-keeps its id when the facts are extracted again.
+stays the same when the facts are extracted again.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class StatedLimit(NamedTuple):
     """A limit that a requirement states, such as a price or a date."""
 
     name: str
-    """A short name of the limited thing; all limits of this thing have the same name."""
+    """A short name of the limited thing. All limits of this thing have the same name."""
     value: str
     """The value with its unit, as text."""
 
@@ -57,19 +57,19 @@ class Requirement(NamedTuple):
     source: str = RequirementSource.PROBLEM
     """Its source, a value of `RequirementSource`."""
     tokens: tuple[str, ...] = ()
-    """Tokens of the plan. A goal's tokens hold once it is reached; the tokens of other kinds must or must not hold."""
+    """Tokens of the plan. A goal's tokens hold once the goal is reached; other tokens must or must not hold."""
     depends_on: tuple[str, ...] = ()
-    """The ids of the goals that must be reached before it; only for a goal."""
+    """The ids of the goals that must be reached before this goal; only for a goal."""
     tools: tuple[str, ...] = ()
     """Names of generators and guards that no step may use; only for `must_avoid`."""
     paths: tuple[str, ...] = ()
-    """Files and folders that may not be changed, as stated; an execution compares them."""
+    """Files and folders that must not change, in the user's words. An execution compares them."""
     conflicts_with: tuple[str, ...] = ()
     """Ids or quotes of the requirements that cannot hold together with it."""
     limit: StatedLimit | None = None
-    """The limit that it states; None if it states none."""
+    """The limit that the requirement states; None if it states no limit."""
     readings: tuple[str, ...] = ()
-    """The meanings of an ambiguous quote, if they lead to different plans; `text` has one of them."""
+    """The meanings of an ambiguous quote, if they lead to different plans. `text` has one of them."""
 
     @property
     def ambiguous(self) -> bool:
@@ -91,13 +91,13 @@ _SENTENCE_MAX = 400
 
 
 def requirement_id(quote: str) -> str:
-    """Return the id of the requirement with a quote; white space in the quote does not change it."""
+    """Return the id of the requirement with a quote. White space in the quote does not change the id."""
     folded = " ".join(quote.split())
     return f"r_{hashlib.sha256(folded.encode('utf-8', 'replace')).hexdigest()[:ID_LENGTH]}"
 
 
 def requirements_in(value: Any) -> Iterator[Requirement]:
-    """Yield the requirements in a JSON list; other items are left out. Never raises.
+    """Yield the requirements in a JSON list. Other items are left out. Never raises.
 
     Their ids are made from the quotes, and replace any ids of the items. An optional field of a wrong type is empty.
     """
@@ -118,7 +118,7 @@ def own_ids(value: Any) -> dict[str, str]:
     """Return the ids made from quotes, by the ids that the model chose for the same requirements in a JSON list.
 
     Ids that are already made from quotes are left out. A model does not know these ids, so it refers to requirements by
-    its own. Never raises.
+    ids of its own. Never raises.
     """
     made_ids = {
         own: item.id
@@ -131,7 +131,7 @@ def own_ids(value: Any) -> dict[str, str]:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """Return the texts of a list that are not blank; none for any other value."""
+    """Return the texts of a list that are not blank; empty for any other value."""
     items = value if isinstance(value, list | tuple) else ()
     return tuple(item for item in items if isinstance(item, str) and item.strip())
 
@@ -146,7 +146,7 @@ def _limit(value: Any) -> StatedLimit | None:
 
 
 def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
-    """Return the requirement as a JSON object, without optional fields that are empty."""
+    """Return the requirement as a JSON object, without empty optional fields."""
     value: dict[str, Any] = {name: getattr(requirement, name) for name in ("id", "kind", "text", "quote", "source")}
     value |= {name: list(items) for name in _LISTS if (items := getattr(requirement, name))}
     if requirement.limit is not None:
@@ -155,7 +155,7 @@ def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
 
 
 def fallback_goal(texts: Iterable[str]) -> Requirement | None:
-    """Return the first sentence with words as a goal, for a problem that states no goal; None if it has no words."""
+    """Return the first sentence with words as a goal, for a problem without a goal; None if no sentence has words."""
     for text in texts:
         for sentence in _SENTENCE_END.split(text[: 10 * _SENTENCE_MAX]):
             quote = " ".join(sentence.split())[:_SENTENCE_MAX]
@@ -178,7 +178,8 @@ class KeyStep(NamedTuple):
     """One of the main steps of a strategy."""
 
     id: str
-    """The id by which a plan's steps refer to it, unique within the strategy; empty for a step without an id."""
+    """The id that a plan's steps use for the key step, unique within the strategy; empty for a key step without an id.
+    """
     text: str
     """The work of the step, in words."""
 
@@ -196,7 +197,7 @@ def key_step(item: Any) -> KeyStep | None:
 
 
 def key_steps_in(strategy: Any) -> Iterator[KeyStep]:
-    """Yield the key steps of a strategy's JSON object, in order; items of another form are left out. Never raises."""
+    """Yield the key steps of a strategy's JSON object, in order. Items of another form are left out. Never raises."""
     items = strategy.get(KEY_STEPS) if isinstance(strategy, Mapping) else None
     for item in items[:ITEMS_MAX] if isinstance(items, list) else ():
         step = key_step(item)
@@ -205,7 +206,7 @@ def key_steps_in(strategy: Any) -> Iterator[KeyStep]:
 
 
 def evidence_in(strategy: Any) -> Iterator[str]:
-    """Yield the names that a strategy's JSON object relies on, in order; other values are left out. Never raises."""
+    """Yield the names that a strategy's JSON object relies on, in order. Other values are left out. Never raises."""
     items = strategy.get(EVIDENCE) if isinstance(strategy, Mapping) else None
     for item in items[:ITEMS_MAX] if isinstance(items, list) else ():
         if isinstance(item, str) and item.strip():

@@ -134,7 +134,7 @@ def _list_files(repository: str) -> list[str]:
         raise UsageProblem("there is no such folder", place=repository, hint="name the folder of the repository")
     git = shutil.which("git")
     if git is None:
-        raise UsageProblem("git is not installed, which knows the ignored files", place="--repo", hint="use --attach")
+        raise UsageProblem("git is not installed; it knows the ignored files", place="--repo", hint="use --attach")
     with tempfile.TemporaryDirectory(prefix="replan-") as data:
         own = [git, f"--git-dir={data}"]
         try:

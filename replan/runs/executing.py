@@ -233,7 +233,7 @@ def _planning_for(
     """Return the configuration of the planning runs that make new plans, with the execution's model.
 
     Without a workflow, that of the plan's own run is used. New plans may name the guards that the tools implement.
-    Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy that does not weigh moves.
+    Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy without a belief.
     """
     if source.planning is not None and workflow is None:
         seconds = limits.get("timeout")
@@ -259,7 +259,7 @@ def _planning_for(
         config = planning_config(RunOptions(workflow=workflow or "search", limits=of_calls), setup)
     least = least_value(limits)
     if least is not None and config.stop_below is None and "stop_below" in limits:
-        cause = f"policy {config.policy.name!r} weighs no moves, so it cannot stop below a value"
+        cause = f"policy {config.policy.name!r} has no belief, so `stop_below` has no effect"
         raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
     return _with_guards(config if least is None else config.with_stop_below(least), tools)
 
@@ -360,7 +360,7 @@ def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) ->
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
     spec = choice.spec
     if written and (isinstance(spec, TemplateSpec) or (isinstance(spec, PluginSpec) and spec.is_ours)):
-        cause = f"the model {choice.text!r} writes plans and no files, as the generator {written[0]!r} needs"
+        cause = f"the model {choice.text!r} writes no files, but the generator {written[0]!r} needs one"
         raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")
 
 

@@ -113,7 +113,7 @@ class Offer:
         limits: Mapping[str, Any] = check_limits(order_limits)
         self.config.clients.check_ceilings(limits)
         for extra in limits.get("model_settings", {}).keys() & EXTRAS:
-            hint = "model_settings in the server's config.yaml may have it"
+            hint = "set it under model_settings in the server's config.yaml"
             raise UsageProblem(f"clients may not set {extra}", place="model_settings", hint=hint)
         least, worth = self.config.clients.ceilings["stop_below"], least_value(order_limits)
         if worth is not None and least is not None and worth < least:

@@ -88,10 +88,9 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
     If a run was interrupted, its row still says `running`. Such a run is `parked`, or `running` if a host drives runs
-    of its kind (`hosted`), because that host will continue it. If people have answered all questions of a `waiting`
-    run, it is shown like an interrupted one; `with_inbox` is its common state after the messages of its inbox. A run
-    that was moved to another journal is `moved`. The row of a step says `parked` while its parent drives it, so that no
-    host drives it.
+    of its kind (`hosted`), because that host will continue it. A `waiting` run whose questions are all answered is
+    shown like an interrupted one. `with_inbox` is the run's common state after its inbox. A run that was moved to
+    another journal is `moved`. The row of a step says `parked` while its parent drives it, so that no host drives it.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"

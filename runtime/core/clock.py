@@ -1,4 +1,4 @@
-"""The clock port. All time enters the program here; machines see it only in messages."""
+"""The clock port. All time enters the program here. Machines see time only in messages."""
 
 import time
 from typing import Protocol

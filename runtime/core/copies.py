@@ -12,8 +12,8 @@ _NEW, _SET = object.__new__, object.__setattr__
 def changed(value: V, /, **fields: Any) -> V:
     """Return a copy of a frozen dataclass (without slots) with the given fields changed.
 
-    `dataclasses.replace` sets every field again, one by one. With the large states of runs, this took longer than the
-    rest of a transition.
+    `dataclasses.replace` sets every field again. With the large states of runs, this took longer than all other work of
+    a transition.
     """
     before = value.__dict__
     merged = before | fields
@@ -24,7 +24,7 @@ def changed(value: V, /, **fields: Any) -> V:
 
 
 def without(mapping: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
-    """Return a copy of a mapping that has none of the names."""
+    """Return a copy of a mapping without the given keys."""
     if len(names) > len(mapping):
         return {name: value for name, value in mapping.items() if name not in names}
     kept = dict(mapping)  # Copied at once: to look at each of thousands of names takes ten times as long.

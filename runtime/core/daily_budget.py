@@ -1,8 +1,8 @@
-"""The daily budget: the limits of all runs of a home in a UTC day, and the share of each run in that day. Pure.
+"""The daily budget: what all runs of a home may use in a UTC day, and how much of it each run has used. Pure.
 
 A run's ledger holds the total that the run has committed: reserved, spent and unknown. The journal stores this total
-with the run. When it appends events, it adds the difference to the day's total in the same transaction. If a batch's
-reservation would exceed the day's limit, the whole batch is refused, in every process.
+with the run. When the journal appends events, it adds the difference to the day's total in the same transaction. If a
+batch's reservation would exceed the day's limit, the whole batch is refused, in every process.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from runtime.core.ledger import MICRO, ZERO, Amount, Limit
 DAY_SECONDS = 86_400
 
 HOME = ""
-"""The tenant under which all runs together are booked."""
+"""The tenant under which the amounts of all runs together are booked."""
 
 
 class BudgetSource(Protocol):
@@ -61,7 +61,7 @@ class HomeBudget:
         return [(limit, used, most) for limit, used, most in limits if most is not None]
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return as text the first limit that a day's total exceeds after a change; empty if it exceeds none.
+        """Return the first limit that a day's total exceeds after a change, as text; empty if no limit is exceeded.
 
         `day` is the total after the change.
         """
@@ -72,7 +72,7 @@ class HomeBudget:
         return ""
 
     def reason_too_large(self, request: Amount) -> str:
-        """Return why a request is too large for any day, even an unused one; empty if it is not too large."""
+        """Return why a request is too large even for a day without other requests; empty if it is not too large."""
         limit = self.shortfall(request, request)
         if not limit:
             return ""

@@ -25,7 +25,7 @@ class Installed:
     points: "tuple[EntryPoint, ...]"
     """The entry points of this name."""
     reserved: bool = False
-    """Whether the name is built in, so that no distribution may take it."""
+    """Whether the name is built in. Then no distribution may use it."""
 
     @property
     def place(self) -> str:
@@ -155,16 +155,16 @@ class PluginGroup:
 
     @property
     def installed(self) -> Mapping[str, Installed]:
-        """The installed plug-ins by name, none of them loaded."""
+        """The installed plug-ins by name, not loaded."""
         return find_installed(self.name, self.built_in)
 
     def find(self, name: str) -> Installed | None:
-        """Return the installed plug-in with a name, without loading it; None for a built-in and for an unknown name."""
+        """Return the installed plug-in with a name, without loading it; None for built-in and unknown names."""
         return None if name in self.built_in else self.installed.get(name)
 
     @property
     def names(self) -> list[str]:
-        """The names of the installed plug-ins, sorted, without those that are built in."""
+        """The sorted names of the installed plug-ins, without built-in names."""
         return sorted(name for name, found in self.installed.items() if not found.reserved)
 
     def get(self, name: str) -> Any | None:

@@ -75,7 +75,7 @@ class RunExists(JournalError):
 
 
 class KindUnknown(JournalError):
-    """No installed kind can read the run: its `kind` is unknown, or its `format` version is.
+    """No installed kind can read the run: its `kind` or its `format` version is unknown.
 
     `known` is the highest known format of the kind; None if the kind itself is unknown. `cause` completes "the run is",
     and `hint` is the next step.
@@ -104,7 +104,7 @@ class Held(JournalError):
 
 
 class RunMoved(JournalError):
-    """The run was moved to another journal, whose place is `place`."""
+    """The run was moved to another journal, which `place` names."""
 
     passing = False
 
@@ -146,7 +146,7 @@ class JournalDamaged(JournalError):
 class JournalNewer(JournalError):
     """The journal was written by a newer release.
 
-    Its version is `version`; the newest version known here is `newest`.
+    `version` is the journal's version, and `newest` the newest version known here.
     """
 
     passing = False
@@ -200,7 +200,7 @@ class JournalUnreachable(JournalError):
 class JournalUncertain(JournalError):
     """The database connection broke during a commit. It is not known yet whether the commit succeeded.
 
-    The run's driver stops; the next one reads what was written.
+    The run's driver stops. The next driver reads what was written.
     """
 
     def __init__(self, where: str) -> None:
@@ -220,10 +220,10 @@ class StorageFull(JournalError):
 
 
 class HomeBudgetSpent(JournalError):
-    """The daily budget does not allow a reservation; nothing was written.
+    """The daily budget does not allow a reservation. Nothing was written.
 
     `limit` describes the limit. `until` is when the next day begins (UTC seconds since 1970); None if runs do not wait
-    for it. `budget` holds the limits of a day; `why` is the message.
+    for the next day. `budget` holds the limits of a day; `why` is the message.
     """
 
     def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:
@@ -236,7 +236,7 @@ class HomeBudgetSpent(JournalError):
 class Halted(ReplanError):
     """An actor needs a person before its work can continue; its run is parked.
 
-    `halt` says why; the text is the reason, in one line.
+    `halt` is the kind of problem; the error's text is the reason, in one line.
     """
 
     def __init__(self, halt: "Halt", why: str) -> None:
@@ -259,8 +259,8 @@ class MachineRunsAway(Bug):
 def root_cause(error: BaseException) -> BaseException:
     """Return the one error of a group that should be reported; any other error is returned unchanged.
 
-    A run lost to another driver comes first, then errors of this program, then any others. Among equal errors the first
-    one counts. A cancellation comes last, because it would hide the reason for cancelling.
+    A run that another driver has taken comes first, then errors of this program, then any other error. Among equal
+    errors the first one counts. A cancellation comes last, because it would hide the reason for cancelling.
     """
     if not isinstance(error, BaseExceptionGroup):
         return error
@@ -276,4 +276,4 @@ def _rank(error: BaseException) -> int:
         case Exception() | KeyboardInterrupt() | SystemExit() | GeneratorExit():
             return 2
         case _:
-            return 3  # The cancellation of an async library, whichever it is.
+            return 3  # The cancellation of the async library in use.

@@ -1,13 +1,13 @@
 """The contents of a journal: events (facts), their codec, and records (facts with a place in a run).
 
-An event is a frozen pydantic value with a literal `kind`. The class variable `texts` names its fields that may hold
-large texts; the journal stores each text once, by content hash, and keeps only the hash in the event. The codec is
+An event is a frozen pydantic value with a literal `kind`. The class variable `texts` names the fields that may hold
+large texts. The journal stores each text once, by its content hash, and keeps only the hash in the event. The codec is
 closed: it knows one union of events, refuses unknown keys, and never constructs anything else.
 
 **A field that equals its default is not written.** So the default of a stored field is part of the format and must
-never change; a test holds the list of all defaults that are not empty. A value that a later release may choose
-differently (a limit, a time-out) has no default in an event, or has its own serializer. What follows from other fields
-of the event is a property, never a field.
+never change. A test holds the list of all defaults that are not empty. A value that a later release may choose
+differently, such as a limit, has no default in an event, or has its own serializer. What follows from other fields of
+the event is a property, never a field.
 """
 
 import base64
@@ -90,7 +90,7 @@ class Codec(Generic[E]):
     `format` is the highest format version that it reads.
 
     Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` (an unknown kind, a missing text)
-    for anything that `encode` did not return; the journal turns them into `JournalDamaged`.
+    for anything that `encode` did not return. The journal turns them into `JournalDamaged`.
     """
 
     def __init__(self, members: Sequence[type[Event]], *, format: int = 1) -> None:

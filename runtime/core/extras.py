@@ -18,14 +18,14 @@ EXTRAS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "lab": {"commands": ("lab",), "models": ("planner", "simulated")},
 }
-"""The names of the entry points that each extra of `replan` adds, by their group without `replan.`."""
+"""The names of the entry points that each extra of `replan` adds, by group, without the prefix `replan.`."""
 
 SERVICE_VARIABLES = ("OTEL_",)
 """The prefixes of the environment variables that configure a service."""
 
 
 def how_to_install(group: str, name: str) -> str:
-    """Return the command that installs a missing plug-in; empty if no extra of Replan contains it.
+    """Return the command that installs a missing plug-in; empty if no extra of Replan has it.
 
     `group` is a key of `EXTRAS`, and `name` the name of the plug-in's entry point.
     """

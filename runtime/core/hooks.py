@@ -10,7 +10,7 @@ LABELS = (
     "send.before",  # a model request is about to leave
     "reply.after",  # a model's reply has arrived and is not written
     "judge.after",  # a verdict is made and not written
-    "claim.after",  # the run is claimed and not read; of a new one, nothing is written
+    "claim.after",  # the run is claimed but not read; of a new run, nothing is written
     "renew.before",  # a quarter of the lease has passed
     "finish.after",  # the last record is written, the lease is not released
 )
@@ -19,7 +19,7 @@ COPY_LABELS = (
     "copy.marked",  # runs are marked as moved in the source, and are not in the target
     "copy.added",  # they are in the target
     "copy.verified",  # all of them were found in the target, and the source still has them
-    "copy.removing",  # they are deleted from the source, and this is not committed
+    "copy.removing",  # they are deleted from the source, but the deletion is not committed
     "copy.removed",  # the source does not have them any more
 )
 """The points of `replan home copy`."""
@@ -34,7 +34,7 @@ def mark_point(label: str) -> None:
 
 
 def set_crash_hook(hook: Callable[[str], None] | None) -> None:
-    """Call `hook` at every marked point from now on; None removes the hook. For tests only."""
+    """Call `hook` at every marked point from now on; None removes the earlier hook. For tests only."""
     global _hook  # noqa: PLW0603 - one process, one hook
     _hook = hook
 
@@ -54,7 +54,7 @@ def report_measure(name: str, value: float) -> None:
 
 
 def observe_measures(observer: Callable[[str, float], None] | None) -> None:
-    """Call `observer` with every measured value from now on; None removes it. It must be quick and must not raise."""
+    """Call `observer` with every measured value from now on; None removes it. It must be quick and not raise."""
     global _observer  # noqa: PLW0603 -- one process, one observer
     _observer = observer
 
@@ -67,9 +67,9 @@ _listener: Callable[[str], None] | None = None
 
 
 def listen_to_readers(listener: Callable[[str], None] | None) -> None:
-    """Set the function to call if a function made by `make_total` raised an exception; None removes it.
+    """Set the function to call when a function made by `make_total` raises an exception; None removes the earlier one.
 
-    It gets the `what` of `make_total`, and is called while the exception is handled.
+    The listener gets the `what` of `make_total`. It is called while the exception is handled.
     """
     global _listener  # noqa: PLW0603 - one process, one log
     _listener = listener
@@ -78,7 +78,7 @@ def listen_to_readers(listener: Callable[[str], None] | None) -> None:
 def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P, T]], Callable[P, T | R]]:
     """Return a decorator for a function that reads something. If the function raises, `rejected(sentence)` is returned.
 
-    The sentence names `what` is read.
+    The sentence contains `what`, the name of what is read.
     """
 
     def decorate(read: Callable[P, T]) -> Callable[P, T | R]:

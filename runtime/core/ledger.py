@@ -43,7 +43,7 @@ class Usage(Value):
 
     @model_serializer(mode="wrap")
     def _without_zeros(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the parts that are zero, which they are in most calls."""
+        """Leave out the parts that are zero: most parts are zero in most calls."""
         plain: dict[str, Any] = serialize(self)
         return {key: value for key, value in plain.items() if value or key in _TOTALS}
 
@@ -61,7 +61,7 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class TokenRates(Value):
-    """US dollars per token of each kind. A kind without its own rate has the rate of the kind that includes it."""
+    """US dollars per token of each kind. A kind without a rate of its own has the rate of the kind that includes it."""
 
     input_per_token_usd: Rate
     """Dollars for one token of the prompt."""
@@ -92,7 +92,7 @@ class TokenRates(Value):
         )
 
     def usd_at_most(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the dollars for the tokens of a call, all at the highest rate for their direction."""
+        """Return the dollars for the tokens of a call at the highest rates for input and output."""
         rates = (self.cache_read_per_token_usd, self.cache_write_per_token_usd, self.cache_write_1h_per_token_usd)
         into = max(self.input_per_token_usd, *(_rate_or(rate, 0) for rate in rates))
         return input_tokens * into + output_tokens * max(
@@ -110,7 +110,7 @@ class PriceTier(TokenRates):
 class Price(TokenRates):
     """The price of a model's calls, and the source of the numbers.
 
-    Where a rate depends on the time of day, the highest one is used, so that a reservation is never too small.
+    If a rate depends on the time of day, the highest rate is used, so that a reservation is never too small.
     """
 
     request_usd: Rate = 0.0
@@ -118,7 +118,7 @@ class Price(TokenRates):
     tiers: tuple[PriceTier, ...] = ()
     """The rates of longer prompts, in the order of `above`."""
     source: str = ""
-    """Where the numbers come from, such as the name of a price list; may be empty."""
+    """The source of the numbers, such as the name of a price list; may be empty."""
 
     @classmethod
     def per_mtok(
@@ -141,7 +141,7 @@ class Price(TokenRates):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the kinds of tokens that have no rate of their own."""
+        """Leave out the kinds of tokens without a rate of their own."""
         plain: dict[str, Any] = serialize(self)
         return {key: value for key, value in plain.items() if value or key in _BASE}
 
@@ -159,7 +159,7 @@ class Price(TokenRates):
         return _micro(rates.usd(usage) + self.request_usd)
 
     def cache_saving_usd(self, cached_tokens: int) -> float:
-        """Return the dollars that reading these tokens from the prompt cache has saved, at the first tier's rates."""
+        """Return the dollars saved by reading these tokens from the prompt cache, at the first tier's rates."""
         return cached_tokens * (
             self.input_per_token_usd - _rate_or(self.cache_read_per_token_usd, self.input_per_token_usd)
         )
@@ -167,8 +167,8 @@ class Price(TokenRates):
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
         """Return the highest cost of a call with at most so many tokens, in whole micro-dollars.
 
-        All input may be written into the cache, and all output may be reasoning. A call with fewer tokens may have a
-        lower tier with higher rates, so all tiers up to the limit are compared.
+        All input may be written into the cache, and all output may be reasoning. A lower tier may have higher rates, so
+        all tiers up to the limit are compared.
         """
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return _micro(
@@ -206,7 +206,7 @@ class Limit(StrEnum):
         return {"cost": "micro_usd", "active_time": "active_seconds"}.get(self, self.value)
 
     def of(self, limits: "Limits") -> float | None:
-        """Return its value; None if it is not set."""
+        """Return the value of this limit; None if it is not set."""
         value: float | None = getattr(limits, self.key)
         return value
 
@@ -252,13 +252,13 @@ class Limits(Value):
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
     """The time after which the run requests nothing new (UTC seconds since 1970)."""
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """The longest wait for a provider that is down, in seconds; None is `actors.run.outage.PATIENCE_SECONDS`."""
+    """The longest wait for a provider that is down, in seconds; None means `actors.run.outage.PATIENCE_SECONDS`."""
     stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    """The lowest chance of success per call with which a move is made; None if the run's policy does not compare moves.
+    """The lowest chance of success per call at which the run makes a move; None if the run's policy does not compare
+    moves.
     """
     at_limit: AtLimit | None = None
-    """What the run does at a limit: it asks a person how to go on, or it ends. None means `stop`, because nobody chose.
-    """
+    """What the run does at a limit: ask a person how to go on, or end. None means `stop`: nobody chose."""
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -283,15 +283,15 @@ class Ledger:
     reserved: Mapping[str, Amount] = field(default_factory=dict)
     """The reservations of open requests, by request id."""
     forfeited: Mapping[str, Amount] = field(default_factory=dict)
-    """The part of `unknown` for withdrawn requests whose reply may still come, by request id."""
+    """The part of `unknown` for withdrawn requests that may still be answered, by request id."""
     cached_tokens: int = 0
     """The input tokens that the provider read from its prompt cache."""
     active: float = 0.0
-    """The seconds in which any work was open, up to the time of the last message."""
+    """The seconds in which the run had open work, up to the time of the last message."""
 
     @property
     def used(self) -> Amount:
-        """All amounts that are charged, without those that are only reserved."""
+        """All amounts that are charged, without reservations."""
         return self.spent + self.unknown
 
     @property
@@ -318,11 +318,11 @@ class Ledger:
 
     @property
     def ends_at(self) -> float | None:
-        """The time at which the run ends, in UTC seconds since 1970; None if no limit sets one."""
+        """The time at which a limit ends the run, in UTC seconds since 1970; None if no limit sets one."""
         return self.limits.deadline
 
     def ended_by(self, now: float) -> Limit | None:
-        """Return the limit that ends the run at `ends_at` if this time has come; else None."""
+        """Return the limit that ends the run at `ends_at` if that time has come; else None."""
         return None if self.ends_at is None or now < self.ends_at else Limit.DEADLINE
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:

@@ -17,12 +17,12 @@ E = TypeVar("E")
 M = TypeVar("M", contravariant=True)
 
 SETTLE_MAX = 10_000
-"""The largest number of decisions that may follow from one message; a machine that makes more has a bug."""
+"""The largest number of decisions that may follow from one message. A machine that makes more has a bug."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message that cannot be accepted now; the reason is one sentence for its sender."""
+    """A message cannot be accepted now. The reason is one sentence for its sender."""
 
     reason: str
 
@@ -37,11 +37,11 @@ class Work(NamedTuple):
     request: Any
     """The event that requested the work."""
     repeatable: bool = False
-    """Whether doing the work twice costs nothing and harms nothing, such as a pure guard. Then it is repeated after a
-    crash.
+    """Whether the work can be done twice without cost or harm, such as a pure guard. Repeatable work is done again
+    after a crash.
     """
     keeps_no_process: bool = False
-    """Whether the work needs no process while the run waits for a person, such as the wait for the deadline."""
+    """Whether the work needs no process while the run waits for a person. The wait for the deadline is such work."""
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
@@ -67,18 +67,18 @@ class Summary:
     asks: bytes = b""
     """The open questions as a JSON array of objects, in the order in which they are listed; empty for none."""
     near: str = ""
-    """The limit of which most is used, and the level that is reached, in percent, such as `calls 80`; may be empty."""
+    """The limit that the run has used most of, and the level reached, in percent, such as `calls 80`; may be empty."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still give back. It is used for the daily budget, and not stored.
     """
     ending: bool = field(default=False, compare=False)
-    """Whether the run has an outcome and waits only for work that cannot be cancelled; not stored."""
+    """Whether the run has an outcome and only waits for work that cannot be cancelled; not stored."""
     parked: bool = field(default=False, compare=False)
-    """Whether the machine requests nothing until the next takeover, so that its driver leaves. Not stored."""
+    """Whether the machine requests nothing until the next takeover. Then the run's driver leaves. Not stored."""
 
     @property
     def due(self) -> float | None:
-        """The time from which a run without a driver is due: 0 means at once, None means never."""
+        """The time from which a run without a driver needs one: 0 means now, None means never."""
         match self.status:
             case "running":
                 return self.next_wake or 0.0
@@ -98,7 +98,7 @@ class Machine(Protocol[S, E, M]):
         """Return the event for a message, `Refused` if it cannot be accepted, or None if it is a duplicate."""
 
     def advance(self, state: S) -> E | None:
-        """Return the next decision that follows from the state without a message; None if there is none."""
+        """Return the next decision that follows from the state without a message; None if there is no such decision."""
 
     def evolve(self, state: S, event: E) -> S:
         """Return the state after the event.
@@ -125,7 +125,7 @@ def fold(machine: Machine[S, E, Any], events: Iterable[E], state: S | None = Non
 
 
 def settle(machine: Machine[S, E, Any], state: S, first: E | None = None) -> tuple[S, list[E]]:
-    """Apply `first`, then every decision that follows, until none does. Return the new state and the events.
+    """Apply `first`, then every decision that follows, until no decision follows. Return the new state and the events.
 
     Raises:
         MachineRunsAway: after `SETTLE_MAX` decisions.

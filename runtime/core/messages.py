@@ -1,6 +1,6 @@
 """The messages that the runtime sends to every machine, and the times in every message.
 
-`at` is the time by the journal's clock, in UTC seconds since 1970; a person can set this clock. Nobody can set `mono`:
+`at` is the time of the journal's clock, in UTC seconds since 1970. A person can set this clock. Nobody can set `mono`:
 it measures the time between two messages to one driver.
 """
 
@@ -13,7 +13,7 @@ from runtime.core.ledger import Limit
 Halt = Literal["", "provider", "plugin", "reply"]
 """A problem that only a person can solve; empty for none.
 
-- `provider`: the provider refuses what it is asked.
+- `provider`: the provider refuses the requests.
 - `plugin`: a plug-in of the user has failed.
 - `reply`: the model's replies are cut, or filtered, again and again.
 """
@@ -31,10 +31,10 @@ class Message:
 
 
 def stamp(message: M, mono: float) -> M:
-    """Return a message with the driver's seconds, rounded to the microsecond.
+    """Return a message with its `mono` set, rounded to the microsecond.
 
-    The message that starts a run is an event, and gets them too. A message that already has them, or has no field for
-    them, is returned unchanged.
+    The message that starts a run is an event, and gets `mono` too. A message whose `mono` is set, or that has no such
+    field, is returned unchanged.
     """
     if getattr(message, "mono", mono) is not None:
         return message
@@ -63,7 +63,7 @@ class Parking(Message):
     handover: bool = False
     """Whether the next driver continues the run without a person's request."""
     why: str = ""
-    """The reason in one line if no person requested the stop; else empty."""
+    """The reason for the stop in one line; empty if a person requested it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Overdrawn(Message):
 
     at: float
     until: float | None
-    """When the next day begins; None if runs do not wait for it."""
+    """When the next day begins; None if runs do not wait for the next day."""
     why: str
     """Which limit is used up, in one line for people."""
     never: bool = False

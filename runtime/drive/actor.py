@@ -5,7 +5,7 @@ limited number of times (the restart intensity of OTP). Other work, and work tha
 `Crashed`, and the log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) parks the
 run.
 
-The mailbox of an actor has the waiting envelopes, and the tasks that process them.
+The mailbox of an actor holds the waiting envelopes. Its tasks process them.
 """
 
 import os
@@ -54,7 +54,7 @@ class Envelope(Generic[B]):
     scope: trio.CancelScope | None = None
     """The cancel scope of the handler while it runs; else None."""
     unsent: trio.CancelScope | None = None
-    """The cancel scope in which a call waits to be sent; None once the call was sent."""
+    """The cancel scope in which a call waits to be sent; None after the call was sent."""
 
     def withdraw(self) -> None:
         """Cancel the work. Work that has not begun never begins. A call that was not sent is reported as not sent."""
@@ -130,7 +130,8 @@ class Actor(Generic[B, M]):
     async def answer(self, envelope: Envelope[B], now: Callable[[], float]) -> M | Crashed | None:
         """Return the answer to an envelope; None if it was withdrawn. `now` gives the time of a crash.
 
-        A call that was withdrawn before it began is also passed to its handler, which answers that it was not sent.
+        A call that was withdrawn before it began is also passed to its handler. The handler answers that it was not
+        sent.
         """
         log.bind(**envelope.trace)
         goes_on, restarts = not (envelope.withdrawn and envelope.work.repeatable), 0
@@ -151,7 +152,7 @@ class Actor(Generic[B, M]):
                 may_repeat = envelope.work.repeatable and restarts <= self._intensity.restarts
                 if not (may_repeat and self._may_restart()):
                     line = f"{self.address}: {type(error).__name__}: {error}".splitlines()[0]
-                    # It is journaled and shown, so it passes the same redactor as the logs.
+                    # The text is journaled and shown, so it passes the same redactor as the logs.
                     text = Redactor(secrets_in(os.environ)).text(line)
                     halt: Halt = getattr(error, "halt", "")
                     return Crashed(envelope.work.request_id, now(), text, halt)
@@ -175,8 +176,8 @@ a bug.
 class Mailbox(Generic[B, M]):
     """A bounded channel of envelopes, and up to `Actor.concurrency` tasks that receive from it.
 
-    A task is started in `nursery` when there is work, and ends when the channel is empty, so an idle actor costs
-    nothing. `deliver` is called with every answer, also while the nursery is being cancelled; it must shield its own
+    A task is started in `nursery` when there is work, and ends when the channel is empty. So an idle actor costs
+    nothing. `deliver` is called with every answer, also while the nursery is being cancelled, so it must shield its own
     waits. `now` gives the time of a crash.
     """
 

@@ -30,7 +30,7 @@ class LeaseKeeper:
         self.terms = terms
         """The owner and the length of the lease."""
         self.epoch = 0
-        """The epoch of the held lease; 0 if the run is not held."""
+        """The epoch of the held lease; 0 if no lease is held."""
         self._end = (0.0, 0.0)
         self._claimed, self._is_lost = 0.0, False
 
@@ -47,7 +47,7 @@ class LeaseKeeper:
     def seconds(self) -> float:
         """Return the monotonic seconds since the claim, or since a new run was begun.
 
-        Setting a clock does not change them. The time in which the machine is suspended is not counted.
+        Setting a clock does not change them. Time in which the machine is suspended does not count.
         """
         return trio.current_time() - self._claimed
 
@@ -60,7 +60,7 @@ class LeaseKeeper:
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Record that a new run is held until `end`, because its first records have admitted and claimed it."""
+        """Record that this driver holds a new run until `end`; the run's first records have admitted and claimed it."""
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
@@ -72,7 +72,7 @@ class LeaseKeeper:
             await trio.sleep(self.terms.ttl / RENEWALS)
             if self.epoch > 0:
                 mark_point("renew.before")
-                await self._renew()  # If that fails, it is tried again; until then others may take the run.
+                await self._renew()  # If that fails, it is tried again. Until then others may take the run.
 
     async def ensure_held(self) -> None:
         """Check that this driver still holds the run, which a long pause of the process may lose. Raises `Fenced`."""
@@ -82,8 +82,8 @@ class LeaseKeeper:
     async def release(self) -> None:
         """Release the run if this driver still holds it.
 
-        A new run whose admission failed is not touched, because another driver may hold a run with this id under the
-        same epoch.
+        A new run whose admission failed is not touched. Another driver may hold a run with this id under the same
+        epoch.
         """
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
@@ -113,7 +113,7 @@ class LeaseKeeper:
 
 
 async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
-    """Claim a run on these terms, and return the epoch. Raises `RunNotFound`, `KindUnknown`, `Held`."""
+    """Claim a run on these terms, and return the new epoch. Raises `RunNotFound`, `KindUnknown`, `Held`."""
     return await journal.claim(run, terms.owner, terms.ttl, dead=terms.dead, kinds=terms.kinds)
 
 
@@ -131,11 +131,12 @@ class Takeover(NamedTuple):
     """The first events of a driver after its claim."""
 
     facts: list[tuple[Any, int | None]]
-    """The events, each with the posted message that it consumes, if any. All are applied before the first decision."""
+    """The events, with the posted message that each event consumes, if any. All are applied before the first decision.
+    """
     taken: list[Mailed]
     """The posted messages from which the events were made."""
     left: list[Mailed]
-    """The posted messages that are processed afterwards, one after the other."""
+    """The posted messages that are processed later, one after the other."""
 
 
 class PostedEnd(NamedTuple):
@@ -149,7 +150,7 @@ class PostedEnd(NamedTuple):
 
 
 def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> PostedEnd | None:
-    """Return the end of the run by the first message that ends it; None if none does."""
+    """Return the end of the run by the first message that ends it; None if no message does."""
     for message in posted:
         accepted = machine.accept(state, message)
         if accepted is None or isinstance(accepted, Refused):
@@ -166,9 +167,9 @@ def takeover(
 ) -> Takeover:
     """Return the first events of a driver that has claimed a run in this state.
 
-    A message whose event has `precedes_takeover` (`runtime.core.events.Event`) comes before the takeover, because
-    decisions depend on it. Other messages come after the takeover, so that the time before it does not count as active.
-    If the run is `finished`, all messages come before it, because one of them may undo the end.
+    Some events must come before the takeover, because decisions depend on them: `precedes_takeover` of
+    `runtime.core.events.Event`. Other messages come after the takeover, so that the time before it does not count as
+    active. If the run is `finished`, all messages come before it, because one of them may undo the end.
     """
     events = [machine.accept(state, message) for message in posted]
     urgent = [

@@ -1,8 +1,8 @@
 """The options of a driver: how a run is admitted, its lease, its stop, its callbacks, its inbox signal, and its turn.
 
-In turns, the runs of one process make their model calls: the run with the fewest calls goes first. A run whose turn it
-is not requests nothing. What counts is the number of calls in its ledger, so a new process goes on where a killed one
-was.
+In turns, the runs of one process make their model calls: the run with the fewest calls goes first. A run requests
+nothing until its turn comes. The number of calls in the run's ledger counts, so a new process goes on where a killed
+process stopped.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -24,16 +24,16 @@ class Turn:
     def __init__(self, turns: "Turns") -> None:
         self._turns = turns
         self.calls = 0
-        """The calls that the run has committed, open ones included; 0 until it was read."""
+        """The calls that the run has committed, including open calls; 0 until the ledger was read."""
         self.at_work = True
-        """Whether runs with more calls wait for it: until it is read, while it waits for its turn, and while a model or
-        a guard works for it; not while it waits for a person, a time or a tool.
+        """Whether runs with more calls wait for this run. They do until it is read, while it waits for its turn, and
+        while a model or a guard works for it; not while it waits for a person, a time or a tool.
         """
         self._refused = False
         self._given = trio.Event()
 
     def may_call(self, calls: int) -> bool:
-        """Return whether a run that has committed so many calls may make the next one. If not, `given` tells when."""
+        """Return whether a run that has committed so many calls may make the next one. If not, wait for `given`."""
         self.note(calls, at_work=True)
         self._refused = calls > self._turns.fewest
         return not self._refused
@@ -44,13 +44,13 @@ class Turn:
         self._given = trio.Event()
 
     def wake(self, fewest: float) -> None:
-        """Let a run that was refused a call ask again, if no run that others wait for has fewer than `fewest` calls."""
+        """Let a refused run ask again if its calls are at most `fewest`."""
         if self._refused and self.calls <= fewest:
             self._refused = False
             self._given.set()
 
     def note(self, calls: int, *, at_work: bool) -> None:
-        """Note where the run is after a change of it."""
+        """Note the run's calls and whether it is at work, after either has changed."""
         if (calls, at_work) != (self.calls, self.at_work):
             self.calls, self.at_work = calls, at_work
             self._turns.wake()
@@ -75,7 +75,7 @@ class Turns:
 
     @property
     def fewest(self) -> float:
-        """The fewest calls of a run that others wait for; infinite if there is none."""
+        """The fewest calls of a run that others wait for; infinite if they wait for no run."""
         return min((turn.calls for turn in self._members if turn.at_work), default=inf)
 
     def wake(self) -> None:
@@ -93,7 +93,7 @@ class Ending(StrEnum):
     """Why a driver has stopped driving a run."""
 
     FINISHED = "finished"
-    WAITING = "waiting"  # for a person; under a host, which wakes the run, also for a time
+    WAITING = "waiting"  # for a person; under a host, also for a time, because the host wakes the run
     PARKED = "parked"  # stopped on request
 
 
@@ -138,7 +138,7 @@ class Stop:
     forced: trio.Event = field(default_factory=trio.Event)
     """Once set, the driver stops waiting for replies in flight."""
     grace: float | None = None
-    """The longest wait for replies in flight, in seconds; None waits as long as the time limits of the calls allow."""
+    """The longest wait for open replies, in seconds; None waits as long as the time limits of the calls."""
 
 
 ChangeSignal = Callable[[], Awaitable[None]]
@@ -192,21 +192,21 @@ class DriveOptions:
     """The arguments of `runtime.drive.supervisor.Supervisor` that say how a run is driven."""
 
     stop: Stop | None = None
-    """The request to stop; None for a run that cannot be stopped."""
+    """The request to stop; None if the run cannot be stopped."""
     on_record: OnRecord | None = None
     """Called with every record that the run appends; None for nobody."""
     notice: Notice = ignore
-    """Called with one line when an outside cause delays the run, such as a full disk."""
+    """Called with one line when something outside the run delays it, such as a full disk."""
     changed: ChangeSignal | None = None
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
-    """A hosted run is released if it waits at least this many seconds for a time; None in the foreground."""
+    """A hosted run is released if it waits at least this many seconds for a time; None for a run in the foreground."""
     at_once: bool = False
     """Whether a person has resumed the run and wants it to stop waiting."""
     turn: Turn | None = None
-    """The run's place among others that take turns with their calls; None if it asks for calls as it likes."""
+    """The run's place among the runs that take turns with their calls; None if the run calls without turns."""
     on_drift: Notice | None = None
-    """Called before a run is resumed if the files that it was started with have changed since; None for nobody."""
+    """Called before a run is resumed if the files that it started with have changed; None for no call."""
 
 
 DETACHED = DriveOptions()

@@ -1,7 +1,7 @@
 """Writes the records of a run, for its driver or for a single event of a run without a driver.
 
-An event is appended before anything acts on it. Of a batch, as many events are appended as the daily budget allows. An
-append waits while the disk is full, the journal is busy, or its database cannot be reached.
+An event is appended before anything acts on it. If the daily budget does not allow a whole batch, only its first events
+are appended. An append waits while the disk is full, the journal is busy, or its database cannot be reached.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ class Prefix(Generic[S, E]):
     events: Sequence[E]
     """The events, in their order in the batch."""
     next_reservation: Amount
-    """The reservation of the next event of the batch; zero if there is none."""
+    """The reservation of the next event of the batch; zero if there is no next event."""
 
 
 def _prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
@@ -104,7 +104,7 @@ Trace = Callable[[E, S], Mapping[str, str | int]]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Generic[S]):
-    """The state of a run after some of its records. A driver that has one reads only the records after these."""
+    """The state of a run after some of its records. A driver with a snapshot reads only the records after it."""
 
     state: S
     """The state after the record `seq`."""
@@ -117,7 +117,7 @@ class Snapshot(Generic[S]):
 class RunLog(Generic[S, E]):
     """Writes the records of one run.
 
-    `state` and `summary` are the values after the last record, whose number is `seq`.
+    `state` and `summary` are the values after the last record, which has the number `seq`.
     """
 
     def __init__(
@@ -135,11 +135,11 @@ class RunLog(Generic[S, E]):
         admission: Admission | None = None,
         turn: Turn | None = None,
     ) -> None:
-        """Take the arguments of `runtime.drive.supervisor.Supervisor`; nothing is read yet."""
+        """Store the arguments, which are those of `runtime.drive.supervisor.Supervisor`. Nothing is read yet."""
         self._run, self._machine, self._journal, self._lease = run, machine, journal, lease
         self._stop, self._new, self._turn = stop, admission, turn
         self.held_back = False
-        """Whether the last write left out a request, because other runs have their turn."""
+        """Whether the last write left out a request, because it is the turn of other runs."""
         self._on_record, self._trace, self._notice = on_record, trace, notice
         start = snapshot or Snapshot(machine.initial(), 0, 0)
         self.state, self.seq, self._consumed = start.state, start.seq, start.inbox
@@ -158,11 +158,11 @@ class RunLog(Generic[S, E]):
         return self._consumed
 
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
-        """Append facts and the decisions that follow, as far as the daily budget allows.
+        """Append facts and the decisions that follow them, as far as the daily budget allows.
 
-        Each fact has the id of the posted message that it consumes, or None; there may be no facts. The machine decides
-        again about the events that were left out when the next message comes. If `goes_on` returns that none will come,
-        the run pauses. If it is not the run's turn, nothing is requested. Raises the errors of `append`.
+        Each fact comes with the id of the posted message that it consumes, or None. There may be no facts. The machine
+        decides again about the events that were left out when the next message comes. If `goes_on` rules out another
+        message, the run pauses. If it is not the run's turn, nothing is requested. Raises the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -189,7 +189,7 @@ class RunLog(Generic[S, E]):
             await self.append(self._machine.evolve(self.state, accepted), [accepted])
 
     async def _write_free(self, free: Prefix[S, E], inbox: Sequence[int | None]) -> None:
-        """Append events that reserve nothing, and only say what was used."""
+        """Append events that reserve nothing. They only report what was used."""
         if free.events:
             await self.append(free.state, free.events, inbox, overdraw=True, waits=True)
 

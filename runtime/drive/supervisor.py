@@ -111,11 +111,11 @@ class Supervisor(Generic[S, E, M]):
         return self._log.state
 
     async def drive(self, first: Any = None) -> Ending:
-        """Claim the run, continue after its last record, and drive it until it ends, asks a question, or is stopped.
+        """Claim the run, continue after its last record, and drive it until it ends, asks a question or is stopped.
 
-        `first` is the message that starts a run without records; a new run is claimed when it is admitted. Before
-        anything is done, it raises `RunExists` for a new run, and `RunNotFound`, `KindUnknown`, `Held`,
-        `JournalDamaged` for another. Raises `Fenced` if another driver takes over.
+        `first` is the message that starts a run without records; a new run is claimed when it is admitted. Raises
+        before anything is done: `RunExists` for a new run; `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged` for
+        another run. Raises `Fenced` if another driver takes over.
         """
         if self._is_new:
             self._lease.begin()
@@ -133,7 +133,7 @@ class Supervisor(Generic[S, E, M]):
         return ending
 
     async def _load(self) -> Ending | None:
-        """Read the run. Return its ending if there is nothing to drive; else None."""
+        """Read the run. Return the run's ending if there is nothing to drive; else None."""
         self._inbox_seen = await self._log.load()
         if await self._end_by_inbox():
             return Ending.FINISHED
@@ -172,9 +172,9 @@ class Supervisor(Generic[S, E, M]):
         return self._is_finished()
 
     async def _was_driven_elsewhere(self) -> bool:
-        """Return whether a hosted run is no longer due, because another driver had it in the meantime.
+        """Return whether a hosted run is no longer due, because another driver has driven it.
 
-        The status row decides, as it does for hosts.
+        The status row decides, as for hosts.
         """
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
@@ -245,7 +245,7 @@ class Supervisor(Generic[S, E, M]):
         return not self._log.held_back and all(self._may_release(envelope.work) for envelope in self._running.values())
 
     def _is_at_work(self) -> bool:
-        """Return whether the run waits for its turn, or a model or a guard works for it."""
+        """Return whether the run waits for its turn, or a model or a guard works for the run."""
         is_judged = any(envelope.work.judges for envelope in self._running.values())
         return self._log.held_back or is_judged or self._log.summary.reserved.calls > 0
 
@@ -260,7 +260,7 @@ class Supervisor(Generic[S, E, M]):
         return work.until - self._now() > (self._rest_after or ROUNDING)
 
     def _will_continue(self, state: S) -> bool:
-        """Return whether work in this process will advance a run in this state, so that another message will come."""
+        """Return whether work in this process will advance a run in this state. Then another message will come."""
         outstanding = self._machine.outstanding(state).values()
         return any(work.address in self._mailboxes and not self._may_release(work) for work in outstanding)
 
@@ -270,7 +270,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _process_delivery(self, delivery: Delivery[M] | Report[Message] | Mailed) -> None:
         if self._stop.requested.is_set():
-            await self._park()  # First, so that no decision about the message asks for new work.
+            await self._park()  # This comes first, so that no decision about the message asks for new work.
         if isinstance(delivery, Mailed):
             if delivery.inbox > self._inbox_seen:
                 self._inbox_seen = delivery.inbox
@@ -292,7 +292,7 @@ class Supervisor(Generic[S, E, M]):
             self._reconcile()
 
     async def _park(self) -> None:
-        """Request nothing new. Paid calls in flight continue; repeatable work is cancelled, to be repeated later."""
+        """Request nothing new. Paid calls that are open continue. Repeatable work is cancelled and repeated later."""
         if self._parked or self._is_finished():
             return
         self._parked = True
@@ -373,7 +373,7 @@ class Supervisor(Generic[S, E, M]):
                 self._mailboxes[work.address].put(envelope)
 
     async def _drain(self) -> None:
-        """Wait for the work in flight as long as the stop allows, then cancel it. Append every reply that comes."""
+        """Wait for the open work as long as the stop allows, then cancel it. Append every reply that arrives."""
         if self._stop.grace is not None:
             self._grace.deadline = trio.current_time() + self._stop.grace
         with self._grace:
@@ -432,7 +432,7 @@ class Supervisor(Generic[S, E, M]):
             except JournalError as error:
                 if not error.passing:
                     raise
-                # The calls in flight are paid: do not end them.
+                # The open calls are paid: do not end them.
                 messages, changed = [], partial(trio.sleep, RETRY_SECONDS)
             for message in messages:
                 await self._pass_on(message)

@@ -1,11 +1,11 @@
 """The host: drives runs of one journal that no other process drives, up to a limit at the same time.
 
-A run that only waits for people or for a time has no task and no memory here; the journal knows when it continues. One
-watcher serves all runs. It polls, and every process that posts a message wakes it. Its query (`due`) costs nothing for
-runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
+A run that only waits for people or for a time has no task and no memory here. The journal knows when the run continues.
+One watcher serves all runs. It polls, and every process that posts a message wakes it. Its query (`due`) costs nothing
+for runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
 
-A worker is a host on which an engine places runs. A job of the engine only names a run. When there is no job and room
-for a run, the worker searches the journal for due runs without a job, which the engine has lost or never got.
+A worker is a host on which an engine places runs. A job of the engine only names a run. Without a job, but with room
+for a run, the worker searches the journal for due runs whose job is missing.
 """
 
 import secrets
@@ -111,7 +111,7 @@ RecordCrash = Callable[[str, Exception], Awaitable[object]]
 """Records that a run ended by a bug of its driver."""
 
 POLL_SECONDS = 0.25
-"""The interval at which the host asks whether anything was committed; a wake-up makes it ask at once."""
+"""The interval at which the host asks whether anything was committed. A wake-up makes it ask at once."""
 LOOK_SECONDS = 5.0
 """The longest time between two queries for due runs. It limits how late a dead driver or a changed clock is noticed."""
 SHORTEST_SECONDS = 0.005
@@ -121,7 +121,7 @@ PRESENCE_SECONDS = 30.0
 RETRY_SECONDS_MAX = 60.0
 """The pause before a run that cannot be driven is tried again."""
 RETRY_SECONDS_FIRST = 1.0
-"""The first pause after the journal could not be read or written; each further pause is twice as long."""
+"""The first pause after an error of the journal. Each further pause is twice as long."""
 
 
 class Host:
@@ -141,7 +141,7 @@ class Host:
         kinds: Formats | None = None,
         dispatcher: Dispatcher | None = None,
     ) -> None:
-        """Take what the host needs.
+        """Store the arguments.
 
         Args:
             journal: the journal to serve.
@@ -223,7 +223,7 @@ class Host:
             self._report_trouble("placing", error)
 
     async def _finish_jobs(self) -> None:
-        """Delete the jobs of claimed runs. Jobs that cannot be deleted are left to other workers."""
+        """Delete the jobs of claimed runs. If a job cannot be deleted, other workers delete it later."""
         if self._placing is not None:
             with suppress(JournalError):
                 await self._placing.finish_ended()
@@ -240,9 +240,9 @@ class Host:
         self.wake()
 
     async def _drive_due_runs(self, nursery: trio.Nursery) -> float | None:
-        """Drive runs without a driver, as far as there is room, and wake runs with unread messages.
+        """Drive runs without a driver, up to the limit of runs, and wake runs with unread messages.
 
-        Return when the next run is due, by the journal's clock, if that is known.
+        Return when the next run is due, by the journal's clock; None if that is not known.
         """
         now = trio.current_time()
         self._not_before = {run: time for run, time in self._not_before.items() if time > now}
@@ -271,7 +271,7 @@ class Host:
         return self._placing is None or "placing" in self._trouble
 
     async def _drive_placed_runs(self, nursery: trio.Nursery, room: int) -> None:
-        """Drive the runs that the engine places here, as far as there is room."""
+        """Drive the runs that the engine places here, up to the limit of runs."""
         placing = self._placing
         if placing is None:
             return

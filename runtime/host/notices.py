@@ -1,6 +1,6 @@
 """The notices of a serving host: a closed union of frozen values.
 
-`event` is the name in machine-readable reports; it never changes.
+`event` is the name in machine-readable reports, and never changes.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class Resting:
     until: float | None
     """When it continues (UTC seconds since 1970), if that is known."""
     why: str = ""
-    """The provider that it waits for; empty if it waits only for a time."""
+    """The provider that the run waits for; empty if the run waits only for a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Parked:
     event: ClassVar[str] = "parked"
     run: str
     reason: str
-    """The reason if no person requested it; else empty."""
+    """The reason for the stop; empty if a person requested it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class OutsideTrouble:
 
     event: ClassVar[str] = "trouble"
     run: str
-    """The run's id; empty if the trouble is not about one run."""
+    """The run's id; empty if the trouble concerns no single run."""
     reason: str
     """The cause of the delay, in one line."""
 

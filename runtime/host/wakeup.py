@@ -4,7 +4,7 @@ A wake-up only says that the journal may have changed. So a lost wake-up costs o
 does no harm.
 
 The sockets are in the folder `hosts/` of the home (0700), and have the mode 0600. They receive datagrams, whose content
-is ignored. A socket without a listener belongs to a killed process, and the next process that finds it removes it.
+is ignored. A socket without a listener belongs to a killed process. The next process that finds the socket removes it.
 """
 
 import os
@@ -35,7 +35,7 @@ class WakeUp(Protocol):
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Call `callback` at every wake-up until this is cancelled; a task to be started with `nursery.start`.
+        """Call `callback` at every wake-up until this task is cancelled. Start it with `nursery.start`.
 
         Raises `UsageProblem` before it has started if this process cannot be woken.
         """
@@ -140,15 +140,15 @@ class Job:
 
 
 class Dispatcher(Protocol):
-    """An engine, as one worker sees it. All methods raise `JournalError` if the engine cannot be used.
+    """An engine, from the view of one worker. All methods raise `JournalError` if the engine cannot be used.
 
     A job is a hint that a run may need a driver; the journal is the source of truth. A worker that gets a job tries to
-    claim the run, and the claim decides. So lost, repeated and late jobs do no harm: `sweep` makes a job for every due
-    run without one.
+    claim the run, and the claim decides. So lost, repeated and late jobs do no harm. `sweep` makes a job for every due
+    run without a job.
     """
 
     async def fetch(self) -> Job | None:
-        """Return the next job, which no other worker gets; None if there is none.
+        """Return the next job, which no other worker gets; None if no job waits.
 
         Jobs of runs with a higher priority come first. Among equal priorities, the tenant with the fewest running runs
         on all workers comes first. Within a tenant, the oldest job comes first.
@@ -158,9 +158,9 @@ class Dispatcher(Protocol):
         """Delete a job, because its run has been claimed or needs no driver."""
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
-        """Make jobs for at most `limit` due runs that have none, and return the number of new jobs.
+        """Make jobs for at most `limit` due runs without a job, and return the number of new jobs.
 
-        `dead` and `kinds` are as for `Journal.due`; the runs in `skip` are left out.
+        `dead` and `kinds` are as for `Journal.due`. The runs in `skip` get no job.
         """
 
     async def beat(self) -> None:

@@ -1,10 +1,10 @@
 """The hash chain of a run, and the verification of records by it. Pure, and the same for every adapter.
 
 A record's hash is the SHA-256 of the previous record's hash, the run, the place, the time, the epoch, the consumed
-message and the event's stored body. Every field has a fixed width or is preceded by its length, so that no byte can
-move from one field to the next unnoticed. The body names its texts by their own SHA-256, so the chain covers them
-too. The first record follows a hash of the run's kind and format. A cut tail is noticed because the status row
-holds the last record's place and hash.
+message and the event's stored body. Every field has a fixed width or is preceded by its length, so no byte can move
+from one field to the next unnoticed. The body names texts by their SHA-256, so the chain covers the texts too. The
+first record follows a hash of the run's kind and format. A cut tail is noticed because the status row holds the last
+record's place and hash.
 """
 
 import hashlib
@@ -143,7 +143,7 @@ def _verify(text: bytes | None, digest: str, where: str) -> str:
 
 
 def seal(run: str, item: InboxItem) -> bytes:
-    """Return the hash that is stored with a posted message, so that damage to the message is detected."""
+    """Return the hash that is stored with a posted message, so that damage to the message is found."""
     fields = (run.encode(), item.key.encode(), item.body.encode())
     sizes = _SIZES.pack(item.inbox, item.at, *map(len, fields))
     return hashlib.sha256(sizes + b"".join(fields)).digest()

@@ -1,13 +1,13 @@
 """Copies runs from one journal to another, and deletes copied runs from the first one, in a safe order of steps.
 
-Runs are copied in groups, because each transaction waits for the disk. First a group is durably marked as moved in the
-source, so that nobody drives these runs there any more. Then it is read and added to the target in one transaction,
-with the amounts that each run has added to each day. If the program is killed in between, the same command finds the
-marks and copies these runs again.
+Runs are copied in groups, because each transaction waits for the disk. First the source durably marks a group as moved,
+so that nobody drives these runs there any more. Then the group is read and added to the target in one transaction, with
+the amounts that each run has added to each day. If the program is killed in between, the same command finds the marks
+and copies these runs again.
 
 A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the source's last record,
-under the same or a later epoch, already has the copy (`rules.receive`). If the target has another run with this id, it
-refuses the copy, and the source removes its mark. So exactly one journal drives each run.
+under the same or a later epoch, already has the copy (`rules.receive`). If the target has another run with this id, the
+target refuses the copy, and the source removes its mark. So exactly one journal drives each run.
 
 Runs are deleted from the source only after all of them were read back from the target. One transaction deletes them, if
 their marks have not changed.
@@ -36,7 +36,7 @@ class Copied:
     new: bool
     """Whether the run was added now."""
     problem: str = ""
-    """Why the run was not copied; empty if it was."""
+    """Why the run was not copied; empty if it was copied."""
 
 
 def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
@@ -53,7 +53,7 @@ AT_ONCE = 100
 BYTES_AT_ONCE = 16 * 1024 * 1024
 """How many bytes of runs are read before they are added. A single run may have more."""
 DELETED_AT_ONCE = 500
-"""The approximate number of runs that are deleted in one transaction. SQLite reads all records once before each."""
+"""The approximate number of runs that are deleted in one transaction. SQLite first reads all their records once."""
 
 
 def copy_runs(
@@ -66,7 +66,7 @@ def copy_runs(
     runs: Sequence[str] | None = None,
     at_once: int = AT_ONCE,
 ) -> Iterator[Copied]:
-    """Copy runs that nobody drives, by default all, and yield the result for each.
+    """Copy runs that nobody drives, by default all runs, and yield the result for each run.
 
     An error of one run does not stop the others. `places` are the names of the source and the target in moved runs.
     `spent` returns the amounts that a run has added to each day.
@@ -101,7 +101,7 @@ class _Copying(NamedTuple):
     spent: Callable[[RunCopy], Mapping[int, Amount]]
 
     def copy(self, runs: Sequence[str], dead: Dead) -> Iterator[Copied]:
-        """Copy some runs, and yield the result for each, in the given order."""
+        """Copy some runs, and yield their results in the given order."""
         done, place = dict[str, Copied](), self.places[1]
         try:
             marked = zip(runs, _mark(self.source, runs, place, dead), strict=True)
@@ -114,7 +114,7 @@ class _Copying(NamedTuple):
         yield from (done[run] for run in runs)
 
     def _read(self, runs: Sequence[str], done: dict[str, Copied]) -> list[RunCopy]:
-        """Return as many of the runs as `BYTES_AT_ONCE` allows. Runs that cannot be read get their result at once."""
+        """Return as many of the runs as `BYTES_AT_ONCE` allows. If a run cannot be read, its result is set at once."""
         ready, size = list[RunCopy](), 0
         with self.source.look() as reader:
             for run, copy in reader.copies(runs):
@@ -127,7 +127,7 @@ class _Copying(NamedTuple):
         return ready
 
     def _add(self, copies: Sequence[RunCopy]) -> dict[str, Copied]:
-        """Add runs to the target, together or, if that fails, one by one. Return the result for each."""
+        """Add runs to the target together. If that fails, add them one by one. Return the result for each run."""
         here, place = self.places
         try:
             results = self.target.add([(copy, self.spent(copy)) for copy in copies], here) if copies else []
@@ -169,7 +169,7 @@ class Removed:
     runs: Sequence[str]
     """The ids of the runs."""
     problem: str = ""
-    """Why the runs stay; empty if they were deleted."""
+    """Why the runs were not deleted; empty if they were."""
 
 
 def remove_copied(
@@ -177,7 +177,7 @@ def remove_copied(
 ) -> Iterator[Removed]:
     """Delete copied runs from the source, and yield the result for each family.
 
-    A family is deleted as a whole, after the target was found to have all of it. `place` is the name of the target.
+    A family is deleted as a whole, after all of it was found in the target. `place` is the name of the target.
     """
     ready = list[list[RunHead]]()
     for family in families:
@@ -194,7 +194,7 @@ def remove_copied(
 def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> RunHead:
     """Return the row of a run in the source, if the target has all its records, messages and texts.
 
-    The chains and seals of both are verified, and the texts of the target by their hashes. Raises `RunNotFound`,
+    The chains and seals of both copies are verified, and the target's texts by their hashes. Raises `RunNotFound`,
     `JournalDamaged`.
     """
     head, where = source.head(run), f"run {run!r} in {place}"
@@ -216,7 +216,7 @@ def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> Run
 
 
 def _remove(source: RawStore, place: str, families: Sequence[Sequence[RunHead]]) -> Iterator[Removed]:
-    """Delete families, together or, if that fails, one by one. Yield the result for each."""
+    """Delete families together. If that fails, delete them one by one. Yield the result for each family."""
     if not families:
         return
     mark_point("copy.verified")

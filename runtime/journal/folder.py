@@ -31,7 +31,7 @@ def access_hint(use_another: str) -> str:
 def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool = True) -> None:
     """Make the folder if it is missing, and check that it is safe and writable. Raises `UsageProblem`.
 
-    `use_another` says how to choose another folder. Without `write`, the folder must exist, and need not be writable.
+    `use_another` says how to choose another folder. Without `write`, the folder must exist, but need not be writable.
     """
     try:
         if write:
@@ -114,7 +114,7 @@ def check_in_place(path: Path) -> Callable[[], None]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a private file, so that every reader finds either all old bytes or all new ones. Raises `OSError`."""
+    """Write a private file so that every reader finds either all old bytes or all new bytes. Raises `OSError`."""
     import tempfile  # noqa: PLC0415 -- it loads every compression that Python has
 
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -130,7 +130,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _make_file(path: Path) -> None:
-    # Made under another name and then linked, so that its handle is closed before anyone can lock it.
+    # The file is made under another name and then linked, so its handle is closed before anyone can lock it.
     import tempfile  # noqa: PLC0415 -- it loads every compression that Python has
 
     handle, temporary = tempfile.mkstemp(prefix=path.name, dir=path.parent)

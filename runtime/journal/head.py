@@ -21,13 +21,13 @@ CHANGING = (
     "owner, updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed,"
     " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before, near"
 )
-"""The columns that operations change. Every store has an index on the first one, which rarely changes."""
+"""The columns that operations change. Every store has an index on the first column, which rarely changes."""
 
 LISTED = (
     f"{FIXED}, updated, status, detail, waiting_since, next_wake, last_seq, last_posted, last_consumed, epoch, calls,"
     " tokens, micro_usd, near"
 )
-"""The columns of a `RunRow`. The last two are missing, because they depend on the time and on the query."""
+"""The columns of a `RunRow`. The last two columns are missing, because they depend on the time and on the query."""
 
 COLUMNS = f"id, {FIXED}, {CHANGING}"
 """All columns, in the order in which `read_head` expects their values."""
@@ -54,7 +54,7 @@ class RunHead(NamedTuple):
     last_consumed: int = 0
     """The highest id of a message that a record has consumed, or 0."""
     owner: str | None = None
-    """The process that holds the run's lease, or the place to which the run was moved (`moved_owner`)."""
+    """The process that holds the run's lease, or the place where the run was moved (`moved_owner`)."""
     end: float = 0.0
     """When the lease ends."""
     epoch: int = 0
@@ -173,7 +173,7 @@ def moved_owner(place: str) -> str:
 
 
 def place_moved_to(owner: str | None) -> str | None:
-    """Return the place to which a run was moved; None if it was not moved."""
+    """Return the place where a run was moved; None if it was not moved."""
     return owner.removeprefix(_MOVED) if owner is not None and owner.startswith(_MOVED) else None
 
 

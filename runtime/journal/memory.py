@@ -61,7 +61,7 @@ class MemoryCursor:
     """The data of one cursor."""
 
     owner: str | None = None
-    """The process that holds the cursor; None for nobody."""
+    """The process that holds the cursor; None if no process does."""
     until: float = 0.0
     """When the hold ends (UTC seconds since 1970)."""
     positions: dict[str, int] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class MemoryReader(StoreReader):
         return self._store.find_run(run).head
 
     def part(self, head: RunHead, after: int) -> Part:
-        """Implement `StoreReader.part`. Each record counts as one append."""
+        """Implement `StoreReader.part`. Each record counts as an append of its own."""
         stored = self._store.find_run(head.run).rows
         after = min(max(0, after), len(stored))
         start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
@@ -309,7 +309,8 @@ class _MemoryJournal(Operations[E], MemoryCursors):
         return await self._commit("delete", lambda: self._store.delete(runs, now, dead))
 
     async def _commit(self, operation: str, commit: Callable[[], T]) -> T:
-        # As with a disk: cancelled before the commit, nothing is written; afterwards the caller gets the result.
+        # As with a disk: a write that is cancelled before the commit writes nothing; after the commit the caller gets
+        # the result.
         await trio.lowlevel.checkpoint()
         self._fault(operation, "before")
         result = commit()

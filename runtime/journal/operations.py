@@ -112,7 +112,7 @@ class Operations(ReadOperations[E]):
 
     def __init__(self, codecs: Codecs, budget: BudgetSource) -> None:
         self._codecs, self._budget = codecs, budget
-        self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
+        self._kinds: dict[str, tuple[str, int]] = {}  # These belong to runs that are claimed here, and never change.
 
     @abstractmethod
     async def _write(self, work: RunOperation[T]) -> T:

@@ -3,7 +3,7 @@
 A driver calls `claim`, which returns an epoch, and `read`. Then it calls `append` repeatedly, and each time names the
 last record that it knows. It calls `renew` before the lease ends, and `release` at the end. The driver of a new run
 calls `create` with the first records instead of `claim`, so every run in the journal has a record. Other processes may
-call `post` at any time. A cancelled call has written nothing: once a write was passed to the store, its caller waits
+call `post` at any time. A cancelled call has written nothing: after a write was passed to the store, its caller waits
 until it is done.
 """
 
@@ -46,7 +46,7 @@ def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
 
 
 def is_drivable(formats: Formats | None, kind: str, format: int) -> bool:
-    """Return whether a process that can drive these formats (None for all) can drive a run of this kind and format."""
+    """Return whether a process that drives these formats (None for all) can drive a run of this kind and format."""
     return formats is None or format <= formats.get(kind, 0)
 
 
@@ -64,7 +64,7 @@ BEFORE_FIRST = "written by an older development version, whose journals this one
 
 
 def check_version(place: str, version: int) -> None:
-    """Raise `JournalNewer` for a journal whose version is newer than this release's."""
+    """Raise `JournalNewer` if a journal's version is newer than this release's version."""
     if version > VERSION:
         raise JournalNewer(place, version, VERSION)
 
@@ -87,7 +87,7 @@ class Placement(NamedTuple):
     tenant: str = ""
     """A label with a daily budget, which matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for none."""
     priority: int = 0
-    """Runs with a higher one come first; from -100 to 100."""
+    """Runs with a higher priority come first; from -100 to 100."""
 
 
 ORDINARY = Placement()
@@ -104,7 +104,7 @@ class RunRow(NamedTuple):
     format: int
     """The version of the kind's format in which the run's events are written."""
     tenant: str
-    """The tenant in the run's `Placement`; `priority` is also from there."""
+    """The tenant from the run's `Placement`. `priority` is also from there."""
     priority: int
     created: float
     updated: float
@@ -128,7 +128,7 @@ class RunRow(NamedTuple):
     near: str
     """From the `Summary`."""
     owner: str | None = None
-    """The process that drives the run; None if nobody holds a valid lease."""
+    """The process that drives the run; None if no process holds a valid lease."""
     asks: bytes = b""
     """The open questions, as in `Summary`. Lists have them only on request."""
 
@@ -151,7 +151,7 @@ class RunRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs `Journal.runs` lists: those that meet all conditions."""
+    """Which runs `Journal.runs` lists. Listed runs meet all conditions."""
 
     status: str | None = None
     """Only runs whose status row has this status; None for any."""
@@ -164,11 +164,11 @@ class RunFilter:
     unfinished: bool = False
     """Only unfinished runs."""
     tops: bool = False
-    """Only runs that are not steps of other runs: their ids have no dot."""
+    """Only runs whose ids have no dot: they are not steps of other runs."""
     asks: bool = False
     """Only runs with open questions. Their rows include these questions (`RunRow.asks`)."""
     limit: int = 200
-    """The largest number of listed runs; the oldest are left out."""
+    """The largest number of listed runs. The oldest runs are left out."""
     begin: int = 0
     """How many of the newest runs are left out."""
 
@@ -185,7 +185,8 @@ class Posted(NamedTuple):
     """The result of posting a message."""
 
     result: Literal["accepted", "duplicate", "conflict"]
-    """`duplicate`: the inbox already has the same body under this key; `conflict`: it has another body under this key.
+    """`duplicate`: the inbox already has this body under this key. `conflict`: the inbox has another body under this
+    key.
     """
     inbox: int
     """The id of the message under this key in the inbox."""
@@ -214,7 +215,7 @@ class InboxItem(NamedTuple):
     body: str
     """The text from the sender, by convention JSON."""
     at: float
-    """The time at which the message was posted (UTC seconds since 1970)."""
+    """The time when the message was posted (UTC seconds since 1970)."""
 
 
 class Deleted(NamedTuple):
@@ -235,7 +236,7 @@ class HostRow(NamedTuple):
     owner: str
     """The name of the host's process, as in leases."""
     until: float
-    """When the host's presence ends, unless it is announced again (UTC seconds since 1970)."""
+    """When the host's presence ends if it is not announced again (UTC seconds since 1970)."""
     kinds: Formats | None = None
     """The kinds of runs that the host drives, with their highest formats; None for any."""
 
@@ -267,7 +268,7 @@ class Readable(Protocol[E]):
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
 
-        If the first record is included, the run's kind and format are verified too, because the chain covers them.
+        With the first record, the run's kind and format are verified too, because the chain covers them.
         """
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
@@ -291,7 +292,7 @@ class Behind(NamedTuple):
     format: int
     """The version of the run's kind's format."""
     position: int
-    """The number of the last record that the cursor has passed; 0 for none."""
+    """The number of the last record that the cursor has passed; 0 if it has passed no record."""
     last_seq: int
     """The number of the run's last record."""
 
@@ -325,7 +326,7 @@ class Cursors(Protocol):
     ) -> bool:
         """Hold a cursor for `ttl` seconds from now. Return False if another process holds it.
 
-        A new cursor starts after all records of the runs whose status is in `skip`. The hold of an owner that is
+        A new cursor starts after all records of those runs whose status is in `skip`. The hold of an owner that is
         certainly `dead` is ignored.
         """
 
@@ -333,9 +334,9 @@ class Cursors(Protocol):
         """End the hold of a cursor now. Without a hold of this process, do nothing."""
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """Let the cursor pass the records up to these numbers, in one durable transaction; it never goes back.
+        """Move the cursor past the records up to these numbers, in one durable transaction. It never moves back.
 
-        Return False and change nothing if this process does not hold it. Deleted runs are ignored.
+        Return False and change nothing if this process does not hold the cursor. Deleted runs are ignored.
         """
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
@@ -377,9 +378,9 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> list[Record[E]]:
         """Admit a run with its first records, in one durable transaction: all or nothing. Return the records.
 
-        The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch, for
-        `ttl` seconds; without one nobody does, and the first `claim` returns epoch 2. Without facts and an owner only
-        the status row is added, at epoch 0; a program that starts runs gives facts.
+        The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch for
+        `ttl` seconds. Without an owner nobody holds it, and the first `claim` returns epoch 2. Without facts and an
+        owner only the status row is added, at epoch 0; a program that starts runs gives facts.
 
         Args:
             run: matches `[a-z0-9][a-z0-9._-]{0,63}`.
@@ -394,7 +395,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
             placement: whom the run is accounted to, and its priority.
 
         Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
-        here. Raises `JournalDamaged` where there was a run of this id, and all of its records are missing.
+        here. Raises `JournalDamaged` if a run had this id and all of its records are missing.
         """
 
     async def claim(
@@ -414,7 +415,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """
 
     async def release(self, run: str, epoch: int) -> None:
-        """End the lease now; afterwards nothing can be appended under it. With an older epoch, do nothing."""
+        """End the lease now. Afterwards nothing can be appended under it. With an older epoch, do nothing."""
 
     async def append(
         self,
@@ -428,8 +429,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> list[Record[E]]:
         """Append the facts and change the status row in one durable transaction: all or nothing.
 
-        The amount that the summary has committed since the last one is booked on the day. `overdraw` allows it to
-        exceed the daily budget, for facts that reserve nothing and only report what was used.
+        The day is charged with the amount that the run has committed since its last summary. `overdraw` allows the
+        amount to exceed the daily budget. It is for facts that reserve nothing and only report what was used.
 
         Without facts, only the status row changes. A posted message is consumed at most once, by the fact that names
         it. If a fact names a message that was consumed or never posted, `JournalError` is raised.
@@ -443,8 +444,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
         """Delete runs permanently: records, messages, rows, and texts that no other run names. Spent amounts stay.
 
-        `runs` has the expected number of each run's last record. All runs are deleted or none. Raises `RunNotFound`,
-        `Held` for a run with a driver, `SequenceConflict` for a run with other records.
+        `runs` gives the expected number of each run's last record. Either all runs are deleted, or none of them. Raises
+        `RunNotFound`, `Held` for a run with a driver, `SequenceConflict` for a run with other records.
         """
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
@@ -462,7 +463,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Record that a host is no longer present. Without a record of it, do nothing."""
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
-        """Return the calls and money that all runs, or those of a tenant, have committed in this UTC day.
+        """Return the calls and money that all runs, or a tenant's runs, have committed in this UTC day.
 
         Tokens are not stored per day.
         """
@@ -476,6 +477,6 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     async def version(self) -> int:
         """Return a number that changes with every commit, of this process or another.
 
-        It costs microseconds and writes nothing: poll it, and read the inbox only if it has changed. Numbers from
-        different openings of a journal cannot be compared.
+        The call takes microseconds and writes nothing. Poll the number, and read the inbox only if it has changed.
+        Numbers from different openings of a journal cannot be compared.
         """

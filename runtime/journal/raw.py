@@ -1,7 +1,7 @@
-"""The stored form of a journal: the port below reading, copying and verification.
+"""The stored form of a journal: the port on which reading, copying and verification are built.
 
 A `StoreReader` is one snapshot of a store. It returns rows, records with their hashes, and messages, for whole runs or
-in parts. The chain, the texts and the events are verified here, for every store in the same way.
+for parts of runs. The chain, the texts and the events are verified here, for every store in the same way.
 """
 
 import sys
@@ -37,7 +37,7 @@ TextOf = Callable[[str], bytes | None]
 
 
 class Part(NamedTuple):
-    """Some records of a run as they are stored, not verified."""
+    """Some stored records of a run, not verified."""
 
     start: Tip
     """The tip of the chain before the first of these records."""
@@ -67,7 +67,7 @@ class RunCopy(NamedTuple):
 
     @property
     def added(self) -> RunHead:
-        """The row of the run in a new journal, where nobody holds it."""
+        """The row of the run in a new journal, where nobody holds the run."""
         return self.head._replace(owner=None, end=0.0)
 
 
@@ -160,7 +160,7 @@ class StoreReader(ABC):
         return RunCopy(head, rows, ends, self.messages(run, 0), self.named(rows))
 
     def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
-        """Yield each run as a verified copy, or as the error why it cannot be read."""
+        """Yield each run as a verified copy, or the error for which it cannot be read."""
         for run in runs:
             try:
                 yield run, self.copy(run)
@@ -178,7 +178,7 @@ class StoreReader(ABC):
 
 
 def _matches(which: RunFilter, head: RunHead) -> bool:
-    """Return whether a run is among those that are listed."""
+    """Return whether the filter lists a run."""
     summary, before = head.summary, which.waiting_since_before
     if which.status not in (None, summary.status) or (which.asks and not summary.asks):
         return False
@@ -197,7 +197,7 @@ Spent = Mapping[int, Amount]
 
 
 class RawStore(ABC):
-    """A journal outside of an event loop, for moving whole runs out of it or into it."""
+    """A journal without an event loop, to move whole runs out of it or into it."""
 
     @abstractmethod
     def look(self) -> AbstractContextManager[StoreReader]:
@@ -205,22 +205,22 @@ class RawStore(ABC):
 
     @abstractmethod
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """Carry out operations in one transaction. For each one, return None or the error that prevented it."""
+        """Carry out operations in one transaction. Return for each operation None or the error that prevented it."""
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Add runs and the amounts that they have spent on each day, in one transaction. Return the result for each.
+        """Add runs and the amounts that they have spent on each day, in one transaction. Return the results by run.
 
         The result is True for an added run, False for a run that was received before, and otherwise the error of
-        `rules.receive`. `source` is the place from which they are copied. If a killed copy back to that place has left
-        a mark here, the mark is removed. Raises `JournalError`; then nothing is added.
+        `rules.receive`. `source` is the place from which the runs are copied. If a killed copy back to that place has
+        left a mark here, the mark is removed. Raises `JournalError`; then nothing is added.
         """
 
     @abstractmethod
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
         """Delete runs in one transaction. Each must be marked as moved to a place, and its row must be unchanged.
 
-        Raises `RunNotFound`, `Fenced`; then none is deleted.
+        Raises `RunNotFound`, `Fenced`; then no run is deleted.
         """
 
     def head(self, run: str) -> RunHead:
@@ -231,11 +231,11 @@ class RawStore(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A journal in one snapshot, for a check of all that it stores; it changes nothing."""
+    """A journal in one snapshot, to check all that it stores. The check changes nothing."""
 
     reader: StoreReader
     problems: Iterable[str] = ()
-    """The defects of the store itself, one line each. They are found while this is iterated."""
+    """The defects of the store itself, one line for each. They are found during the iteration."""
     lost: Sequence[str] = ()
     """The ids of runs that were in the journal and are missing, if the store can tell."""
     may_lack_deleted: bool = True

@@ -1,8 +1,8 @@
 """The rules of every journal: how an operation changes rows that its store has read under a lock. Pure.
 
-A store carries out a `RunOperation` in a transaction: it reads what the operation names (`Locked`), lets the operation
-decide, and writes the `Change`. A decision that raises changes nothing. `due` decides which runs are due; a database
-has the same rule in SQL, so that it need not read all runs.
+A store carries out a `RunOperation` in a transaction. It reads what the operation names (`Locked`), lets the operation
+decide, and writes the `Change`. A decision that raises changes nothing. `due` decides which runs are due. A database
+has the same rule in SQL, because it must not read all runs.
 """
 
 import base64
@@ -26,11 +26,11 @@ class Locked(NamedTuple):
     """The locked values that an operation decides on."""
 
     head: RunHead
-    """The row of its run, or of the run that it admits."""
+    """The row of the operation's run, or of the run that it admits."""
     now: float
     """The time after all locks were taken."""
     message: InboxItem | None = None
-    """The earlier message under the operation's key, if there is one."""
+    """The earlier message under the operation's key, if there is such a message."""
     fresh: Mapping[int, bool] = {}
     """The posted messages to consume, by id. The value says whether the message is still unconsumed."""
 
@@ -61,13 +61,13 @@ class Change(NamedTuple, Generic[T]):
 
 
 class RunOperation(NamedTuple, Generic[T]):
-    """An operation on one run: what its store has to read, and how it decides."""
+    """An operation on one run: what its store has to read, and how the operation decides."""
 
     operation: str
     """The name of the operation in the port."""
     run: str
     decide: Callable[[Locked], Change[T]]
-    """A function that returns the change, or raises the reason why there is none."""
+    """A function that returns the change, or raises the error that prevents a change."""
     new: RunHead | None = None
     """The row of the run to admit. The store raises `RunExists` if the run exists."""
     entries: Sequence[Entry[Any]] = ()
@@ -75,7 +75,7 @@ class RunOperation(NamedTuple, Generic[T]):
     key: str | None = None
     """The key under which a message is posted."""
     resumes: bool = False
-    """Whether the caller continues after the last record, so that the store checks for missing records."""
+    """Whether the caller continues after the last record. Then the store checks for missing records."""
 
     @property
     def texts(self) -> dict[bytes, bytes]:
@@ -135,7 +135,7 @@ def append(
 
 
 def post(locked: Locked, key: str, body: str) -> Change[Posted]:
-    """Post a message, unless one exists under the key: the first one counts. Raises `RunMoved`."""
+    """Post a message, unless a message exists under the key: the first one counts. Raises `RunMoved`."""
     head, item = locked.head, locked.message
     check_here(head.run, head.owner)
     if item is not None:
@@ -163,12 +163,12 @@ def keep(locked: Locked, place: str) -> Change[None]:
 
 
 def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
-    """Return the change of the target's run with this id if it is a copy of the same run; None for no change.
+    """Return the change in the target if its run with this id and the copy are the same run; None for no change.
 
     `has_tip` tells whether the copy's last record is among the run's records. If a killed copy back to `source` has
-    left a mark, the mark is removed. Raises `RunMoved` if the run was moved away from the target and has continued
-    since, because the copy is newer. Raises `RunExists` for any other run, also in a journal that is itself a copy of
-    the source's file.
+    left a mark, that mark is removed. Raises `RunMoved` if the run was moved away from the target and has continued
+    since, because the copy is newer. Raises `RunExists` for any other run, even if the target's file is itself a copy
+    of the source's file.
     """
     place = place_moved_to(found.owner)
     if has_tip and found.epoch >= copy.epoch:
@@ -179,7 +179,7 @@ def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> Run
 
 
 def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return the work of a host, as in `Journal.due`; the runs are in the order of admission."""
+    """Return the work of a host, as in `Journal.due`. The runs are in the order of admission."""
     free, unread, later = list[RunHead](), set[str](), list[float]()
     for head in runs:
         if not is_drivable(kinds, head.kind, head.format):
@@ -208,7 +208,7 @@ def _check_free(head: RunHead, now: float, dead: Dead) -> None:
 
 
 def check_driver(head: RunHead, epoch: int) -> None:
-    """Raise `Fenced` unless the run was taken under this epoch and has not been released since."""
+    """Raise `Fenced` unless the run was claimed under this epoch and has not been released since."""
     if head.epoch != epoch or head.owner is None:
         raise Fenced(head.run, epoch, head.epoch)
 

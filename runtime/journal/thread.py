@@ -1,7 +1,8 @@
-"""A thread that owns one connection and runs jobs that may wait for a disk, a server or another process, in order.
+"""A thread that owns one connection and runs jobs in order. Jobs may wait for a disk, a server or another process.
 
 The writes of all runs share durable commits, in every store. A statement takes little time, but a commit waits for a
-disk. So all waiting jobs form a group, which the store commits as one transaction. Meanwhile the next group collects.
+disk. So all waiting jobs form a group, and the store commits the group as one transaction. Meanwhile the next group
+collects.
 """
 
 import queue
@@ -52,7 +53,7 @@ class ThreadJob(Generic[A, T]):
         """Return the result, or raise the error. Call this only once, because the job drops its reference to the error.
 
         An error refers to the frames that it passed through. If one of these frames, or a job in it, referred to the
-        error, all objects of the caller would live until the garbage collector runs.
+        error, all objects of the caller would live until the next garbage collection.
         """
         error, self.error = self.error, None
         if error is not None:
@@ -82,13 +83,13 @@ async def open_thread(name: str, connect: Connect[C], explain: Explain) -> Async
 
 
 class ConnectionThread(Generic[C]):
-    """A thread with a connection. It runs jobs in the order in which they arrive. Made by `open_thread`."""
+    """A thread with a connection. It runs jobs in the order of their arrival. Made by `open_thread`."""
 
     def __init__(self, name: str, connect: Connect[C], explain: Explain) -> None:
         self.ready = trio.Event()
         self._failure: Exception | None = None
         self._connect, self._explain = connect, explain
-        # A daemon, so that an interpreter that exits without closing the journal does not hang.
+        # A daemon thread: an interpreter that exits without closing the journal must not hang.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._jobs: queue.SimpleQueue[ThreadJob[C, Any] | None] = queue.SimpleQueue()
         self._token = trio.lowlevel.current_trio_token()
@@ -112,7 +113,7 @@ class ConnectionThread(Generic[C]):
         self._jobs.put(job)
 
     async def do(self, work: Callable[[C], T]) -> T:
-        """Run a function on the thread; return its result or raise its error, translated by `explain`.
+        """Run a function on the thread. Return its result or raise its error, translated by `explain`.
 
         Cancelling the caller does not remove the job.
         """
@@ -126,7 +127,7 @@ class ConnectionThread(Generic[C]):
         return job.outcome()
 
     async def stop(self) -> None:
-        """Let the thread finish its jobs, close its connection and end."""
+        """Let the thread finish its jobs and close its connection, then end the thread."""
         self._stopping = True
         self._jobs.put(None)
         await self._stopped.wait()
@@ -174,7 +175,7 @@ GROUP_MAX = 512
 
 
 class GroupCommit(ABC, Generic[A]):
-    """Collects jobs into groups; a subclass commits one group after the other, and calls `_committed` after each."""
+    """Collects jobs into groups. A subclass commits one group after the other, and calls `_committed` after each."""
 
     def __init__(self, group_max: int) -> None:
         self._group_max = group_max
@@ -186,7 +187,7 @@ class GroupCommit(ABC, Generic[A]):
     async def do(self, work: Callable[[A], T]) -> T:
         """Run the job in a transaction. Return its result after the commit, or raise its error.
 
-        The caller waits until the job is done, even if it is cancelled, so it knows what was written.
+        The caller waits until the job is done, even if it is cancelled. So the caller knows what was written.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._idle is not None:
@@ -195,7 +196,7 @@ class GroupCommit(ABC, Generic[A]):
         job: ThreadJob[A, T] = ThreadJob(work, lambda _: trio.lowlevel.reschedule(task))
         self._waiting.append(job)
         if not (self._committing or self._due):
-            # Not at once, so that other tasks that write in this pass of the scheduler join the group.
+            # The group does not start at once: other tasks that write in this pass of the scheduler join it.
             self._due = True
             await trio.lowlevel.cancel_shielded_checkpoint()
             self._due = False

@@ -27,7 +27,7 @@ class Entry(NamedTuple, Generic[E]):
     """An encoded event that is to be appended."""
 
     event: E
-    """The event as its caller gave it, from which `body` and `texts` were made."""
+    """The event as its caller gave it. `body` and `texts` were made from it."""
     body: bytes
     """The JSON of the event, with hashes in place of texts."""
     texts: Mapping[str, bytes]

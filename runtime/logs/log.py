@@ -1,8 +1,8 @@
 """Logs: one line per journal record, and the lines of other libraries in the same stream.
 
-Content is not logged: a record is logged as its outline (numbers, identifiers, sizes), never with texts of a model or a
-user. Every line passes the redactor last. structlog is imported when logs are first configured or written, so importing
-this module is cheap.
+Content is not logged: the log has a record's outline (numbers, identifiers, sizes), never a text of a model or a user.
+Every line passes the redactor last. structlog is imported when logs are first configured or written, so importing this
+module is cheap.
 """
 
 import functools
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 ITEMS_MAX = 20
-"""The largest number of items of a list, or of fields of a mapping, in an outline. A larger one is replaced by its
-size.
+"""The largest number of items of a list, or of fields of a mapping, in an outline. A larger list or mapping is replaced
+by its size.
 """
 
 _PRODUCT = "replan"
@@ -87,7 +87,7 @@ def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redacto
 
 @contextmanager
 def trace_lines() -> Iterator[None]:
-    """Within a `with` block, add the ids of the run's trace and of its root span to each line about a run."""
+    """Within a `with` block, add the ids of the run's trace and of the trace's root span to each line about a run."""
     global _traced  # noqa: PLW0603 -- as `_installed`
     _traced = True
     try:
@@ -232,7 +232,7 @@ def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> M
 
 
 def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Escape every field to one line, so that no field can imitate a log line; indent tracebacks."""
+    """Escape every field to one line, so that no field can imitate a log line. Indent tracebacks."""
     escaped: MutableMapping[str, Any] = {}
     for name, value in line.items():
         text = value if isinstance(value, str) else stdlib_json.dumps(value)

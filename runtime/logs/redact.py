@@ -1,6 +1,6 @@
-"""The redactor: a pure object in front of every sink, so that no secret is written anywhere.
+"""The redactor: a pure object in front of every output, so that no secret is written anywhere.
 
-It finds secrets in two ways. The values of the secrets of this process are found as they are, base64-encoded (at any
+It finds secrets in two ways. The values of this process's secrets are found unchanged, base64-encoded (at any
 alignment), percent-encoded or escaped for JSON. Other secrets are recognised by their form. Every pattern takes linear
 time: quantifiers are bounded, or a match consumes the text that it has scanned.
 """
@@ -20,7 +20,7 @@ SECRET_MIN = 6
 """The minimum length of a secret. Shorter values occur in ordinary texts by chance."""
 
 MARGIN = 8192
-"""How many characters are read beyond the cut, so that a secret at the cut is found whole."""
+"""How many characters are read after the cut, so that a secret across the cut is found whole."""
 
 DEPTH_MAX = 64
 """The number of levels of nesting that `Redactor.value` follows. Deeper parts are replaced."""
@@ -73,7 +73,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
     """Return the values of the variables whose names say that they hold a secret, such as `OPENAI_API_KEY`.
 
-    A variable with headers, such as `OTEL_EXPORTER_OTLP_HEADERS`, holds one in each `NAME=VALUE`.
+    A variable with headers, such as `OTEL_EXPORTER_OTLP_HEADERS`, holds a secret in each `NAME=VALUE`.
     """
     secrets = {value for name, value in environ.items() if _VARIABLE.fullmatch(name)}
     for name, value in environ.items():
@@ -84,7 +84,7 @@ def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 class Redactor:
-    """Replaces secrets by `MARK`: the given ones in all their written forms, and texts that have the form of a secret.
+    """Replaces secrets by `MARK`: the given secrets in all their written forms, and texts that look like a secret.
 
     Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. In doubt it
     redacts: a text about passwords may lose a word.
@@ -105,10 +105,10 @@ class Redactor:
         return text
 
     def redact_beginning(self, text: str, length: int) -> str:
-        """Return at most the first `length` characters without secrets. The time does not depend on the rest."""
+        """Return at most the first `length` characters without secrets. The time is independent of later text."""
         read = text[: length + self._margin]
         shown = self.text(read)
-        # The end of what was read may be the beginning of a secret: as much is cut as was read beyond the length.
+        # A secret may begin at the end of what was read, so the part that was read beyond the length is cut.
         return shown[: max(0, len(shown) - max(0, len(read) - length))]
 
     def value(self, value: Any) -> Any:

@@ -1,18 +1,18 @@
 """The sanitizer for texts of models and users that are shown on a terminal.
 
-Such a text could move the cursor, forge a status line, write the clipboard, or be displayed in another order than it is
-read. Only printable text, line feeds and tabs pass. JSON output does not need this: it is escaped.
+Such a text could move the cursor, forge a status line, write the clipboard, or be displayed in another order than its
+own. Only printable text, line feeds and tabs pass. JSON output does not need this: it is escaped.
 """
 
 import re
 import unicodedata
 
 _SEQUENCES = re.compile(
-    # OSC, DCS, APC, PM, SOS: whole if terminated, else up to the end of the line, so that the rest stays visible.
-    # A body ends at any other control sequence, as in a terminal, so the search is linear.
+    # OSC, DCS, APC, PM, SOS: the whole sequence if it is terminated, else only to the end of the line, so that later
+    # lines stay visible. A body ends at any other control sequence, as in a terminal, so the search is linear.
     "(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])"
     "(?:[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x07|\x1b\\\\|\x9c)|[^\n\x07\x18\x1a\x1b\x80-\x9f]*)"
-    # CSI, with its final byte if it has one.
+    # A CSI sequence, with its final byte if there is one.
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
     # All other escapes.
     "|\x1b[ -/]*[0-~]?"
@@ -28,7 +28,7 @@ def clean(text: str, *, one_line: bool = False, width: int | None = None) -> str
     These are removed: whole control sequences, C0 except line feed and tab, C1, a lone carriage return, and controls of
     the writing direction. A lone surrogate becomes U+FFFD. With `one_line`, format characters (also zero-width ones)
     are removed too, and white space becomes single spaces. With `width` (columns, at least 1), longer lines are cut and
-    end in an ellipsis; a tab counts as one column.
+    end in an ellipsis. A tab counts as one column.
     """
     if width is None and text.isascii() and text.isprintable():  # As most texts are.
         return " ".join(text.split()) if one_line else text

@@ -41,7 +41,7 @@ class AnswerReader(ABC):
     called: ClassVar[str]
     """The name of an answer of the interface, such as `chat completion`."""
     places: ClassVar[tuple[str, ...]] = ()
-    """Where each text was found, if people should know it; empty for the usual place."""
+    """Where each text was found, if people should know the place; empty for the usual place."""
 
     def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
         """Create a reader for the answer to one request.
@@ -49,7 +49,7 @@ class AnswerReader(ABC):
         `asked` is the name of the requested model, and `mode` the mode of the request. `bytes_max` limits the reply's
         text in characters, and `tokens_max` limits the reply in tokens. The caller limits the bytes of the body.
         `secret` is the key, which is removed from texts. It is removed from the model's own words only if it has at
-        least `PART_MIN` characters, because a shorter one is a placeholder.
+        least `PART_MIN` characters, because a shorter key is a placeholder.
         """
         self._asked, self._mode, self._secret = asked, mode, secret
         self._bytes_max = bytes_max
@@ -66,9 +66,9 @@ class AnswerReader(ABC):
         self._broken = ""
         self._begun = False
         self.streamed: bool | None = None
-        """Whether the body is an event stream; None before its first byte that is not white space."""
+        """Whether the body is an event stream; None until a byte that is not white space has arrived."""
         self.characters = 0
-        """How many characters the model has written, including its reasoning; 0 if the answer is not streamed."""
+        """How many characters the model has written, including its reasoning; 0 if there is no stream."""
         self._thoughts: list[str] = []
         self.done = False
         """Whether nothing more is read, because the stream has said that it ends or has passed a limit."""
@@ -83,7 +83,7 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def _reported_usage(self) -> Usage | None:
-        """Return the usage that the stream has reported; None if it is missing or makes no sense."""
+        """Return the usage that the stream has reported; None if it is missing or impossible."""
 
     @abstractmethod
     def _read(self, body: bytes) -> Reply | Fault:
@@ -126,20 +126,20 @@ class AnswerReader(ABC):
         return without_key(tail, self._secret_in_text)[-HEARD_MAX:]
 
     def reasoning(self) -> str:
-        """Return the model's reasoning, as far as the server gives it as text, without the key."""
+        """Return the model's reasoning without the key, if the server gives it as text."""
         return without_key(join_pieces(self._thoughts), self._secret_in_text)
 
     def result(self) -> Reply | Fault:
         """Return the reply or the fault after the end of the body.
 
-        A body that is not an answer gives a fault: `TOO_LARGE` if it has more than `VALUES_MAX` values, `NO_API` if it
-        is a web page, the fault of the status if it is an error that names one, and otherwise `BAD_REPLY`.
+        If the body is no answer, return a fault: `TOO_LARGE` for more than `VALUES_MAX` values, `NO_API` for a web
+        page, the fault of the status for an error that names a status, and otherwise `BAD_REPLY`.
         """
         if not self.streamed:
             return self._whole_answer(b"".join(self._whole))
         self._read_line(b"".join(self._rest))
         if self._data:
-            self._event(b"\n".join(self._data))  # Half an event is what is left of a cut connection.
+            self._event(b"\n".join(self._data))  # A cut connection leaves half an event.
         if self._over:
             return Fault(kind=FaultKind.TOO_LARGE, message=f"the stream has {self._over}", status=200)
         if self._error is not None:
@@ -186,9 +186,9 @@ class AnswerReader(ABC):
     ) -> Reply | Fault:
         """Return the reply made of the parts of an answer, or a fault if the answer has no content.
 
-        The first text that is not empty becomes the text of the reply. If there is none, the text is empty. If all
-        texts are missing, the answer is a fault, unless it was paid for: the token limit or a filter stopped the model,
-        or the server reports usage.
+        The first text that is not empty becomes the text of the reply. If all texts are empty, the text of the reply is
+        empty. If all texts are missing, the answer is a fault, unless it was paid for: the token limit or a filter
+        stopped the model, or the server reports usage.
         """
         reason = reason or "stop"
         found = [(text, place) for text, place in zip_longest(texts, self.places, fillvalue="") if text is not None]
@@ -260,7 +260,7 @@ class AnswerReader(ABC):
 
 
 def _error_in(body: bytes) -> Any:
-    """Return the value of `error` in a JSON body; None if it is missing."""
+    """Return the value of `error` in a JSON body; None if there is no such key."""
     try:
         plain = json.loads(body)
     except (ValueError, RecursionError):

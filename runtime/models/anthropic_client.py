@@ -18,7 +18,7 @@ from runtime.models.port import ModelRequest
 from runtime.models.providers import ANTHROPIC_URL
 from runtime.models.usage import fields_of
 
-_MARK = {"type": "ephemeral"}  # For five minutes; each use begins them anew.
+_MARK = {"type": "ephemeral"}  # The cache keeps it for five minutes after each use.
 _MARKS_MAX = 4
 _UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
 """The keys of unions, which the schema of a tool's input may not have."""
@@ -35,9 +35,9 @@ logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
 class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
-    To get structure, the request has a tool whose input is the reply. First the model must call it; if refused, it may
-    call it; at last the request asks for plain text. With thinking on, a tool call cannot be demanded, so the second
-    way comes first.
+    To get structure, the request has a tool whose input is the reply. First the model must call the tool; if refused,
+    it may call it; then plain text is requested. With thinking on, a tool call cannot be demanded, so the second way
+    comes first.
     """
 
     modes = ("tool", "tool_offered", "text")
@@ -77,7 +77,7 @@ class AnthropicModel(HttpModel):
             block = {"type": "text", "text": request.system, "cache_control": _MARK}
             body["system"] = [block] if marked else request.system
         if self._address == ANTHROPIC_URL:
-            body["service_tier"] = "standard_only"  # The tier of the price list; a workspace may have a dearer one.
+            body["service_tier"] = "standard_only"  # The tier of the price list; a workspace may have a costlier one.
         if stream:
             body["stream"] = True
         if mode != "text":
@@ -102,7 +102,7 @@ def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
 
 
 def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a text in parts that end at `ends`, each with a mark; the rest of the text has none.
+    """Return a text in parts that end at `ends`, each with a mark. The text after the last end has no mark.
 
     A part with only white space is joined to the next one, because the API refuses such a part.
     """

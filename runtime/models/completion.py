@@ -1,4 +1,4 @@
-"""The chat completions of an OpenAI-compatible server: one in JSON, or a stream of its pieces; and a list of models."""
+"""The chat completions of an OpenAI-compatible server, in JSON or as a stream of pieces; and lists of models."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from runtime.models.replies import has_more_values
 from runtime.models.usage import read_usage
 
 LISTED_VALUES_MAX = 400_000
-"""The largest number of JSON values in a list of models; a catalogue of 400 models has 30,000."""
+"""The largest number of JSON values in a list of models. A catalogue of 400 models has 30,000."""
 _REASONING = ("reasoning_content", "reasoning")
 """The keys of reasoning in the messages of compatible servers. It is the reply only if there is no other text."""
 
@@ -52,7 +52,7 @@ class _Completion(_Lenient):
 
 
 def _only_arguments(calls: Any) -> str | None:
-    """Return the arguments of the only tool call of a message, as text; None if there are none or several."""
+    """Return the arguments of the only tool call of a message, as text; None if there is not exactly one call."""
     if not isinstance(calls, list) or len(calls) != 1 or not isinstance(calls[0], dict):
         return None
     function = calls[0].get("function")
@@ -81,7 +81,7 @@ def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_model_list(body: bytes) -> frozenset[str]:
-    """Return the names of the models in the answer to `GET /models`; none for an unreadable answer."""
+    """Return the names of the models in the answer to `GET /models`; empty for an unreadable answer."""
     if has_more_values(body, LISTED_VALUES_MAX):
         return frozenset()
     with suppress(ValueError, RecursionError):
@@ -96,8 +96,8 @@ def read_model_list(body: bytes) -> frozenset[str]:
 class CompletionReader(AnswerReader):
     """Reads a chat completion.
 
-    A lone surrogate in a reply becomes its escape, which is rejected later, with feedback. The arguments of the only
-    tool call are the text of a reply without one. A refusal in words is a reply. Invalid usage counts as not reported.
+    A lone surrogate in a reply becomes its escape, which is rejected later, with feedback. A reply without text has the
+    arguments of its only tool call as text. A refusal in words is a reply. Invalid usage counts as not reported.
     """
 
     called = "chat completion"
@@ -156,7 +156,7 @@ class CompletionReader(AnswerReader):
             self._reason = choice["finish_reason"]
 
     def _tool_calls(self, calls: Any) -> None:
-        """Take pieces of the arguments of tool calls; only those of the first one are kept."""
+        """Store pieces of the arguments of tool calls. Only pieces of the first call are kept."""
         for call in calls if isinstance(calls, list) else ():
             index = call.get("index", 0) if isinstance(call, dict) else None
             if not isinstance(index, int) or index < 0:

@@ -1,6 +1,6 @@
 """Context windows: the largest size of a prompt and its reply in tokens, as a model's server states it.
 
-A prompt that cannot fit is not sent. This needs no tokenizer: a token of running text, code or JSON has fewer than
+A prompt that cannot fit is not sent. This needs no tokenizer. A token of text, code or JSON has fewer than
 `TOKEN_BYTES` bytes on average, so the bytes give a lower bound of the tokens. A prompt that may fit is sent, and the
 server decides.
 """
@@ -17,7 +17,7 @@ from runtime.models.port import Fault, FaultKind, ModelRequest
 from runtime.models.providers import OPENAI_URL, is_local
 
 TOKEN_BYTES = 6
-"""An upper bound of the mean bytes per token in a text without runs of white space; English prose has 4 to 5."""
+"""An upper bound of the mean bytes per token in a text without runs of white space. English prose has 4 to 5."""
 ASK_SECONDS = 2.0
 """The longest time to wait for the server to name its context window, in seconds."""
 ASKED_FROM_TOKENS = 300
@@ -41,12 +41,12 @@ class ContextWindow:
 
 
 def least_tokens(text: str) -> int:
-    """Return a lower bound of the tokens in a text. Runs of white space count as one character."""
+    """Return a lower bound of the tokens in a text. A run of white space counts as one character."""
     return len(" ".join(text.split()).encode(errors="replace")) // TOKEN_BYTES
 
 
 def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
-    """Return the fault for a prompt that leaves no room for a reply; None for one that may fit."""
+    """Return the fault for a prompt that leaves no room for a reply; None if the prompt may fit."""
     instructions, rest = least_tokens(request.system), least_tokens(request.user)
     if instructions + rest < window.tokens:
         return None
@@ -60,9 +60,9 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
 async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
     """Return the context window of a server's model, within `ASK_SECONDS`; None if it is unknown.
 
-    vLLM reports it in its list of models, llama.cpp in `/props`. Ollama reports it in `/api/ps` for a loaded model, and
-    in `/api/show`. The last three are requested only from servers on this machine or in a private network. The price
-    list has the windows of OpenAI's models.
+    vLLM reports the window in its list of models, and llama.cpp in `/props`. Ollama reports it in `/api/ps` for a
+    loaded model, and in `/api/show`. The last three are requested only from servers on this machine or in a private
+    network. The price list has the windows of OpenAI's models.
     """
     if base_url == OPENAI_URL:
         return window_in_price_list(model, base_url)
@@ -120,7 +120,7 @@ async def _of_ollama(root: str, model: str, ask: AskServer) -> ContextWindow | N
 
 
 def _tokens(value: Any, *path: str) -> int | None:
-    """Return the whole number at a path of keys; None if there is none, or if it cannot be the size of a window."""
+    """Return the whole number at a path of keys; None if it is missing or cannot be the size of a window."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     is_number = isinstance(value, int) and not isinstance(value, bool)

@@ -1,6 +1,6 @@
 """Faults of a request to a model, from status codes, headers and exceptions, without the API key in their texts.
 
-Texts that a provider wrote are for people only: they are cut, cleaned of secrets, and never interpreted.
+Texts from a provider are for people only. They are cut and cleaned of secrets, and never interpreted.
 """
 
 import email.utils
@@ -21,7 +21,7 @@ SECRET_MIN = 4
 """The minimum length of a key that is removed. Shorter keys are placeholders and occur in ordinary texts."""
 
 PART_MIN = 12
-"""The shortest part of a key that is removed; also the shortest key that is removed from a model's own words."""
+"""The shortest part of a key that is removed. A shorter key is not removed from a model's own words."""
 
 _BLOCK = PART_MIN // 2
 _HITS_MAX = 1000
@@ -119,7 +119,7 @@ _STATUSES = {
 def provider_text(text: str, secret: str = "") -> str:
     """Return a provider's text as one short line without the key, or anything that looks like a secret.
 
-    The key is removed before the text is cut, so that no part of it stays.
+    The key is removed before the text is cut, so no part of the key stays.
     """
     text = _SECRETS.text(without_key(text, secret)[: 8 * MESSAGE_MAX])
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -173,9 +173,9 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
 
 
 def status_named_by(error: Any) -> int | None:
-    """Return the HTTP status that an error in an answer with status 200 names; None if it names none.
+    """Return the HTTP status that an error in an answer with status 200 names; None if it names no status.
 
-    A server writes it into the error's `code`, `status` or `type`, as a number or as a word of `_STATUSES`.
+    A server writes the status into the error's `code`, `status` or `type`, as a number or as a word of `_STATUSES`.
     """
     if not isinstance(error, dict):
         return None
@@ -191,8 +191,8 @@ def status_named_by(error: Any) -> int | None:
 def error_fault(error: Any, *, begun: bool, secret: str) -> Fault:
     """Return the fault for an error in an answer with status 200, or in its event stream.
 
-    `begun` says that the model has already written something, which the provider may have charged: then the fault is a
-    server error. Otherwise the error counts as an answer with the status that it names.
+    `begun` says that the model has already written something. The provider may have charged that, so the fault is then
+    a server error. Otherwise the error counts as an answer with the status that it names.
     """
     message, code = error_of(json.dumps({"error": error}).encode())
     status = None if begun else status_named_by(error)
@@ -220,8 +220,8 @@ def _status_kind(status: int, code: str) -> FaultKind:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
 
-    Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date counts from the response's own `date` if there
-    is one, so that a wrong clock here has no effect.
+    Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date is compared with the response's own `date`, if
+    there is one, so a wrong clock here has no effect.
     """
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000

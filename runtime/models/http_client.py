@@ -24,7 +24,7 @@ def open_client(
 
     Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
     and oversized answers are not read. A server on this machine or in a private network gets a new connection for each
-    request: that of llama.cpp closes one after a streamed reply, without saying so, and a request on it would be lost.
+    request: llama.cpp silently closes its connection after a streamed reply, and a request on it would be lost.
 
     Raises:
         UsageProblem: for a proxy or a certificate of the environment that is not valid.
@@ -40,7 +40,7 @@ def open_client(
         )
         return make(http)
     except (ValueError, ImportError, OSError, httpx2.InvalidURL, refused) as error:
-        # An address is not quoted, nor a part of it: it may hold a password.
+        # An address is never quoted, not even in part: it may hold a password.
         about_here = isinstance(error, OSError | ImportError)
         text = " ".join(str(error).split()) if about_here else "an address in the environment is not valid"
         hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
@@ -48,7 +48,7 @@ def open_client(
 
 
 def _check_proxies() -> None:
-    """Raise `UsageProblem` for a proxy whose host cannot be a name, which would otherwise fail in each call."""
+    """Raise `UsageProblem` for a proxy whose host cannot be a name. Otherwise each call would fail."""
     for scheme, address in getproxies().items():
         try:
             valid = scheme == "no" or is_name(urlsplit(address).hostname or "")
@@ -82,13 +82,13 @@ class _CappedAnswers:
     async def __call__(self, response: httpx2.Response) -> None:
         """Limit the body of a response."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            # A few kilobytes can expand to gigabytes; plain text was asked for.
+            # Compression was not asked for, and a few kilobytes can expand to gigabytes.
             kind = response.headers.get("content-type", "")
             raise RejectedAnswer(FaultKind.BAD_REPLY, "what is compressed, unasked", response.status_code, kind)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         factor = STREAM_FACTOR if streamed and response.status_code == 200 else 1
-        pieces_max = _PIECES_MAX if factor == 1 else self._bytes_max  # `AnswerReader` counts those of a stream.
+        pieces_max = _PIECES_MAX if factor == 1 else self._bytes_max  # `AnswerReader` counts the bytes of a stream.
         response.stream = _Capped(response.stream, factor * self._bytes_max, pieces_max, response.status_code)
 
 

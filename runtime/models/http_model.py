@@ -1,7 +1,7 @@
 """A model behind a provider's HTTP interface: one request, sent with the provider's SDK, gives a reply or a fault.
 
-This module has the common part of all providers: limits of time and size, faults, streams, and requests that are sent
-again without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
+This module has the common part of all providers: limits of time and size, faults, streams, and the repetition of
+requests without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
 
 JSON is also found in the reasoning of a reply. The library json-repair repairs commas, comments, quotes and line ends
 in strings. The library also guesses. So the words and brackets of both texts are compared, and a repair with other
@@ -58,7 +58,7 @@ THREAD_MIN = 8 * 1024
 THOUGHTS_KEPT = 2_000
 """How many characters of reasoning are kept if a reply has nothing else."""
 
-# The parts of a broken JSON text. A comment or string without an end is none of them.
+# The parts of a broken JSON text. A comment or string without an end is not a part.
 _PARTS = {
     "double": r'"[^"\\]*+(?:\\.[^"\\]*+)*+"',
     "single": r"'[^'\\]*+(?:\\.[^'\\]*+)*+'",
@@ -73,7 +73,7 @@ _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 
 
 async def find_json(reply: Reply, thoughts: str) -> Reply:
-    """Return a reply whose text is the requested JSON; the same reply if none is found.
+    """Return a reply whose text is the requested JSON; the same reply if no JSON is found.
 
     `thoughts` is the model's reasoning. It replaces an empty text, because some servers put the JSON there. Reasoning
     without JSON is cut to its end and marked as reasoning.
@@ -88,7 +88,7 @@ async def find_json(reply: Reply, thoughts: str) -> Reply:
     repaired = await _repaired(reply.text)
     if repaired is None:
         return reply
-    notice = "the JSON of the reply was broken, and could be read"
+    notice = "the JSON of the reply was broken, but was repaired"
     return replace(reply, text=repaired, original=reply.text, notices=(*reply.notices, notice))
 
 
@@ -99,13 +99,13 @@ async def _repaired(text: str) -> str | None:
 
 
 def repair(text: str) -> str | None:
-    """Return the repaired JSON of a broken reply; None if there is none, or if it is ambiguous."""
+    """Return the repaired JSON of a broken reply; None if there is no JSON, or if it is ambiguous."""
     found = (_mend(candidate) for candidate in candidates(text))
     return next((value for value in found if value is not None), None)
 
 
 def _mend(text: str) -> str | None:
-    """Return a broken object or array as the library repairs it; None if the words or brackets differ."""
+    """Return a broken object or array as the library repairs it; None if the repair changes words or brackets."""
     if len(text) > REPAIR_MAX or not text.startswith(("{", "[")):
         return None
     words = _words(text)
@@ -160,9 +160,9 @@ CONNECT_SECONDS_MAX = 10.0
 """The longest time to wait for a server to accept a connection. A timeout here counts as a refused connection."""
 
 STALL_SECONDS = 60.0
-"""The longest silence in a stream, once the model has written something; before that, it may think.
+"""The longest silence in a stream after the model has written something. Before that, the model may think.
 
-A call that may take more than twice as long may be silent for half of its time limit: a slow server writes slowly.
+A call whose time limit is more than twice as long may be silent for half of that limit: a slow server writes slowly.
 """
 
 _CLOSE_SECONDS_MAX = 2.0
@@ -184,7 +184,7 @@ class Sdk:
     """The exception for a missing answer. Its cause is the HTTP client's own exception."""
     error: type[Exception]
     stream_class: type[Any]
-    """The type of a streamed answer, whose body is not read yet."""
+    """The type of a streamed answer whose body is not read yet."""
 
 
 class HttpModel(ABC):
@@ -194,9 +194,9 @@ class HttpModel(ABC):
     another parameter that `runtime.models.refusals` can change, the same call sends the request again at once in
     another way. A refusal costs nothing, so this is still one try. `Servers` remembers the ways that worked.
 
-    A request asks for a stream, so that a dead connection differs from a slow model. If the stream reports no usage,
-    later requests to the server ask for no stream, because a call without usage is charged at its reservation. A server
-    may answer a request for a stream with JSON.
+    A request asks for a stream, because a stream shows a dead connection earlier than a whole answer. If the stream
+    reports no usage, later requests to the server ask for no stream: a call without usage is charged at its
+    reservation. A server may answer a request for a stream with JSON.
     """
 
     modes: ClassVar[tuple[str, ...]]
@@ -210,9 +210,9 @@ class HttpModel(ABC):
     path_of_models: ClassVar[str]
     """The path of the list of models."""
     sent_names: ClassVar[Mapping[str, str]] = {}
-    """The names of settings in a request, if they differ from the names here."""
+    """The names of settings in a request, if they differ from Replan's names."""
     provider: ClassVar[ProviderName]
-    """The provider whose `not_taken` lists the settings that the interface does not accept."""
+    """The provider whose `not_taken` lists the settings that the interface refuses."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class HttpModel(ABC):
 
     @property
     def _structure(self) -> str:
-        """The parameter that asks for structure; empty if the table has none."""
+        """The parameter that asks for structure; empty if the table has no such parameter."""
         return next((name for name, row in self._servers.refusals(self.interface).items() if row.weaker), "")
 
     @property
@@ -260,7 +260,7 @@ class HttpModel(ABC):
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one try; return its reply or its fault within `request.timeout_seconds`.
+        """Send one request. Return its reply or its fault within `request.timeout_seconds`.
 
         A request is not sent if it cannot fit, or has a setting that the interface does not have.
         """
@@ -283,7 +283,7 @@ class HttpModel(ABC):
         return Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
 
     async def aclose(self) -> None:
-        """Close the connections; a second call does nothing. Takes at most two seconds."""
+        """Close the connections. A second call does nothing. Takes at most two seconds."""
         with trio.move_on_after(_CLOSE_SECONDS_MAX, shield=True):
             await self._sdk.client.close()
 
@@ -304,7 +304,7 @@ class HttpModel(ABC):
         return None if self._window is None else too_long(request, self._window)
 
     async def _ask(self, url: str, body: Any) -> Any:
-        """Return the JSON that the server answers; None for anything else. The request costs nothing."""
+        """Return the JSON that the server answers; None for any other answer. The request costs nothing."""
         options: Any = {"headers": {"Accept-Encoding": "identity"}, "timeout": httpx2.Timeout(ASK_SECONDS)}
         try:
             if body is None:
@@ -429,7 +429,7 @@ class HttpModel(ABC):
                         if reader.characters > before and request.heard is not None:
                             request.heard(reader.characters, reader.written)
                         if reader.done and not ended:
-                            # Only what is read to its end leaves a connection that can be used again.
+                            # A connection can be used again only if its answer was read to the end.
                             ended, silence.deadline = True, trio.current_time() + _AFTER_END_SECONDS_MAX
                         elif reader.characters and not ended:
                             silence.deadline = trio.current_time() + stall
@@ -450,7 +450,7 @@ class HttpModel(ABC):
         return answer
 
     def _keep(self, _request: ModelRequest, _reader: AnswerReader, _reply: Reply) -> None:
-        """Keep the parts of a reply that later requests need; nothing here."""
+        """Keep the parts of a reply that later requests need. This class keeps nothing."""
         return
 
     def _with_address(self, fault: Fault, content_type: str) -> Fault:
@@ -462,7 +462,7 @@ class HttpModel(ABC):
         return fault.model_copy(update={"message": text})
 
     def _name_refused(self, fault: Fault, request: ModelRequest, refused: Sequence[str]) -> Fault:
-        """Add to a fault the settings of the user that it refuses, and what the server has refused before."""
+        """Add to a fault the user's settings that it refuses, and what the server has refused before."""
         if fault.kind is not FaultKind.BAD_REQUEST:
             return fault
         words = set(_WORD.findall(fault.message.lower()))

@@ -1,4 +1,4 @@
-"""The messages of Anthropic's Messages API: one in JSON, or a stream of its pieces."""
+"""The messages of Anthropic's Messages API, as one JSON object or as a stream of pieces."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _REASONS = {
 
 
 class _Block(BaseModel):
-    # Blocks have fields of their own; only those that are read here are checked.
+    # Blocks have more fields. Only the fields that are read here are checked.
     model_config = ConfigDict(extra="ignore", frozen=True)
     type: str
     text: str | None = None
@@ -89,13 +89,14 @@ class MessageReader(AnswerReader):
             case "message_delta":
                 reason = fields_of(event.get("delta")).get("stop_reason")
                 self._reason = _reason(reason) if isinstance(reason, str) else self._reason
-                # The counts are those of the whole message so far; how long the cache keeps is only in the first.
+                # The counts are those of the message so far. Only the first event says how long the cache keeps the
+                # prompt.
                 reported = fields_of(event.get("usage"))
                 self._usage |= {name: count for name, count in reported.items() if count is not None}
                 self._usage_is_final = self._usage_is_final or bool(reported)
             case "message_stop":
                 self.done = True
-            case _:  # A ping; and the API may add types of events.
+            case _:  # This is a ping, or a type of event that the API has added.
                 pass
 
     def _start(self, index: int, block: Mapping[str, Any]) -> None:
@@ -160,7 +161,7 @@ def _message(body: bytes) -> _Message:
 def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an object.
 
-    Lone surrogates in the text of a block are escaped; a tool's input is JSON already.
+    Lone surrogates in the text of a block are escaped. A tool's input is JSON already.
     """
     text = fields.get("text")
     return (

@@ -1,4 +1,4 @@
-"""Opens models of OpenAI-compatible servers and of Anthropic; their clients are loaded when a model is opened."""
+"""Opens models of OpenAI-compatible servers and of Anthropic. The official clients are loaded only then."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -42,9 +42,9 @@ async def open_openai(
     """Open a model of an OpenAI-compatible server, by default OpenAI itself, and close it at the end of the block.
 
     Requests use chat completions, or with `responses` the Responses API. The environment names the proxies; a server on
-    this machine has none. `stall_seconds` is the longest silence in a reply that has begun; None derives it from the
+    this machine has none. `stall_seconds` is the longest silence in a reply that has begun; None computes it from the
     time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache. `servers` is what the
-    home knows about its servers; None for nothing.
+    home knows about its servers; None if it knows nothing.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.
@@ -82,10 +82,10 @@ async def open_anthropic(
 ) -> AsyncIterator["AnthropicModel"]:
     """Open a model of a server with the Messages API, by default Anthropic's, and close it at the end of the block.
 
-    The arguments are those of `runtime.models.open_models.open_openai`.
+    The arguments are the same as for `runtime.models.open_models.open_openai`.
 
     Raises:
-        UsageProblem: for a key, base URL or proxy that is not valid, and where the extra `anthropic` is missing.
+        UsageProblem: for a key, base URL or proxy that is not valid, and if the extra `anthropic` is missing.
     """
     url = check_base_url(base_url, place="ANTHROPIC_BASE_URL") if base_url else ANTHROPIC_URL
     url = url.removesuffix("/v1")  # It is a part of the paths, and often written into the address.
@@ -111,7 +111,8 @@ async def open_anthropic(
 def load_clients(environment: Mapping[str, str]) -> None:
     """Import the clients of the providers that an environment configures, if they are installed.
 
-    The import takes a second, and several on a busy machine. Otherwise the first run that opens a model waits for it.
+    The import takes a second, and several on a busy machine. Without this, the first run that opens a model waits for
+    the import.
     """
     interfaces = {provider.interface for provider in PROVIDERS.values() if provider.is_configured(environment)}
     if interfaces - {"messages"}:

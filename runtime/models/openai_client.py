@@ -48,7 +48,7 @@ class OpenAIModel(HttpModel):
             "max_completion_tokens" if own else "max_tokens": request.output_tokens_max,
         }
         if own:
-            body["service_tier"] = "default"  # The tier of the price list; a project may have a dearer one as its own.
+            body["service_tier"] = "default"  # The tier of the price list; a project may have a costlier one.
         if stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         if mode == "json_schema":
@@ -62,8 +62,8 @@ class ResponsesModel(OpenAIModel):
     """A model behind OpenAI's Responses API. Use `open_openai` with `responses`.
 
     The server stores nothing. So each request asks for the reasoning in encrypted form, and the next attempt of the
-    same visit sends it back. If the server refuses to send it, later requests do not ask for it. If the server refuses
-    to accept it, the request is sent again at once without it. Both refusals cost nothing.
+    same visit sends it back. If the server refuses to send the reasoning, later requests do not ask for it. If the
+    server refuses to accept the reasoning, the request is sent again at once without it. Both refusals cost nothing.
     """
 
     provider = "openai-responses"

@@ -98,13 +98,13 @@ class ModelRequest:
     timeout_seconds: float
     """The time limit of the try, in seconds."""
     output_tokens_max: int
-    """The largest number of tokens that the reply may have; the server is told to stop there."""
+    """The largest number of tokens in the reply. The server is told to stop there."""
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the reply has to fit; None for free text."""
     schema_name: str = "reply"
     """The name that the schema is sent under."""
     material: Mapping[str, Any] = field(default_factory=dict)
-    """The prompt's context in structured form, for models in this process; it is never sent."""
+    """The prompt's context in structured form, for models in this process. It is never sent."""
     run: str = ""
     """The id of the run, the first part of `client_request_id`; empty outside of a run."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -112,14 +112,14 @@ class ModelRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Further headers of the request. The client's own headers take precedence."""
     context_window: int | None = None
-    """The size of the context window in tokens, if a person has set it; None if the server is asked."""
+    """The size of the context window in tokens, if a person has set it; None asks the server."""
     model: str = ""
-    """The name of the model if the step names one; empty for the run's own model."""
+    """The name of the model if the step names a model; empty for the run's own model."""
     repeated: tuple[int, ...] = ()
     """The lengths of the prefixes of the user message that later requests for the same purpose may repeat, ascending.
     """
     visit: str = ""
-    """A name that only the attempts of one visit of a step share; empty if nothing is kept between them."""
+    """A name that the attempts of one visit of a step share; empty if nothing is kept between attempts."""
     heard: Heard | None = field(default=None, compare=False)
     """Called with each piece of a streamed reply; None for no call."""
 

@@ -43,7 +43,7 @@ class CallLimiter:
         of_models: Mapping[str, str] = MappingProxyType({}),
         turn: CallSlot = lambda _model="": nullcontext(),
     ) -> CallSlot:
-        """Return the slots of one run. `provider` is that of its model; `of_models` has the providers of other models.
+        """Return the slots of one run. `provider` is for the run's model, `of_models` for other models.
 
         `turn` opens the context in which a call may be sent under the rate limits of its server.
         """
@@ -62,12 +62,12 @@ PROBE_SECONDS = 10.0
 """The time limit of one request for a provider's models, in seconds."""
 
 Listed = frozenset[str] | Fault
-"""The names of a provider's models (possibly none), or the fault of the request."""
+"""The names of a provider's models, or the fault of the request. There may be no names."""
 
 
 @runtime_checkable
 class Askable(Protocol):
-    """A model whose provider can be asked."""
+    """A model whose provider can be asked for its models."""
 
     @property
     def name(self) -> str:
@@ -91,8 +91,8 @@ class Probes:
     ) -> Fault | None:
         """Return None if a provider is available, else its fault.
 
-        `fault` is the reason for waiting. If the provider lacks a model, it is available once it lists the model. A
-        refusal that is at most `fresh` seconds old is returned again.
+        `fault` is the reason for waiting. If the provider lacks a model, it counts as available after it lists the
+        model. A refusal that is at most `fresh` seconds old is returned again.
         """
         return _meaning(await self._ask(provider, model.ask_models, fresh, clock.now), model.name, fault)
 

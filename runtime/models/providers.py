@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 OPENAI_URL = "https://api.openai.com/v1"
-"""The base URL of OpenAI, which is used when none is set."""
+"""The base URL of OpenAI, for when no URL is set."""
 ANTHROPIC_URL = "https://api.anthropic.com"
 """The base URL of Anthropic. The paths of its interface contain the version."""
 
 CALL_SECONDS = 120.0
 """The time limit of one call in seconds if nobody sets one."""
 LOCAL_CALL_SECONDS = 600.0
-"""The time limit of one call to a server on this machine or in a private network, which may load the model first and
-write slowly.
+"""The time limit of one call to a server on this machine or in a private network. Such a server may load the model
+first and write slowly.
 """
 
 _HOST_MAX = 253
@@ -54,8 +54,8 @@ for examples.
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     """Return the base URL without its trailing slash.
 
-    It must be `https`, or plain `http` to this machine or to an address of a private network in digits: a name could
-    resolve to any address, and the key and the prompt would be sent unencrypted.
+    It must be `https`, or plain `http` to this machine or to a private address in digits. A name could resolve to any
+    address, and the key and the prompt would be sent unencrypted.
 
     Raises:
         UsageProblem: naming `place`, never the URL itself, which may hold a password.
@@ -106,8 +106,7 @@ def is_name(host: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Return whether the host is this machine: `localhost`, a loopback address, or the unspecified one.
 
-    Names below `localhost` do not count: RFC 6761 reserves them for this machine, but some resolvers ask a name
-    server.
+    Names below `localhost` do not count. RFC 6761 reserves them for this machine, but some resolvers ask a name server.
     """
     name = host.lower().rstrip(".")
     address = _address(name)
@@ -132,7 +131,7 @@ def is_local(host: str) -> bool:
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address in a host; None if it is a name. An IPv4 address in IPv6 form is returned as IPv4."""
+    """Return the IP address in a host; None if the host is a name. An IPv4 address in IPv6 form is returned as IPv4."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -178,7 +177,7 @@ class Provider:
     address: str
     """The environment variable with the address of another server."""
     url: str
-    """The base URL if `address` is not set; empty if it must be set. `{}` stands for the value of `region`."""
+    """The base URL if `address` is not set; empty if `address` must be set. `{}` stands for the value of `region`."""
     title: str
     interface: Interface = "chat"
     """The interface that its models use."""
@@ -187,7 +186,7 @@ class Provider:
     model: str = ""
     """A model to suggest to a person; empty if only the server knows its models."""
     port: int = 0
-    """The usual port of a local server, which needs no key; 0 for a service."""
+    """The usual port of a local server, which needs no key; 0 for an online service."""
     path: str = ""
     """The path that is appended to the address."""
     region: str = ""
@@ -195,9 +194,9 @@ class Provider:
     not_taken: tuple[str, ...] = ()
     """The settings of calls that the interface does not accept."""
     efforts: tuple[str, ...] = ()
-    """The values of `reasoning_effort` that the interface accepts; empty if only the server knows."""
+    """The values of `reasoning_effort` that the interface accepts; empty if they are unknown."""
     traced_as: str = ""
-    """The name of the provider in OpenTelemetry's conventions; empty if it equals `name`."""
+    """The name of the provider in OpenTelemetry's conventions; empty if it is the same as `name`."""
 
     def is_configured(self, environment: Mapping[str, str]) -> bool:
         """Return whether a key or an address is set. A server on this machine needs neither."""
@@ -205,7 +204,7 @@ class Provider:
         return bool(environment.get(self.address)) or (bool(self.url_in(environment)) and has_key)
 
     def url_in(self, environment: Mapping[str, str]) -> str:
-        """Return the base URL; empty if the environment lacks the region."""
+        """Return the base URL; empty if it needs a region that the environment lacks."""
         address = environment.get(self.address)
         if address:
             return address.rstrip("/").removesuffix(self.path) + self.path
@@ -219,7 +218,7 @@ class Provider:
         return self.interface
 
     def refused_settings(self, fields: Mapping[str, Any]) -> list[str]:
-        """Return the names of fields that are not accepted; also the value if only that is not accepted."""
+        """Return the names of refused fields; with the value, if only the value is refused."""
         refused = [name for name in self.not_taken if fields.get(name) is not None]
         effort = fields.get("reasoning_effort")
         if effort is not None and self.efforts and effort not in self.efforts:
@@ -343,9 +342,9 @@ def matches_marks_only(model: str) -> bool:
 def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marked: bool) -> dict[str, Any]:
     """Return a body of an OpenAI interface with the run's cache key. With `marked`, its messages get marks.
 
-    One mark ends the system message, and one ends each prefix of the user message that later requests may repeat. The
-    provider accepts four. Its default mark at the end of the prompt is disabled, because no other prompt begins with
-    this whole prompt.
+    One mark ends the system message. Further marks end those prefixes of the user message that later requests may
+    repeat. The provider accepts four. The provider's default mark at the end of the prompt is disabled: no other prompt
+    begins with this whole prompt.
     """
     fields = dict(body)
     if request.run:
@@ -364,7 +363,7 @@ def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marke
 
 
 def _parts(kind: str, text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a message's text in parts that end at `ends`, each with a mark; the rest of the text has none."""
+    """Return a message's text in parts that end at `ends`, each with a mark. Text after the last end has no mark."""
     marked = [{"type": kind, "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
     rest = text[ends[-1] :]
     return [*marked, {"type": kind, "text": rest}] if rest else marked
@@ -376,8 +375,8 @@ def find_price(
     """Return the price of a model at a server; None if it is unknown.
 
     `own` is the user's table by model name, and takes precedence. `base_url` selects the provider (None: OpenAI),
-    because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count; if they change
-    with the hour, the highest counts. The list is the snapshot in genai-prices; nothing is downloaded.
+    because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count. If prices
+    change with the hour, the highest price counts. The list is the snapshot in genai-prices; nothing is downloaded.
     """
     if own is not None and name in own:
         return own[name]
@@ -397,10 +396,10 @@ _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:
 
 
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
-    """Return the price of a listed model on a day; None if its tokens do not limit the cost of a call.
+    """Return the price of a listed model on a day; None if the tokens of a call do not limit its cost.
 
-    They do not if the model is not priced by tokens. They also do not if the model searches the web without being
-    asked, unless the list has a price for each request.
+    They do not if the model is not priced by tokens. Nor do they if the model searches the web without being asked,
+    unless the list has a price for each request.
     """
     day = datetime.fromtimestamp(at, UTC)
     hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
@@ -429,7 +428,7 @@ _RATES = {
     "cache_write_1h": "cache_write",
     "reasoning": "output",
 }
-"""The kinds of tokens of a call. Each has the kind whose price it gets if the list has no price for it."""
+"""The kinds of tokens of a call. If the list has no price for a kind, the kind beside it gives the price."""
 _NAMES = {"reasoning": "output_reasoning"}
 
 

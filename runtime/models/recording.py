@@ -1,7 +1,7 @@
 """Recorded replies of a run or of a file, by a fingerprint of the prompt.
 
-What reaches a file has no secrets: prompts and replies pass the redactor first. Fingerprints are of redacted prompts,
-so they tell nothing of a secret, and are the same wherever another one is set.
+A file contains no secrets: prompts and replies pass the redactor first. Fingerprints are computed from redacted
+prompts, so they neither reveal a secret nor depend on it.
 """
 
 import difflib
@@ -26,11 +26,11 @@ from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """Bytes of a recording's file."""
 FINGERPRINT_LENGTH = 32
-"""Characters of a fingerprint: the first 128 bits of a SHA-256, in hex, as requests store the hash of their prompt."""
+"""The length of a fingerprint: the first 128 bits of a SHA-256, in hex, like the hashes of prompts in requests."""
 DIFF_LINES_MAX = 12
 """How many lines of the difference between two prompts a fault shows."""
 LINE_MAX = 160
-"""Characters of each of these lines."""
+"""The largest number of characters of each of these lines."""
 _END = b"\n...\n"
 _TOO_LARGE = f"the file is over {FILE_BYTES_MAX // 1024**2} MiB"
 _FOLDER = "name a file in a folder of yours"
@@ -47,7 +47,7 @@ class RecordingMode(StrEnum):
 
 
 def fingerprint(system: str, user: str) -> str:
-    """Return the fingerprint of a prompt, as the hash that requests store (`actors.prompting.render`)."""
+    """Return the fingerprint of a prompt, which is the hash that requests store (`actors.prompting.render`)."""
     return hashlib.sha256(f"{system}\0{user}".encode()).hexdigest()[:FINGERPRINT_LENGTH]
 
 
@@ -62,13 +62,13 @@ class RecordedAnswer:
     answer: Reply | Fault
     """The reply, or the fault in its place."""
     prompt: Callable[[], tuple[str, str] | None]
-    """Returns the system and the user message of the prompt; None if they are not known any more."""
+    """Returns the system and the user message of the prompt; None if they are no longer known."""
 
 
 class RecordingModel:
     """Answers from a recording: first by the fingerprint of the prompt, then as its mode says.
 
-    Where one prompt has several answers, the one to the same request is taken, else the first that is not used yet.
+    If a prompt has several answers, the answer to the same request is used, else the first unused answer.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class RecordingModel:
         return Fault(kind=FaultKind.NOT_FOUND, message=self._divergence(request.request_id, system, user))
 
     async def aclose(self) -> None:
-        """Do nothing: whoever has opened the model for what is missing closes it."""
+        """Do nothing: the model for missing answers is closed by its opener."""
 
     def _choose(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
         """Return the answer to the same request, else the first unused one, else an answer for the same call."""
@@ -139,7 +139,7 @@ class RecordingModel:
         return next((place for place in places if _call_of(self._answers[place].request_id) == call), None)
 
     def _divergence(self, request_id: str, system: str, user: str) -> str:
-        """Return what a fault says: the first difference from the recorded prompt of the request, or of its step."""
+        """Return the text of a fault: the first difference from the recorded prompt of the request, or of its step."""
         call, step = _call_of(request_id), request_id.partition("/")[0]
         nearest = [answer for answer in self._answers if _call_of(answer.request_id) == call]
         nearest += [answer for answer in self._answers if answer.request_id.partition("/")[0] == step][-1:]
@@ -157,7 +157,7 @@ class RecordingModel:
 
 
 def prompt_difference(then: tuple[str, str], now: tuple[str, str]) -> str:
-    """Return the first lines in which two prompts differ, as a diff; empty if they are the same."""
+    """Return the first different lines of two prompts as a diff; empty if the prompts are the same."""
     lines = []
     for role, before, after in zip(("system", "user"), then, now, strict=True):
         if before == after:
@@ -175,7 +175,7 @@ def _call_of(request_id: str) -> str:
 
 
 class _FileReply(Value):
-    """A reply as a file has it."""
+    """A reply in a file."""
 
     request: str
     fingerprint: str
@@ -190,7 +190,7 @@ class _FileReply(Value):
 
 
 class _Part(Value):
-    """A document of a recording's file: the first has the version, and each reply that was added has one."""
+    """A document of a recording's file. The first document has the version, and each further document has one reply."""
 
     recording: Literal[1] = 1
     """The version of the file's form."""
@@ -201,10 +201,10 @@ class _Part(Value):
 
 @dataclass
 class RecordingFile:
-    """A recording in a YAML file, to whose end each reply is added as a document, which `...` ends.
+    """A recording in a YAML file. Each reply is added as a document that ends in `...`.
 
-    What stands behind the last `...` was cut off by a crash: it is not read, and the next reply takes its place. A file
-    without any `...` is one document. Several runs of one process may add to it; several processes at a time may not.
+    Text after the last `...` was cut off by a crash: it is not read, and the next reply replaces it. A file without any
+    `...` is one document. Several runs of one process may add to the file, but not several processes at a time.
     """
 
     path: Path
@@ -214,7 +214,7 @@ class RecordingFile:
     _systems: dict[str, str] = field(default_factory=dict)
 
     def read(self, *, may_be_missing: bool) -> list[RecordedAnswer]:
-        """Return the answers in the file. Raises `UsageProblem` for one that cannot be read or is not a recording."""
+        """Return the answers in the file. Raises `UsageProblem` if it cannot be read or is no recording."""
         place = str(self.path)
         hint = "record it: recorded:FILE?record=MODEL, or pytest --replan-record"
         number, replies = 0, list[_FileReply]()
@@ -247,7 +247,7 @@ class RecordingFile:
         return [self._answer(reply) for reply in replies]
 
     def check_writable(self) -> None:
-        """Raise `UsageProblem` where the file cannot be written, before a reply is paid for."""
+        """Raise `UsageProblem` if the file cannot be written, before a reply is paid for."""
         folder = self.path.absolute().parent
         if not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise UsageProblem("there is no folder to write it in", place=str(self.path), hint=_FOLDER)
@@ -257,7 +257,7 @@ class RecordingFile:
     def add(self, request: ModelRequest, reply: Reply) -> RecordedAnswer:
         """Add a reply, without the secrets of its prompt and its text, to the end of the file, durably.
 
-        Raises `UsageProblem` where that is not possible, or the file would be too large.
+        Raises `UsageProblem` if that is not possible, or if the file would be too large.
         """
         system, user = self.redacted(request.system), self.redacted(request.user)
         added = _FileReply(
@@ -279,7 +279,7 @@ class RecordingFile:
         return self._answer(added)
 
     def _append(self, part: Mapping[str, Any], *, exists: bool) -> None:
-        """Write a document behind the last one that is whole; the first one makes the file, in one step."""
+        """Write a document after the last whole document. The first document makes the file, in one step."""
         plain = part if exists else {"recording": 1, **part}
         data = yaml.dump(
             plain,
@@ -325,7 +325,7 @@ def _whole(data: bytes) -> int:
 
 
 def _open_end(file: BinaryIO) -> bytes:
-    """Go to where the next document belongs, cut off what a crash has left there, and return the missing `...`."""
+    """Go to the place of the next document, cut off what a crash has left there, and return the missing `...`."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - len(_END)))
     if file.read() == _END:
@@ -346,7 +346,7 @@ _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
 class _Dumper(yaml.SafeDumper):
-    """The safe dumper, which writes texts of several lines as blocks, so that people can read what changed."""
+    """The safe dumper. It writes texts of several lines as blocks, so that people can read what changed."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Write no aliases: repeated values are written in full."""

@@ -1,6 +1,7 @@
-"""The parameters that servers refuse, and how the same call is sent again without them. Pure.
+"""The parameters that servers refuse, and how a call is sent again without them. Pure.
 
-`configs/providers.yaml` lists these parameters. One that the user has set is never changed: its refusal is the answer.
+`configs/providers.yaml` lists these parameters. A parameter that the user has set is never changed: its refusal is the
+answer.
 """
 
 import re
@@ -13,14 +14,14 @@ from runtime.models.port import Fault, FaultKind
 CACHE, STREAM = "prompt_cache", "stream"
 """The names of the rows for the fields about the prompt cache, and for all fields about streams."""
 WITHOUT = "without"
-"""The way of a parameter that is left out."""
+"""The way of sending a parameter that leaves it out."""
 DAY_SECONDS = 86_400.0
 """How long a refusal is remembered, in seconds. Another server may answer at the address tomorrow."""
 
 _OTHER_CAUSES = frozenset({FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
 
 Ways = Mapping[str, str]
-"""How parameters are sent to a server, by their names: the other name, the weaker way, or `WITHOUT`."""
+"""How parameters are sent to a server, by parameter: another name, a weaker way, or `WITHOUT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,11 @@ class Refusable:
     """A parameter that servers are known to refuse."""
 
     named: tuple[str, ...] = ()
-    """The words that name it in a refusal, in lower case; empty for its own name."""
+    """The words that name the parameter in a refusal, in lower case; empty for its own name."""
     instead: str = ""
-    """Its other name; empty for none."""
+    """The parameter's other name; empty if it has no other name."""
     weaker: tuple[str, ...] = ()
-    """The weaker ways to ask for structure, the strongest first; empty for a parameter that does not ask for it."""
+    """The weaker ways to ask for structure, the strongest first; empty if the parameter does not ask for structure."""
     statuses: tuple[int, ...] = (400, 422)
     """The HTTP statuses of a refusal."""
 
@@ -50,7 +51,7 @@ class Asking:
     ways: dict[str, str]
     """How parameters are sent now."""
     own: Collection[str] = ()
-    """The names of what the user has set, as settings and as they are sent."""
+    """The names of the user's settings, both as settings and as sent parameters."""
     refused: list[str] = field(default_factory=list)
     """The parameters and ways that the server has refused so far."""
     notices: list[str] = field(default_factory=list)
@@ -68,7 +69,7 @@ class Asking:
         return body
 
     def change_ways(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
-        """Change `ways` if a fault refuses a parameter that can be sent in another way. Return whether one is left.
+        """Change `ways` if a fault refuses a parameter that can be sent in another way. Return whether a way is left.
 
         `sent` has the parameters of the request. `mode` is the way in which structure was asked for.
         """
@@ -94,7 +95,7 @@ class Asking:
         return True
 
     def _refused_by(self, fault: Fault, sent: Collection[str]) -> str | None:
-        """Return the sent parameter that the text of a fault names first; None if it refuses none."""
+        """Return the sent parameter that the text of a fault names first; None if it names no parameter."""
         text = fault.message.lower()
         found: list[tuple[int, str]] = []
         for name, row in self.rows.items():

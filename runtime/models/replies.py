@@ -64,17 +64,17 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A reply without a valid JSON value; `message` is one sentence for the model and for people."""
+    """A reply without a valid JSON value. `message` is one sentence for the model and for people."""
 
     code: ReplyCode
     message: str
 
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The largest reply that is read. A plan of a hundred steps is about 60 KiB; the rest is for prose."""
+"""The largest reply that is read. A plan of a hundred steps has about 60 KiB. The larger part is for prose."""
 
 DEPTH_MAX = 100
-"""The deepest nesting that is read. Plans have four levels; Python's parser fails near 1,000."""
+"""The deepest nesting that is read. Plans have four levels. Python's parser fails near 1,000."""
 
 VALUES_MAX = 400_000
 """The largest number of values in a JSON text, counted by commas and opening brackets. Large plans have 300,000."""
@@ -104,13 +104,13 @@ _PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
 
 @make_total("the reply", lambda said: Unreadable(ReplyCode.UNREAD, said))
 def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_MAX) -> Parsed | Unreadable:
-    """Return the one JSON value in a model's reply, or why there is none.
+    """Return the one JSON value in a model's reply, or why there is no value.
 
-    The candidates, in this order: the whole text if it is an object or array; fenced blocks, of which the first object
-    (else the first array) counts; the text from the first brace to the last, or from the first bracket to the last if
-    those enclose the braces; a bare scalar. The whole text is first, since a fence inside it is part of a string. A
-    candidate that is not JSON but a Python literal (single quotes, `True`, `None`) is read as one, since some models
-    write those; nothing else is repaired here (`runtime.models.http_model`).
+    The candidates, in this order: the whole text if it is an object or array; the first fenced object, else the first
+    fenced array; the text from the first brace to the last, or from the first bracket to the last if the brackets
+    enclose the braces; a bare scalar. The whole text is first, since a fence inside it is part of a string. A candidate
+    that is not JSON but a Python literal (single quotes, `True`, `None`) is read as one, since some models write those;
+    nothing else is repaired here (`runtime.models.http_model`).
 
     If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
     """
@@ -177,8 +177,7 @@ def repeated_phrase(text: str) -> str:
 def is_whole(text: str) -> bool:
     """Return whether a reply is one JSON object or array, with only reasoning and a closed fence around it.
 
-    Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a
-    part of what was to come.
+    Such a reply is complete, even if the server says that it was cut. `read_reply` may also find a part of a cut reply.
     """
     text = text.rpartition(_THINK_END)[2].strip()
     if text.startswith("```") and text.endswith("```"):
@@ -188,11 +187,11 @@ def is_whole(text: str) -> bool:
 
 
 def _candidates(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a text that may be its JSON value, each with whether it is a fenced block."""
-    # Reasoning models end their reasoning with this tag; braces before it are not part of the answer.
+    """Yield the parts of a text that may be its JSON value, and for each part whether it is a fenced block."""
+    # Reasoning models end their reasoning with this tag. Braces before the tag are not part of the answer.
     text = text.rpartition(_THINK_END)[2].strip()
     blocks = text.split("```", 2 * _FENCES_MAX)[1::2]
-    # A text that starts with a brace is the value itself, perhaps a broken one; a fence in it is part of a string.
+    # A text that starts with a brace is the value itself, even if it is broken. A fence in it is part of a string.
     for block in blocks if not text.startswith("{") else ():
         body = block[_end_of_info_string(block) :].strip()
         if body.startswith(("{", "[")):
@@ -230,7 +229,7 @@ def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 class _Stop(ValueError):
-    """Carries a result out of the parser's hooks; it never leaves this module."""
+    """Carries a result out of the parser's hooks. It never leaves this module."""
 
     def __init__(self, code: ReplyCode, message: str) -> None:
         self.result = Unreadable(code, message)
@@ -238,7 +237,7 @@ class _Stop(ValueError):
 
 
 def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
-    """Parse one JSON text strictly (RFC 8259), and refuse what other readers would read differently."""
+    """Parse one JSON text strictly (RFC 8259). Refuse what other readers would read differently."""
     if has_more_values(text, VALUES_MAX):
         return Unreadable(ReplyCode.TOO_LARGE, f"The JSON has more than {VALUES_MAX:,} values; be briefer.")
     if _too_deep(text, depth_max):
@@ -257,7 +256,7 @@ def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 def _too_deep(text: str, depth_max: int) -> bool:
-    """Return whether brackets outside strings nest deeper than allowed; a scan, so that the parser need not recurse."""
+    """Return whether brackets outside strings nest too deep. This scan saves the parser from recursion."""
     if text.count("{") + text.count("[") <= depth_max:
         return False
     depth = 0
@@ -309,7 +308,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, 
 
 
 def _bad_text(value: Any) -> str:
-    """Return the error of a string in the value; empty if there is none."""
+    """Return the error of a string in the value; empty if no string has an error."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -327,10 +326,10 @@ def _bad_text(value: Any) -> str:
 
 
 def _python_as_json(text: str) -> str | None:
-    """Return the JSON form of a text that consists of Python literal tokens only; None for any other text.
+    """Return the JSON form of a text that consists only of Python literal tokens; None for any other text.
 
-    Only strings and three names are written differently, so the text is translated token by token and nothing is
-    evaluated; the JSON parser decides whether the result is valid.
+    Only strings and three names are written differently, so the text is translated token by token. Nothing is
+    evaluated. The JSON parser decides whether the result is valid.
     """
     parts: list[str] = []
     at = 0
@@ -350,7 +349,7 @@ def _python_as_json(text: str) -> str | None:
 
 
 def respell(text: str) -> str:
-    """Return the inside of a Python string as that of a JSON string."""
+    """Return the inside of a Python string as the inside of a JSON string."""
     return _RESPELLED.sub(_respell, text)
 
 

@@ -140,7 +140,7 @@ class ResponseReader(AnswerReader):
 
 
 def _thoughts_of(items: Sequence[Any]) -> list[Any]:
-    """Return the reasoning in the items of an output, where the server gives it as text."""
+    """Return the reasoning in the items of an output, if the server gives it as text."""
     return [part.get("text") for part in _parts([item for item in items if fields_of(item).get("type") == "reasoning"])]
 
 
@@ -166,7 +166,7 @@ def _texts_of(items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
 KEPT_BYTES_MAX = 64 * 1024 * 1024
 """The largest number of bytes of reasoning that are kept for the runs of a model. The oldest is dropped first."""
 _FRAMING_TOKENS = 64
-"""The largest number of tokens that a server adds for items that are sent back; as many are reserved for a prompt."""
+"""The largest number of tokens that a server adds for returned items. A prompt reserves the same number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class KeptReasoning:
         self._size = 0
 
     def items_for(self, request: ModelRequest) -> tuple[Mapping[str, Any], ...]:
-        """Return the items between the prompt and the feedback of a request; none if the prompt has changed."""
+        """Return the items between the prompt and the feedback of a request; empty if the prompt has changed."""
         kept = self._visits.get((request.run, request.visit))
         if kept is None or not request.repeated:
             return ()
@@ -220,6 +220,6 @@ class KeptReasoning:
 
 
 def split_prompt(request: ModelRequest) -> tuple[tuple[str, str], str]:
-    """Return the system and user message that the attempts of a visit have in common, and the feedback after them."""
+    """Return the system and user messages that the attempts of a visit share, and the feedback after them."""
     common = request.repeated[-1] if request.repeated else len(request.user)
     return (request.system, request.user[:common]), request.user[common:]

@@ -60,11 +60,11 @@ class _Scripted:
 class ScriptedModel:
     """Answers from a script.
 
-    `place` names the script in messages; `lines` holds the lines of its keys and of their lists' entries; `used` is how
-    many entries of each step's list are used already.
+    `place` names the script in messages. `lines` holds the lines of its keys and list entries. `used` counts the used
+    entries of each step's list.
 
-    A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. That
-    is not an exception, since an exception would count as a bug of the actor.
+    A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. This
+    is not an exception: an exception would count as a bug of the actor.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class ScriptedModel:
 
 
 class _Limited(yaml.composer.Composer):
-    """PyYAML's composer with a limit of nodes; an alias counts as all nodes of its target."""
+    """PyYAML's composer with a limit of nodes. An alias counts as all nodes of its target."""
 
     def __init__(self) -> None:
         yaml.composer.Composer.__init__(self)
@@ -196,9 +196,9 @@ class _FastLoader(_Limited, yaml.CSafeLoader):
 
 
 def _compose(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
-    """Return a loader, and the tree of nodes of a YAML text; None for an empty one.
+    """Return a loader and the tree of nodes of a YAML text; no tree for an empty text.
 
-    PyYAML's own parser reads what libyaml refuses, and names its cause.
+    PyYAML's own parser reads what libyaml refuses, and names the cause of the refusal.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.ReaderError, UnicodeEncodeError):

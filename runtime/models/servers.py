@@ -1,7 +1,7 @@
 """What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits.
 
 A rate limit is a window: a number of requests until a point in time, at which all of them are available again. If the
-server has a bucket that refills continuously, the bucket is full at that time. So one rule fits both.
+server has a bucket that refills continuously, this is the time when the bucket is full. So one rule fits both.
 """
 
 import fcntl
@@ -29,13 +29,13 @@ from runtime.models.refusals import DAY_SECONDS, Refusals
 FIRST_CALLS = 10
 """The largest number of calls in flight to a server that has not answered yet. Its limits are not known."""
 RESET_MAX = 120.0
-"""The longest time in seconds that calls wait for a reset. A later reset counts as one after this time: then the calls
-are sent, and when the server refuses them, their runs wait for the provider.
+"""The longest time in seconds that calls wait for a reset. If the reset comes later, calls are sent after this time.
+When the server refuses them, their runs wait for the provider.
 """
 MARGIN = 1.0
 """Seconds that are added to each reset, because some servers round it down."""
 LIMIT_MAX = 10**9
-"""The largest limit that is accepted. A larger one is ignored."""
+"""The largest limit that is accepted. A larger limit is ignored."""
 
 EARLY_CALLS_MAX = 100
 """The largest number of calls that are counted before a limit is known."""
@@ -45,23 +45,23 @@ _HEADERS = {
     REQUESTS: ("x-ratelimit-{}-requests", "anthropic-ratelimit-requests-{}", "x-ratelimit-{}", "ratelimit-{}"),
     TOKENS: ("x-ratelimit-{}-tokens", "anthropic-ratelimit-tokens-{}"),
 }
-"""The names of the headers: of OpenAI and most others, of Anthropic, and of OpenRouter. `{}` is one of `_PARTS`."""
+"""The names of the headers of OpenAI and most others, of Anthropic, and of OpenRouter. `{}` is one of `_PARTS`."""
 _PARTS = ("limit", "remaining", "reset")
 _DURATION = re.compile(r"(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400.0, 3600.0, 60.0, 1.0, 0.001)
 _LONG = 10**8
-"""From this number on, a reset is a time in seconds since 1970; from a thousand times as much on, in milliseconds."""
+"""From this number on, a reset is a time in seconds since 1970; from 1,000 times as much on, in milliseconds."""
 
 
 class ReportedLimit(Value):
-    """A limit as one answer reports it."""
+    """A limit in one answer."""
 
     limit: int
     """The number of requests or tokens in a window."""
     remaining: int
     """The number of requests or tokens that are left."""
     seconds: float
-    """The time from the answer until all of them are available again, in seconds."""
+    """The seconds from the answer until all of them are available again."""
 
 
 class Window(Value):
@@ -70,7 +70,7 @@ class Window(Value):
     limit: int
     """The number of requests or tokens in a window."""
     remaining: int
-    """How many of them are left; negative if more were in flight than were left."""
+    """How many of them are left; negative if more calls were open than were left."""
     began: float
     """When this window began, in UTC seconds since 1970. Answers to calls that were sent before do not change it."""
     resets_at: float
@@ -83,15 +83,15 @@ class ServerLimits(Value):
     """The limits of a server for one key."""
 
     windows: Mapping[str, Window] = {}
-    """The windows by what they limit: `requests` or `tokens`."""
+    """The windows, by the name of the limited thing: `requests` or `tokens`."""
     held_until: float = 0.0
     """Until when the server refuses all calls, in UTC seconds since 1970."""
     early_calls: tuple[float, ...] = ()
-    """When calls were sent before a limit was known, at most `EARLY_CALLS_MAX`; empty once a limit is known."""
+    """The times of calls sent before a limit was known, at most `EARLY_CALLS_MAX`; empty after a limit is known."""
 
 
 def read_limits(headers: Mapping[str, str], now: float) -> dict[str, ReportedLimit]:
-    """Return the limits in an answer's headers, by what they limit. Header names are lower-case."""
+    """Return the limits in an answer's headers, by the name of the limited thing. Header names are lower-case."""
     reported = {}
     for what, forms in _HEADERS.items():
         for form in forms:
@@ -106,7 +106,7 @@ def read_limits(headers: Mapping[str, str], now: float) -> dict[str, ReportedLim
 
 
 def read_reset(text: str, now: float) -> float | None:
-    """Return the seconds until a reset, which is a duration (`6m0s`), a number of seconds or a time; else None."""
+    """Return the seconds until a reset: a duration (`6m0s`), a number of seconds or a time; None for other texts."""
     text = text.strip()[:40]
     try:
         number = float(text)
@@ -136,7 +136,7 @@ def after_answer(
 ) -> ServerLimits:
     """Return the limits after an answer.
 
-    `sent_at` is when its call was sent. `costs` is what later calls use, which the answer may not count yet.
+    `sent_at` is when its call was sent. `costs` is what later calls use. The answer may not count them yet.
     """
     windows = dict(limits.windows)
     for what, reported in read_limits(headers, now).items():
@@ -201,24 +201,25 @@ def _count(text: str) -> int | None:
 
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes of the file; a larger one counts as empty."""
+"""The largest number of bytes of the file. A larger file counts as empty."""
 MODELS_MAX = 200
 """The largest number of models whose refused parameters are kept. The oldest are dropped first."""
 LIMITS_MAX = 100
 """The largest number of servers and keys whose rate limits are kept. The oldest are dropped first."""
 KEY_HASH = 4
-"""How many hexadecimal digits of the hash of a key are kept: so few that a guessed key cannot be confirmed by them.
+"""How many hexadecimal digits of a key's hash are kept: too few to confirm a guessed key.
 
-Two keys with the same digits share their limits. With five keys for one server, the chance of that is 1 in 6,500.
+Two keys with the same digits share their limits. With five keys for one server, the chance of two such keys is 1 in
+6,500.
 """
 
 LOCK_SECONDS = 0.05
-"""The longest wait in seconds for the lock of the file. All runs of the process stand still meanwhile."""
+"""The longest wait in seconds for the lock of the file. All runs of the process wait meanwhile."""
 UNSHARED_SECONDS = 60.0
-"""How long a process that could not change the file keeps its changes in memory, before it tries the file again."""
+"""How long a process that could not change the file keeps its changes only in memory. Then it tries the file again."""
 
 _GATEWAY = frozenset({502, 504})
-"""The HTTP statuses with which a gateway says that the server behind it gave no answer."""
+"""The HTTP statuses of a gateway whose server gave no answer."""
 
 
 class Learned(Value):
@@ -289,7 +290,7 @@ class Servers:
         return {key: ways for key, ways in known.items() if ways}
 
     def learn(self, base_url: str, model: str, changes: Mapping[str, str | None], now: float) -> None:
-        """Remember for a day how parameters are sent for a model of a server; None forgets one."""
+        """Remember for a day how parameters are sent for a model of a server; None forgets a parameter."""
         key = f"{base_url} {model}"
         learned = {name: Learned(way=way, until=now + DAY_SECONDS) for name, way in changes.items() if way is not None}
 
@@ -340,7 +341,7 @@ class Servers:
         return self._known
 
     def _change(self, change: Callable[[Known], Known]) -> None:
-        """Change what is known. If the file cannot be written, only this process knows the change."""
+        """Change the stored knowledge. If the file cannot be written, only this process knows the change."""
         if self._path is None or time.monotonic() < self._unshared_until:
             self._known = change(self._known)
             return
@@ -359,7 +360,7 @@ class Servers:
 class RateLimiter:
     """Delays the calls of this process to one server with one key, so that they stay below its known rate limits.
 
-    Calls that wait are sent in the order in which they came. Processes of a home share the limits.
+    Waiting calls are sent in the order of their arrival. Processes of a home share the limits.
     """
 
     def __init__(self, servers: Servers, key: str) -> None:
@@ -447,7 +448,7 @@ def _locked(path: Path) -> Iterator[int]:
 
 
 def _parse(content: bytes) -> Known | None:
-    """Return the content of the file; None for a content that is damaged, too large, or of another release."""
+    """Return the content of the file; None if it is damaged, too large, or of another release."""
     try:
         return Known.model_validate_json(content) if len(content) <= FILE_BYTES_MAX else None
     except ValidationError:

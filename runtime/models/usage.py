@@ -1,4 +1,4 @@
-"""Reads the usage of a call from a server's reply; providers report it in several forms."""
+"""Reads the usage of a call from a server's reply. Providers report usage in several forms."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -45,8 +45,8 @@ def read_response_usage(reported: Any) -> Usage | None:
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
     """Return the usage of an Anthropic message; None if it is missing or invalid.
 
-    Cached tokens are counted beside the other input, thoughts within the output. Parts that are not counts, or
-    larger than what they are a part of, are contradictory.
+    Cached tokens are counted apart from other input. Thoughts are counted within the output. If a part is not a count,
+    or is larger than its whole, the numbers are contradictory.
     """
     reported = fields_of(reported)
     kept, parts = fields_of(reported.get("cache_creation")), fields_of(reported.get("output_tokens_details"))
@@ -78,8 +78,9 @@ def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usag
     """Return the usage of a call from its two totals and the parts that servers report in several places.
 
     OpenAI counts cached and reasoning tokens within the totals. Anthropic's names for cached tokens are counted beside
-    the prompt, unless `total_tokens` or OpenAI's details say otherwise. What `total_tokens` has beyond prompt and
-    completion is output, as reasoning on some servers. Numbers that fit in no way are contradictory.
+    the prompt, unless `total_tokens` or OpenAI's details say otherwise. Tokens in `total_tokens` beyond prompt and
+    completion count as output: some servers report reasoning so. Numbers that fit none of these rules are
+    contradictory.
     """
     prompt_parts, completion_parts = (
         fields_of(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
@@ -131,7 +132,7 @@ def fields_of(value: Any) -> dict[str, Any]:
 
 
 def _count(*places: Any) -> int | None:
-    """Return the largest of some counts, 0 without any; None if one of them is invalid."""
+    """Return the largest of some counts, 0 if there are no counts; None if a count is invalid."""
     there = [place for place in places if place is not None]
     if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
         return max(there, default=0)

@@ -40,7 +40,7 @@ class LiveReplies:
         return dict(self._of.get(run, {}))
 
     async def changes(self, run: str) -> AsyncGenerator[dict[str, LiveReply], None]:
-        """Yield the replies in progress of a run when one has grown or ended, at most every `TOLD_SECONDS`."""
+        """Yield the open replies of a run when a reply has grown or ended, at most every `TOLD_SECONDS`."""
         reported: dict[str, LiveReply] = {}
         while True:
             if self.of(run) == reported:
@@ -64,7 +64,7 @@ class LiveReplies:
         self._wake(run)
 
     def forget(self, run: str, request: str) -> None:
-        """Forget a reply: it is whole, or its call is over."""
+        """Forget a reply that is whole, or whose call is over."""
         of_run = self._of.get(run, {})
         if of_run.pop(request, None) is not None:
             self._wake(run)

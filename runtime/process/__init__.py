@@ -1,1 +1,1 @@
-"""Processes: names by which others can tell whether one lives, and commands in process groups of their own."""
+"""Processes: names that tell other processes whether one lives, and commands in process groups of their own."""

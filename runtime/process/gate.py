@@ -1,7 +1,7 @@
 """The gate of a command: a script that waits until it may become the command. It is run by path, never imported.
 
-`gate.py GATE REPORT ADDED PROGRAM [ARGUMENT ...]`: GATE is a pipe to read; a byte opens the gate, its end means that
-the starter is gone, so the program never runs. REPORT is a pipe that gets the error number where the program cannot be
+`gate.py GATE REPORT ADDED PROGRAM [ARGUMENT ...]`: GATE is a pipe to read. A byte opens the gate. If the pipe ends, the
+starter is gone, and the program never runs. REPORT is a pipe that gets the error number if the program cannot be
 executed. ADDED names an environment variable that this interpreter has added, or is empty.
 """
 

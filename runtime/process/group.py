@@ -1,4 +1,4 @@
-"""A command in a process group of its own, recorded by name before it begins; and bounded lines of its output.
+"""A command in its own process group, recorded by name before it begins; and its lines of output, within limits.
 
 `start_gated` starts a gate: a small process that waits on a pipe and then becomes the command (`exec`). Its name is the
 command's name. If this process is killed before it opens the gate, the pipe closes and the gate exits, so the command
@@ -21,11 +21,11 @@ from runtime.core.names import parts_of
 from runtime.process.identity import end_of_group, hide_process, name_of
 
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""Bytes of a command's output that are kept; the rest is read and counted."""
+"""Bytes of a command's output that are kept. Further bytes are read and counted."""
 GRACE_SECONDS = 5.0
 """Seconds between the request to end (SIGTERM) and the end (SIGKILL)."""
 KILLED_SECONDS = 10.0
-"""Seconds to wait for processes to vanish after SIGKILL; thousands of processes take several."""
+"""Seconds to wait for processes to vanish after SIGKILL. Thousands of processes take several seconds."""
 LOOK_SECONDS = 0.02
 """The seconds between two looks at a group that is being ended."""
 
@@ -37,9 +37,9 @@ class CommandExit:
     """How a command ended."""
 
     code: int
-    """The exit code; negative is the number of the signal that ended it."""
+    """The exit code; a negative number is the signal that ended the command."""
     output: bytes
-    """The first bytes of stdout and stderr, in the order in which they came, up to the limit given at the start."""
+    """The first bytes of stdout and stderr, in their order, up to the limit given at the start."""
     dropped: int = 0
     """Bytes of output that came after those."""
 
@@ -57,14 +57,14 @@ class GatedProcess:
         self.name = name_of(process.pid)
 
     def begin(self) -> trio.Process:
-        """Let the command begin, and return its process; `end` it afterwards. For a command started with `talks`."""
+        """Let the command begin, and return its process. Call `end` afterwards. For a command started with `talks`."""
         os.write(self._gate, b"\0")
         os.close(self._gate)
         self._gate = -1
         return self._process
 
     async def run(self) -> CommandExit:
-        """Let the command begin, and return how it ended once its whole group has ended.
+        """Let the command begin. Return how it ended, after its whole group has ended.
 
         Cancellation ends the group: SIGTERM, then SIGKILL after `GRACE_SECONDS`. Processes of the group that
         outlive the command are ended too. Raises `CommandNotStarted`.
@@ -79,7 +79,7 @@ class GatedProcess:
         return CommandExit(code, output, dropped)
 
     async def end(self) -> None:
-        """End the group, also one that has not begun; return when none of its processes is left."""
+        """End the group, even if it has not begun. Return when none of its processes lives."""
         with trio.CancelScope(shield=True):
             if self._gate >= 0:
                 os.close(self._gate)
@@ -109,7 +109,7 @@ class GatedProcess:
         reading.cancel()
 
     def check_started(self) -> None:
-        """Raise `CommandNotStarted` where the command has ended because it could not be executed."""
+        """Raise `CommandNotStarted` if the command has ended because it could not be executed."""
         number = os.read(self._report, 16)
         if number:
             code = int(number)
@@ -126,12 +126,12 @@ async def start_gated(
     output_bytes_max: int = OUTPUT_BYTES_MAX,
     talks: bool = False,
 ) -> AsyncIterator[GatedProcess]:
-    """Start the gate of a command and yield it; leaving the block ends whatever is left of its group.
+    """Start the gate of a command and yield it. Leaving the block ends every process of its group.
 
-    `arguments` are the program and its arguments: no shell reads them. `folder` is where it runs; `environment` is all
-    that it sees. Its stdin is empty; stderr goes where stdout goes. It inherits the open files `inherited`, by number.
-    With `talks`, all three are pipes of the process that `begin` returns. Before the first command, this process
-    becomes unreadable to it (`hide_process`).
+    `arguments` are the program and its arguments: no shell reads them. `folder` is where the program runs.
+    `environment` is its whole environment. Its stdin is empty, and its stderr goes to its stdout. It inherits the open
+    files `inherited`, by number. With `talks`, all three are pipes of the process that `begin` returns. Before the
+    first command, this process becomes unreadable to it (`hide_process`).
     """
     hide_process()
     gate_read, gate_write = os.pipe()
@@ -167,11 +167,11 @@ async def start_gated(
 
 
 async def end_group(name: str) -> bool:
-    """End the process group whose leader has this name; return whether it is certainly gone.
+    """End the process group whose leader has this name. Return whether the group is certainly gone.
 
-    A group of another machine, container or boot of this machine cannot be seen from here: False, unless the machine
-    is known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and waits for
-    `KILLED_SECONDS` at most.
+    A group of another machine, container or boot cannot be seen from here. Then return False, unless the machine is
+    known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and waits for at most
+    `KILLED_SECONDS`.
     """
     parts = parts_of(name)
     if parts is None:
@@ -196,9 +196,9 @@ CHUNK_BYTES = 64 * 1024
 
 
 class StreamLines:
-    """The lines of a stream as an async iterator, without their ends; bytes that are not UTF-8 are replaced.
+    """The lines of a stream as an async iterator, without line ends. Bytes that are not UTF-8 are replaced.
 
-    It ends with the stream, and at a line or a sum of lines that is too long; then `too_long` is set.
+    The iterator ends with the stream, or when a line or the sum of lines is too long. Then `too_long` is set.
     """
 
     def __init__(self, stream: trio.abc.ReceiveStream, *, line_bytes_max: int, bytes_max: int | None = None) -> None:

@@ -1,8 +1,8 @@
-"""The identity of a driver, by which others find out whether it runs, and the hiding of its memory and environment.
+"""The identity of a driver, which tells others whether it runs; and the hiding of its memory and environment.
 
-If it is certain that the driver has ended, its run can be taken over before the lease ends. It is certain only for a
-process with the same host name, boot and PID namespace as the driver. The boot is compared, too: machines that share a
-home may have the same host name and the same number of their first PID namespace. Each container has PIDs of its own.
+If the driver has certainly ended, its run can be taken over before the lease ends. That is certain only for a process
+with the driver's host name, boot and PID namespace. The boot is compared too, because machines that share a home may
+have the same host name and the same number of their first PID namespace. Each container has PIDs of its own.
 """
 
 import os
@@ -26,8 +26,8 @@ def identity() -> str:
 def name_of(pid: int) -> str:
     """Return a process's name: `HOST/NAMESPACE/PID/BIRTH`.
 
-    NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same
-    number. Either is empty if the system does not say.
+    NAMESPACE distinguishes containers that count their processes separately. BIRTH distinguishes processes that had the
+    same number. Either is empty if the system does not provide it.
     """
     return f"{socket.gethostname()}/{_namespace()}/{pid}/{_birth(pid)}"
 
@@ -59,7 +59,7 @@ def is_dead(owner: str) -> bool:
 def end_of_group(name: str) -> bool | None:
     """Return whether the process group that a process leads has ended; None if this process cannot see it.
 
-    The group lives while one of its processes does, also after its leader has ended. A number is not given to a new
+    The group lives as long as one of its processes, even after its leader has ended. A number is not given to a new
     process while a group has it. So a process with this number and another birth proves that the group is gone.
     """
     parts = parts_of(name)
@@ -99,7 +99,7 @@ def _group_lives(group: int) -> bool:
 
 
 def _namespace() -> str:
-    """Return the number of this process's PID namespace; empty if there are none, or the system does not say."""
+    """Return the number of this process's PID namespace; empty if the system has none or does not say."""
     try:
         return str(_NAMESPACE.readlink()).removeprefix("pid:").strip("[]")
     except OSError:
@@ -107,7 +107,7 @@ def _namespace() -> str:
 
 
 def _birth(pid: int) -> str:
-    """Return `BOOT.TICKS`, when a process started since which boot; empty if the system does not say."""
+    """Return `BOOT.TICKS`: the boot, and the time since the boot when the process started; empty if unknown."""
     try:
         return f"{_boot()}.{_stat(pid)[19]}"
     except (OSError, IndexError):
@@ -135,7 +135,7 @@ def _has_ended(pid: int) -> bool:
 
 
 def _stat(pid: int) -> list[str]:
-    # The command's name, in brackets, may hold anything; these are the third field and those that follow.
+    # The command's name, in brackets, may hold anything. These are the third field and the fields after it.
     return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 
@@ -145,9 +145,9 @@ _PR_SET_DUMPABLE = 4
 
 @cache
 def hide_process() -> bool:
-    """Make this process unreadable to others of its user, once; return whether the system can do that.
+    """Make this process unreadable to other processes of its user, once. Return whether the system can do that.
 
-    The process then leaves no core dump, and only root, or a process with `CAP_SYS_PTRACE`, can read its
+    The process then leaves no core dump. Only root, or a process with `CAP_SYS_PTRACE`, can read its
     `/proc/PID/environ`, `/proc/PID/mem` and the like. A program that it executes is not affected. Linux only.
     """
     if sys.platform != "linux":

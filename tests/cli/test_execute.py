@@ -196,7 +196,7 @@ def test_a_model_that_writes_no_files_is_refused_before_anything_runs(replan, ho
     )
     result = replan("execute", *files())
     assert result.exit_code == 2
-    assert "the model 'template:bug' writes plans and no files, as the generator 'maker' needs" in result.stderr
+    assert "the model 'template:bug' writes no files, but the generator 'maker' needs one" in result.stderr
     assert not home.exists()
 
 

@@ -322,7 +322,7 @@ def test_known_names_pass():
             START + SECOND.replace("}", ", deterministic: true}"),
             (
                 "w.yaml:6 action_pairs.g_b.deterministic: "
-                "generator 'LLMPlanGenerator' asks a model, which always counts (leave it out)"
+                "generator 'LLMPlanGenerator' asks a model, and its calls count (leave it out)"
             ),
         ),
     ],

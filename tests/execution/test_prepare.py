@@ -75,7 +75,7 @@ def test_that_no_new_plan_can_be_made_is_a_notice(tmp_path):
         ),
         (
             {"level": "plan_small"},
-            "level: 'plan_small' proves no plan (one of plan_minimal, plan_medium, plan_expansive)",
+            "level: unknown level 'plan_small' (one of plan_minimal, plan_medium, plan_expansive)",
         ),
         ({"value": UNREACHABLE}, "(`replan check` shows all findings)"),
         ({"value": TWICE}, "more finding"),

@@ -66,6 +66,7 @@ def test_a_plan_that_is_its_draft_ignores_the_critique(key, assessment):
     assert (verdict.passed, verdict.score) == (False, 0.0)
     assert findings_of(verdict) == [(Code.CRITIQUE_IGNORED, "", "error")]
     assert assessment in verdict.findings[0].message
+    assert verdict.findings[0].message.endswith("; make the changes that the critique asks for")
 
 
 def test_a_draft_that_was_called_good_may_stay():

@@ -182,7 +182,7 @@ async def messages():
             environment={},
             now=clock.now(),
         ).request
-        job = replace(job, limits=job.limits.model_copy(update={"stop_below": 0.0}))  # As with a policy of beliefs.
+        job = replace(job, limits=job.limits.model_copy(update={"stop_below": 0.0}))  # As with a belief policy.
         for run in ("answered", "declined"):
             assert (await engine.begin(job, run=run)).status == "waiting"
         await engine.answer("answered/q1", "It is the export that is slow.", via="cli")

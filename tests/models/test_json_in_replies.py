@@ -170,7 +170,7 @@ async def test_a_run_takes_broken_json_at_the_first_call_and_records_what_was_wr
         [reply] = [event for event in events if isinstance(event, ArtifactProduced)]
         assert reply.original == broken
         assert json.loads(reply.content) == GOOD["g_plan"]
-        assert reply.notices == ("the JSON of the reply was broken, and could be read",)
+        assert reply.notices == ("the JSON of the reply was broken, but was repaired",)
 
 
 # Findings about the whole of a reply

@@ -163,7 +163,7 @@ def test_nothing_that_says_what_tools_do_is_read_from_the_workspace(tmp_path, mo
     line = line_of(inside, "tools: {}", workspace=inside)
     assert line == (
         "tools.yaml: a tools file may not be in the workspace "
-        "(move it out of the workspace: what tools may write must not say which tools there are)"
+        "(move it out of the workspace: tools may write there, and must not change the tools file)"
     )
     with pytest.raises(UsageProblem, match="may not be in the workspace"):
         load_tools(outside / "link.yaml", workspace=inside)

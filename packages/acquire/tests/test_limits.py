@@ -25,7 +25,7 @@ def test_a_limit_that_is_given_holds(name):
 
 
 def test_an_acquisition_weighs_no_moves():
-    with pytest.raises(UsageProblem, match="weighs no moves"):
+    with pytest.raises(UsageProblem, match="has no belief"):
         prepared({"stop_below": 0.25})
     assert prepared({"keep_trying": True}).limits.stop_below is None
 

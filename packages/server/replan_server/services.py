@@ -82,7 +82,7 @@ def _describe_telemetry(environment: Mapping[str, str]) -> str:
     if settings.problems:
         raise UsageProblem("; ".join(settings.problems))
     if settings.wanted and not is_installed():
-        raise UsageProblem("OpenTelemetry is asked for, and its packages are not here", hint=how_to_install())
+        raise UsageProblem("OpenTelemetry is configured, but its packages are not installed", hint=how_to_install())
     names = [name for name, on in (("traces", settings.traces), ("metrics", settings.metrics)) if on]
     content = " with prompts and replies" if settings.traces and settings.content else ""
     return (" and ".join(names) or "off") + content

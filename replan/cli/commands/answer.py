@@ -96,7 +96,7 @@ _ANSWER = examples(
 @click.command(epilog=_ANSWER)
 @click.argument("question", metavar="QUESTION|--last", required=False, shell_complete=complete_question)
 @click.argument("text", required=False)
-@click.option("--last", is_flag=True, help="Answer a question of the newest run; if it has several, QUESTION is an ID.")
+@click.option("--last", is_flag=True, help="Answer the newest run's question; of several, give the ID as QUESTION.")
 @click.option("--decline", is_flag=True, help="Give no answer; the question says what happens then.")
 @click.option("--file", metavar="FILE", help="Give the answers of a file from `questions --export`; - reads a pipe.")
 @json_option

@@ -79,7 +79,7 @@ def execute(
 
     The tools file names what does the work of each generator and guard of the plan. That is a program, a function, an
     MCP tool, a coding agent, a model or a person. The plan is proved again before anything runs. After a failure, the
-    plan says what follows. If it says nothing, the policy decides, and Replan makes a new plan for what is left.
+    plan says what follows. If the plan says nothing, the policy decides, and Replan plans anew what is left.
 
     The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints
     how to go on with it.

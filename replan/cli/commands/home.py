@@ -87,7 +87,7 @@ _COPY = examples(
     shell_complete=complete_run,
     help="Copy only this run; may be given several times.",
 )
-@click.option("--delete", is_flag=True, help="After the copy, delete the runs from SOURCE that are in TARGET.")
+@click.option("--delete", is_flag=True, help="After the copy, delete in SOURCE all that TARGET has.")
 @json_option
 @common
 def copy(
@@ -96,9 +96,9 @@ def copy(
     """Copy runs that nobody drives from SOURCE (by default, the journal in use) to TARGET, with today's spending.
 
     Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more.
-    Without an option, all runs are copied. The options choose among those that have ended, with the runs of their
-    steps; --older-than chooses only those that never go on. The command can be repeated, also after it was killed.
-    Exit 0: all are in TARGET; 8: some are driven or cannot be copied.
+    Without an option, all runs are copied. With an option, only ended runs are copied, with the runs of their steps;
+    with --older-than, only final ones. The command can be repeated, also after it was killed. Exit 0: all are in
+    TARGET; 8: some are driven or cannot be copied.
     """
     from replan.cli.journals import copy_between
     from replan.runs.retention import RunChoice

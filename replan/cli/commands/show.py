@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--older-than",
     type=Duration(),
     metavar="TIME",
-    help="With --waiting, only runs that have waited longer, such as 1h.",
+    help="With --waiting, only runs that wait for longer than this (1h).",
 )
 @click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help="The most runs to list.")
 @click.option(

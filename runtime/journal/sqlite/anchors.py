@@ -2,11 +2,11 @@
 
 The newest records of a journal are only in its write-ahead log. If this log is removed or cut, SQLite opens an earlier
 state of the journal without an error. A driver would then use request ids again. So after each commit, the run's slot
-in this file gets the number and the hash of the run's last record, or the id of its last posted message. A run whose
-records end before its anchor is damaged.
+in this file gets the number and the hash of the run's last record, or the id of its last posted message. If a run's
+records end before its anchor, the run is damaged.
 
-A slot is written in place after the commit, and is not synced. A loss of power may leave it older than the journal, but
-never newer; a partly written slot fails its checksum and is ignored. The position of a slot follows from the run's
+A slot is written in place after the commit, and is not synced. A loss of power may leave a slot older than the journal,
+but never newer. A partly written slot fails its checksum and is ignored. The position of a slot follows from the run's
 number, which is never used again. If the file cannot be written, a warning is logged, and the journal works without
 anchors.
 """
@@ -50,7 +50,7 @@ class Anchor(NamedTuple):
 
 
 class Anchors:
-    """The anchors of one journal. Without a file descriptor there are none, and nothing is written."""
+    """The anchors of one journal. Without a file descriptor there are no anchors, and nothing is written."""
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Take the descriptor of the open file."""
@@ -68,7 +68,7 @@ class Anchors:
     def clear(self, numbers: Iterable[int]) -> None:
         """Clear the slots of runs that will be deleted, durably. A file that cannot be written is ignored.
 
-        A missing slot is added, so that the number is not used again and the deletion can be detected.
+        A missing slot is added. So the number is not used again, and the deletion can be detected.
         """
         if self._descriptor is None:
             return
@@ -81,7 +81,7 @@ class Anchors:
             self._give_up(error)
 
     def get(self, number: int, run: str) -> Anchor | None:
-        """Return the anchor of a run; None if there is no valid one."""
+        """Return the anchor of a run; None if there is no valid anchor."""
         if self._descriptor is None or not 0 < number <= NUMBERS_MAX:
             return None
         try:
@@ -122,7 +122,7 @@ class Anchors:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        self._descriptor = None  # Closed where it was opened. A stale slot only tells less.
+        self._descriptor = None  # Closed where it was opened. A stale slot only says less.
         _warn(str(error))
 
 
@@ -163,7 +163,8 @@ def check_not_lost(journal: Path) -> None:
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
     """Open the anchors of a journal for a `with` block; make the file if it is missing.
 
-    There are no anchors if the file cannot be opened or has another format, and without `write` also if it is missing.
+    There are no anchors if the file cannot be opened or has another format. Without `write`, there are none if the file
+    is missing.
     """
     descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
     try:
@@ -209,7 +210,7 @@ def _unpack(slot: bytes) -> Anchor | None:
 
 
 def _check(slot: bytes, offset: int, size: int) -> bytes | None:
-    """Return the part of a slot before its checksum if the checksum is right; None for an empty slot."""
+    """Return the part of a slot before its checksum if the checksum is correct; None for an empty slot."""
     content, checksum = slot[offset : offset + size], slot[offset + size : offset + size + _SUM.size]
     whole = len(checksum) == _SUM.size and any(checksum) and _SUM.unpack(checksum)[0] == zlib.crc32(content)
     return content if whole else None

@@ -142,7 +142,7 @@ async def open_sqlite(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
-    When the context ends, everything that was handed in is written, and no thread or file is left open. A write raises
+    When the context ends, all writes that it was given are done, and no thread or file is left open. A write raises
     `JournalMoved` if the file at the path is not the open one any more.
 
     Args:

@@ -24,7 +24,7 @@ from runtime.journal.sqlite.rows import SqliteReader
 from runtime.journal.sqlite.schema import explain, version_of
 
 _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
-"""The tables with rows of a run. A table comes before the tables to which it refers."""
+"""The tables with rows of a run. A table comes before the tables that it refers to."""
 
 
 class Survey(NamedTuple):
@@ -58,7 +58,7 @@ def delete_runs(
 ) -> Deleted:
     """Delete runs in an open transaction; `surveyed` is their survey from a snapshot of this file.
 
-    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay; then nothing is changed.
+    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. Then nothing is changed.
     """
     heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:
@@ -85,7 +85,7 @@ def _added_since(connection: apsw.Connection, surveyed: Survey, deleted: Collect
         before = surveyed.tips.get(number)
         if number in deleted or tip == before:
             continue
-        # A number may have been given again meanwhile, to another run.
+        # Meanwhile another run may have got this number.
         same = before is not None and _has(connection, number, before)
         yield from _bodies(connection, number, after=before.seq if before is not None and same else 0)
 
@@ -261,7 +261,7 @@ class Noted(NamedTuple):
     anchors: dict[int, Anchor]
     """The anchors by the numbers of their runs."""
     slots: int | None
-    """The highest number that has a slot; None if the journal has no anchors."""
+    """The highest number with a slot; None if the journal has no anchors."""
 
     def of(self, head: RunHead) -> Anchor | None:
         """Return the anchor of a run."""
@@ -283,9 +283,9 @@ class Noted(NamedTuple):
 
 @contextmanager
 def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
-    """Open an existing journal for reading, in one snapshot. `now` is the time with which leases are compared.
+    """Open an existing journal for reading, in one snapshot. Leases are compared with the time `now`.
 
-    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`; reading from it raises them too.
+    Opening and reading raise `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`.
     """
     try:
         with open_anchors(path, write=False) as noted:

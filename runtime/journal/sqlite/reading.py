@@ -1,7 +1,6 @@
 """Reads the SQLite file without threads and without an event loop, for short commands.
 
-The methods are async because the port's methods are. None of them waits, so
-`run_without_loop` can run them.
+The methods are async because the port's methods are. The methods do not wait, so `run_without_loop` can run them.
 """
 
 from collections.abc import Callable, Coroutine, Iterator
@@ -64,7 +63,7 @@ class FileReader(ReadOperations[E]):
 
 @contextmanager
 def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
-    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open the file.
+    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open that file.
 
     Such a file has an earlier version, is damaged, or cannot be read by SQLite without writing.
     """

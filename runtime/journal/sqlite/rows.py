@@ -55,7 +55,7 @@ def _link(previous: bytes, run: str, row: Stored) -> bytes:
     try:
         return link(previous, run, row)
     except (struct.error, TypeError):
-        return b""  # As above; verifying the last record of the row will report it.
+        return b""  # As above: verifying the last record of the row will report the error.
 
 
 _ASKS = "(SELECT questions FROM asked WHERE asked.run = id)"
@@ -101,7 +101,7 @@ class SqliteReader(StoreReader):
     """Reads the file, inside or outside of a caller's transaction."""
 
     def __init__(self, connection: apsw.Connection, now: float) -> None:
-        """Take a connection, and the time with which leases are compared."""
+        """Store a connection, and the time to which the ends of leases are compared."""
         self._connection, self.now = connection, now
 
     def names(self, *, recorded: bool = False) -> list[str]:

@@ -1,9 +1,9 @@
 """The SQLite schema of a journal, how its connections are opened, and what errors of SQLite mean.
 
-Event rows have the run's small number instead of its id, and hashes as bytes. Their table is an ordinary one with an
-index, not a clustered one: concurrent runs then append to the same last page, so a group commit writes few pages, and
-pages fill up. Records that are appended together share a row (`packing`). Texts are stored apart, each once, because
-they are large and often repeated.
+Event rows have the run's small number instead of its id, and hashes as bytes. Their table has an ordinary index and is
+not clustered. Then concurrent runs append to the same last page, so a group commit writes few pages, and pages fill up.
+Records that are appended together share a row (`packing`). Texts are stored apart, each text once, because they are
+large and often repeated.
 
 Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
 no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `asked` the open
@@ -229,7 +229,7 @@ def check_unchanged(connection: apsw.Connection, path: Path) -> None:
 
 
 def _use_wal(connection: apsw.Connection, busy_seconds: float) -> None:
-    # SQLite does not wait for the lock here, since two that open a new file at once would wait for each other.
+    # SQLite does not wait for the lock here: two processes that open a new file at once would wait for each other.
     for _ in range(int(busy_seconds / BUSY_PAUSE)):
         try:
             connection.pragma("journal_mode", "wal")
@@ -265,7 +265,7 @@ def _expected_schema(version: int) -> list[str]:
 
 
 def _tables(connection: apsw.Connection) -> list[str]:
-    # `slots` was a table of a retired feature; a journal that has it is read as any other.
+    # `slots` was a table of a retired feature. A journal with it is read like any other.
     statement = (
         "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^'"
         " AND NOT (type = 'table' AND name = 'slots')"

@@ -1,12 +1,12 @@
 """The commits of the SQLite journal: the jobs of a group share a transaction, and so one durable commit.
 
-A statement takes microseconds; a commit waits for the disk. A job is a function of the connection. All jobs that wait
-run on trio's thread one after the other; only the commit runs on the connection's thread. The next group collects while
-that waits for the disk. On the other thread, statements would cost several times as much: each of them releases the
+A statement takes microseconds; a commit waits for the disk. A job is a function of the connection. All waiting jobs run
+on trio's thread, one after the other. Only the commit runs on the connection's thread. The next group collects while
+the commit waits. On the other thread, statements would cost several times as much, because each statement releases the
 interpreter's lock and has to get it back.
 
-Each job has a savepoint, so a job that fails does not affect the others; if the storage fails, the whole group fails.
-A checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
+Each job has a savepoint, so a failing job does not affect the others. If the storage fails, the whole group fails. A
+checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
 """
 
 import time
@@ -76,8 +76,7 @@ BEGIN = "BEGIN IMMEDIATE"
 BUSY_SECONDS = 0.001
 """The pause between two tries while another process writes.
 
-SQLite's own pauses grow to 0.1 s: of two busy processes one would wait for a third of a second while the other writes
-repeatedly.
+SQLite's own pauses grow to 0.1 s. While one busy process writes repeatedly, another would wait for a third of a second.
 """
 
 
@@ -92,12 +91,11 @@ async def open_writer(
     begun: Callable[[apsw.Connection], None] = lambda _: None,
     check: Callable[[], None] = lambda: None,
 ) -> AsyncIterator["SqliteWriter"]:
-    """Open a connection for writing, with its thread; at the end finish all jobs and close both.
+    """Open a connection for writing, with its thread. At the end, finish all jobs and close both.
 
-    `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
-    `begun` is called in each transaction before its jobs, `check` after each commit; the error that one of them raises
-    is that of every job in the group.
-    Raises the error of `connect`, translated by `explain`.
+    `busy_seconds` is how long to wait for another process that writes. At most `group_max` jobs share a commit. `begun`
+    is called in each transaction before its jobs, and `check` after each commit. If one of them raises, every job in
+    the group gets the error. Raises the error of `connect`, translated by `explain`.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)

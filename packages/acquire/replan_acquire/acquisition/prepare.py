@@ -95,7 +95,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     _check_goal(request.goal)
     wanted = check_limits(request.limits)
     if "stop_below" in wanted:
-        raise UsageProblem("an acquisition weighs no moves, so it cannot stop below a value", place="stop_below")
+        raise UsageProblem("an acquisition has no belief, so `stop_below` has no effect", place="stop_below")
     loaded = load_profile(request.profile)
     prompts = data_root("replan_acquire") / "prompts" / "acquisition.yaml"
     book, notices = load_prompts(prompts, prompts)

@@ -125,7 +125,7 @@ def _check_made_field(profile: Profile, path: str, key: KeyPath, spec: FieldSpec
     if (spec.source == "derived") != bool(spec.formula):
         yield (*key, "formula"), "`formula` belongs to a field of source `derived`, which needs one", ""
     if (spec.source == "components") != (spec.decomposition is not None):
-        cause = "`decomposition` belongs to a field of source `components`, which needs one"
+        cause = "`decomposition` and the source `components` need each other"
         yield (*key, "decomposition"), cause, "give components, or `generated`"
     if path in profile.fields:
         return
@@ -348,7 +348,7 @@ def _unvouched_findings(profile: Profile) -> Iterator[Finding]:
         }
     for where, formula in formulas.items():
         for number in _numbers(formula):
-            yield Finding(code=UNVOUCHED, message=f"the number {number:g} is to be a field of its own", where=where)
+            yield Finding(code=UNVOUCHED, message=f"make the number {number:g} a field of its own", where=where)
     for path, spec in profile.fields.items():
         if spec.default is not None:
             text = "a default is a value that nobody vouches for: leave it out"

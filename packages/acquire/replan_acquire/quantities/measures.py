@@ -76,7 +76,7 @@ def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))
     if here != there and here and there:
-        message = f"{verb} {' and '.join(here)} with {' and '.join(there)}: multiply one by a rate that is a field"
+        message = f"{verb} {' and '.join(here)} with {' and '.join(there)}: convert one by a field with the rate"
         raise Blockage(BlockCode.MIXED_CURRENCIES, message)
     raise Blockage(BlockCode.WRONG_DIMENSION, f"{verb} {describe(first)} with {describe(second)}")
 

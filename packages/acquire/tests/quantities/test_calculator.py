@@ -136,7 +136,7 @@ def test_a_cycle_is_named():
 
 
 DIMENSIONS = {
-    "a + b": "adds EUR with USD: multiply one by a rate that is a field",
+    "a + b": "adds EUR with USD: convert one by a field with the rate",
     "a * b": "the formula gives EUR*USD, but the field is EUR",
     "a / c": "the formula gives EUR/building, but the field is EUR",
     "min(a, c)": "compares EUR with building",

@@ -26,7 +26,7 @@ _WHATIF = examples(
 )
 
 
-@click.command(epilog=_WHATIF, short_help="Fold recorded runs under edited rules.")
+@click.command(epilog=_WHATIF, short_help="Replay recorded runs under edited rules.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @click.option("-w", "--workflow", metavar="NAME|FILE", shell_complete=complete_workflow, help="The edited workflow.")
 @click.option(

@@ -1,7 +1,7 @@
 """Plays policies over recorded dialogues, and compares them with a baseline.
 
 All arms play the same cases, so differences are paired. Intervals are a bootstrap over tasks, or over models. Every
-rejection with a turn left counts, even if nothing was proposed after it.
+rejection before the last turn counts, even without a later proposal.
 """
 
 import hashlib

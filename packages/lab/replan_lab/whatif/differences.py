@@ -177,7 +177,7 @@ class EditedRules:
 
 def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison:
     """Return a comparison that also says whether the program differs without the edit."""
-    reason = "this program decides otherwise than the recorded one, without the edit, too"
+    reason = "even without the edit, this program decides otherwise than the recorded one"
     return replace(finding, without_edit=True, reason=reason) if without_edit else finding
 
 

@@ -73,7 +73,7 @@ def _guards(texts: Sequence[str], registry: Registry) -> tuple[frozenset[str], M
             raise UsageProblem(f"there is no guard {name!r}", place="--guard", hint=hint)
         if name == review.NAME:
             hint = "name a guard that judges by itself"
-            raise UsageProblem("a review is a person's, whom nobody can ask again", place="--guard", hint=hint)
+            raise UsageProblem("a person reviews, and cannot be asked again", place="--guard", hint=hint)
         if step:
             by_step[step] = name
         else:

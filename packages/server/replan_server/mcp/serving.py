@@ -139,7 +139,7 @@ def security(folder: Path) -> RequestStateSecurity:
 
 
 def _key(path: Path) -> bytes:
-    hint = "remove it: forms that clients still show are refused then, and asked again"
+    hint = "remove it: open forms are refused then, and their questions asked again"
     with suppress(FileExistsError):
         _make(path)
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

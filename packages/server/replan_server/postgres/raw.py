@@ -36,7 +36,7 @@ from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
 from runtime.journal.rules import RunOperation
 
 _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
-"""The tables with rows of a run. A table comes before the tables to which it refers."""
+"""The tables with rows of a run. A table comes before the tables that it refers to."""
 
 
 def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead], None]) -> Deleted:

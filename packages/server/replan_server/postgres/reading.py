@@ -1,7 +1,7 @@
 """Reads from a Postgres journal outside of a group: rows, records, messages, due runs, and totals.
 
-The queries of a host for each run that it wakes are sent in one message, together with the end of the snapshot
-(`last`). On a busy machine every round trip waits for several processes in turn.
+For each run that it wakes, a host sends its queries in one message, with the end of the snapshot (`last`). On a busy
+machine every round trip waits for several processes in turn.
 """
 
 import hashlib

@@ -31,7 +31,7 @@ _KEY = re.compile(KEY_PATTERN)
 def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
     """Return the hash of an idempotency key, its client and the action. Raises `UsageProblem` for a wrong key."""
     if not _KEY.fullmatch(key):
-        hint = "up to 100 printable characters, another one for each thing that is done"
+        hint = "up to 100 printable characters, another key for each action"
         raise UsageProblem("the key is missing or wrong", place=place, hint=hint)
     return hashlib.sha256(f"{who.client}\n{action}\n{key}".encode()).hexdigest()
 

@@ -296,7 +296,7 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="tell",
             title="Tell a run something",
-            description="Send a run a note, or a requirement for which it goes back.",
+            description="Send a run a note, or a requirement that sends it back.",
             takes=arguments.Tell,
             idempotent=False,
         ),

@@ -162,7 +162,7 @@ async def _check_room(service: Service, who: Principal) -> None:
     clients = service.offer.config.clients
     recent = [start for start in await service.starts_of(who) if start.at > service.now() - DAY]
     if len(recent) >= clients.runs_per_day:
-        cause = f"{clients.runs_per_day} runs were started within 24 hours, the most of one client"
+        cause = f"{clients.runs_per_day} runs were started within 24 hours, the limit per client"
         raise RequestRefused(cause, "too_many")
 
 

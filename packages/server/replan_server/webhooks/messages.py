@@ -74,7 +74,7 @@ class Notification:
     people_only: bool = False
     """Whether no program may answer the question."""
     asked_people: tuple[str, ...] = ()
-    """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
+    """The names of the people who have been asked so far; empty if everybody is asked who may answer."""
 
 
 def _notification_of(event: Any, run: str, at: float) -> Notification | None:
