@@ -1,7 +1,7 @@
 """Kinds of agents: one value has everything that the engine and the interfaces need to know about a kind.
 
-An entry point of the group `replan.kinds` registers a kind: its name is that of the kind, and its value the import path
-of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
+An entry point of the group `replan.kinds` registers a kind. Its name is the kind's name, and its value is the import
+path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -56,25 +56,25 @@ class ChildRun:
     first: Callable[[float], Started]
     """Returns its first event, from the time in UTC seconds since 1970."""
     change: Mapping[str, Any] = field(default_factory=dict)
-    """The message that passes changed settings on to it (`actors.run.settings`); empty if none were changed."""
+    """The message with changed settings for the child run (`actors.run.settings`); empty if nothing changed."""
     tell: Callable[["LimitNear"], Awaitable[object]] = _tell_nobody
     """Tells the run above of its warnings about limits."""
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
-"""Drives a child run to its end and returns its last state; None if its driver was parked before.
+"""Drives a child run to its end and returns its last state; None if its driver was parked before that.
 
 A child that has begun goes on from the end of its journal. A finished child is only read, unless it has failed. If the
-child waits for its provider, its state is returned too. Raises `Halted` for a run that only a person can continue.
+child waits for its provider, its state is returned as well. Raises `Halted` for a run that only a person can continue.
 """
 
 
 Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
-"""Asks a failed provider whether it is up. Returns its fault; None if it is up."""
+"""Asks a failed provider whether it is up. Returns the provider's fault; None if the provider is up."""
 
 
 def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
-    """Return a slot for a call; calls are not limited."""
+    """Return a slot for a call. Calls are not limited."""
     return nullcontext()
 
 
@@ -87,7 +87,7 @@ class Resources:
     """The resources that the driving process provides to a run's actors."""
 
     model: Any
-    """The open model (`runtime.models.port.Model`) that `Kind.model` names; None if it names none."""
+    """The open model (`runtime.models.port.Model`) that `Kind.model` names; None if `Kind.model` names no model."""
     clock: "Clock"
     """The clock for waits."""
     registry: Any = None
@@ -101,9 +101,9 @@ class Resources:
     threads: bool = True
     """Whether slow work may run in threads; False in a simulation."""
     probe: Probe | None = None
-    """Asks the model's provider whether it is up, without cost; None for a model in this process."""
+    """Asks without cost whether the model's provider is up; None for a model in this process."""
     slot: "CallSlot" = no_limit
-    """The context manager around each call to the model; it waits for a free slot of the model's provider."""
+    """The context manager around each call to the model. It waits for a free slot of the model's provider."""
     drive_child: DriveChild = _refuse_child
     """Drives the child runs."""
 
@@ -132,7 +132,7 @@ class PreparedRun(Protocol):
         ...
 
     def first(self, run: str, at: float) -> Started:
-        """Return its first event, which is the message that starts it. `at` is in UTC seconds since 1970.
+        """Return the first event, which is the message that starts the run. `at` is in UTC seconds since 1970.
 
         The event holds everything that later decisions use: resolved configuration, limits, model and price.
         """
@@ -156,7 +156,8 @@ class Setup:
     now: float
     """The time of the preparation, in UTC seconds since 1970."""
     daily_usd: float | None = None
-    """The home's daily budget in dollars; None if there is none. With a budget, the model's price must be known."""
+    """The home's daily budget in dollars; None if there is no budget. With a budget, the model's price must be known.
+    """
     call_seconds: float = CALL_SECONDS
     """The time limit of one call of the model in seconds, if nobody sets another."""
     call_seconds_of: Callable[[str], float] = lambda _: CALL_SECONDS
@@ -166,7 +167,7 @@ class Setup:
     settings_of: Callable[[str], ModelSettings] = lambda _: ModelSettings()
     """Returns the settings that the user has configured for a model."""
     profile_of: Callable[[str], "ModelProfile | None"] = lambda _: None
-    """Returns the measured profile of a model; None if there is none. Raises `UsageProblem` for a wrong file."""
+    """Returns the measured profile of a model; None if there is no profile. Raises `UsageProblem` for a wrong file."""
 
     def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
         """Raise `UsageProblem` if money is limited, by the run (`limited`) or by the day, and a price is unknown.
@@ -185,7 +186,7 @@ class Setup:
 
 
 class ForkConfig(NamedTuple):
-    """The configuration of a fork, if it differs from that of the other run."""
+    """The configuration of a fork, if it differs from the other run's configuration."""
 
     pinned: str
     """The configuration as JSON, as in the kind's first event."""
@@ -212,9 +213,9 @@ def _refuse_correction(_: Any, __: str) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True)
 class Kind(Generic[S, E]):
-    """A kind of agent: `E` is the union of its events; all functions but `actors` are pure.
+    """A kind of agent. `E` is the union of its events. All functions but `actors` are pure.
 
-    `S` is the state of a run that has begun; only the machine knows a run without any event.
+    `S` is the state of a run that has begun. Only the machine knows runs without events.
     """
 
     name: str
@@ -222,52 +223,53 @@ class Kind(Generic[S, E]):
     machine: "RunMachine[S, E]"
     """Its machine. A machine has no state, so one value serves all runs."""
     codec: Codec[E]
-    """The codec of its events, with the version of their format."""
+    """The codec of the kind's events, with the version of their format."""
     actors: (
         "Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]"
     )
-    """Returns the actors of a run that has begun, or a context manager that opens and closes what the actors need."""
+    """Returns the actors of a run that has begun, or a context manager that opens and closes resources for them."""
     prepare: Callable[[Any, Setup], PreparedRun] = _refuse_preparation
     """Returns a run that may begin, from user input of the kind's own type. Raises `UsageProblem`."""
     model: Callable[[S], str | None] = lambda _: None
-    """Returns the model of a begun run, in the form of `--model`; None if it uses none."""
+    """Returns the model of a begun run, in the form of `--model`; None if the run uses no model."""
     step_models: Callable[[S], Mapping[str, str]] = lambda _: {}
     """Returns the models that steps of a begun run use in place of the run's model, by step."""
     children: Callable[[S], Sequence[str]] = lambda _: ()
     """Returns the ids of the child runs of a begun run, the oldest first."""
     run_state: Callable[[S], RunState[Any] | None] = _run_state
-    """Returns the part of a state that every kind has; None before the run began."""
+    """Returns the part of a state that every kind has; None before the run has begun."""
     made_from: Callable[[S], str] = lambda _: ""
-    """Returns the id of the run from whose result a begun run was made, such as its plan; empty if there is none."""
+    """Returns the id of the run whose result, such as a plan, a begun run was made from; empty if there is no such run.
+    """
     title: Callable[[S], str | None] = lambda _: None
-    """Returns the title with which a begun run was admitted, for checks; None if its records have none."""
+    """Returns the title with which a begun run was admitted, for checks; None if the run's records have no title."""
     purpose: Callable[[Replied], str] = lambda event: step_of(event.request_id)
-    """Returns the purpose of a reply; a scripted model has a list of replies for each purpose."""
+    """Returns the purpose of a reply. A scripted model has a list of replies for each purpose."""
     missing: Callable[[S, Any], Sequence[str]] = lambda _, __: ()
     """Returns the plug-ins that a begun run needs and that the registry does not have, such as `guard 'mine'`."""
     drift: Callable[[E, S, Resources], str] = lambda _, __, ___: ""
-    """Returns a line about the changes of a run's files since its start (its first event); empty if there are none."""
+    """Returns a line about changes of a run's files since its first event; empty if nothing has changed."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
-    """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of the kind's own."""
+    """Returns the subject of an event, for logs and actors: `step`, `node`, `branch` or the kind's own fields."""
     correction: Callable[[S, str], Mapping[str, Any] | None] = _refuse_correction
-    """Returns the message for a text with a value, such as `FIELD=VALUE`; None for a plain note.
+    """Returns the message for a text that sets a value, such as `FIELD=VALUE`; None for a plain note.
 
     Raises `UsageProblem` with the reason if the run cannot accept it.
     """
     fork_workspace: Callable[[Iterable[tuple[E, S]]], ForkWorkspace | None] = lambda _: None
-    """Returns the workspace to copy for a fork; None if there is none. It reads the run's events, each with the state
-    after it.
+    """Returns the workspace to copy for a fork; None if there is no workspace. It reads the run's events, with the
+    state after each event.
     """
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
     """Returns the configuration of a run, as JSON, changed to work in another workspace, given by its absolute path."""
     learner: Callable[[E], Callable[[Sequence[E]], E] | None] = lambda _: None
-    """Returns what changes the first event of a new run by the last events of the home's newest finished runs of this
-    kind; None if the run takes nothing from them.
+    """Returns the function that changes the first event of a new run, by the last events of the home's newest finished
+    runs of this kind; None if nothing changes.
     """
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
     """Returns the configuration of a fork with another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
-    """Returns why a run's actions cannot be undone, as a clause; empty if they can."""
+    """Returns why a run's actions cannot be undone, as a clause; empty if they can be undone."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
     """Returns the Mermaid diagram of a file from which runs of this kind start; None for a file of another kind.
 
@@ -277,9 +279,9 @@ class Kind(Generic[S, E]):
     views: Views[S, E] = field(default_factory=Views)
     """How its runs are shown to people and as JSON."""
     interface: str = ""
-    """The import path `MODULE:OBJECT` of its `replan.runs.kind_interface.KindInterface`; empty if it has none.
+    """The import path `MODULE:OBJECT` of the kind's `replan.runs.kind_interface.KindInterface`; empty if there is none.
 
-    With it, the HTTP API, the MCP server and the web page can start its runs.
+    With an interface, the HTTP API, the MCP server and the web page can start runs of the kind.
     """
 
     @property

@@ -1,14 +1,14 @@
-"""The warning that a run has used much of a limit: at 50 and 80 %, once for each limit and level. Pure.
+"""The warning that a run has used much of a limit, at 50 and 80 %. Each limit has one warning at each level. Pure.
 
-A warning is an event, decided from the state before any other decision. What a limit counts as used is what is charged
-for, without reservations. No timer waits for a time: a warning about active time or the deadline comes with the first
-record after the level is reached. A limit that a person changes counts as new: its warnings are made again.
+A warning is an event, decided from the state before any other decision. Only charged amounts count as used, not
+reservations. No timer is used: a warning about active time or the deadline comes with the first record after its level
+is reached. A limit that a person changes counts as new, so its warnings are made again.
 
 About a daily budget, a run warns if it makes a request when a level is reached, once for each level and day. It learns
 from its driver how much all runs of the budget have committed, with their reservations.
 
-A run warns only if its first event says at which levels. A child run warns of what it may use, and its driver tells the
-parent run, which warns too. It does not warn at the end of a limit, or of a time, of which its parent warns.
+A run warns only if its first event has levels for warnings. A child run warns of what it may use, and its driver tells
+the parent run, which warns too. It does not warn at the end of a limit, or of a time, of which its parent warns.
 """
 
 import operator
@@ -66,7 +66,7 @@ class LimitNear(Event):
 
 
 def warn_near_limit(run: RunState[Any]) -> LimitNear | None:
-    """Return the warning that is due; None if no limit has reached a level that it was not warned about.
+    """Return the warning that is due; None if no limit has reached a new level.
 
     A parked run warns when it goes on.
     """
@@ -121,7 +121,7 @@ def forget_warnings(run: RunState[Any], limits: Limits, at: float) -> RunState[A
 
 
 def nearest_limit(run: RunState[Any]) -> str:
-    """Return the limit with the highest level that a run has warned about, such as `calls 80`; empty for none.
+    """Return the limit with the highest level that a run has warned about, such as `calls 80`; empty if there was none.
 
     `daily_budget` stands for the daily budgets of today.
     """
@@ -134,7 +134,7 @@ def nearest_limit(run: RunState[Any]) -> str:
 
 
 def _uses(run: RunState[Any]) -> Iterator[tuple[Limit, float, float]]:
-    """Yield each limit that is set, with what is used of it."""
+    """Yield each limit that is set, with its used amount."""
     limits, used = run.ledger.limits, run.ledger.used
     for limit in COUNTED:
         if (most := limit.of(limits)) is not None:

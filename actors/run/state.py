@@ -1,4 +1,4 @@
-"""The part of a run's state that every kind of agent has. Frozen; only `evolve_run` creates new ones.
+"""The part of a run's state that every kind of agent has. It is frozen. Only `evolve_run` creates new values.
 
 A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
 """
@@ -28,7 +28,7 @@ class RunState(Generic[C]):
     run_id: str = ""
     """The run's id; empty before the run has begun."""
     child: bool = False
-    """Whether it is a step of another run, whose ledger pays for it."""
+    """Whether the run is a step of another run, whose ledger pays for it."""
     now: float = 0.0
     """The latest time of an event, in UTC seconds. It never goes back, even if the clock does."""
     wall: float = 0.0
@@ -36,19 +36,19 @@ class RunState(Generic[C]):
     clock.
     """
     mono: float | None = None
-    """The driver's latest seconds since its claim; None if its records do not have them."""
+    """The driver's latest seconds since its claim; None if its records have no such seconds."""
     epoch: int = 0
-    """The number of the latest driver's lease; it grows with every driver."""
+    """The number of the latest driver's lease. It grows with every driver."""
     parked: bool = False
     """Whether the driver has left or is about to. The run makes no requests then."""
     handover: bool = False
-    """Whether any driver may resume the parked run; else a person must resume it."""
+    """Whether any driver may resume the parked run; else only a person may."""
     parked_reasons: tuple[str, ...] = ()
     """The reasons for parking since it was last driven, oldest first. A text is empty if a person parked it."""
     parked_cause: Halt = ""
-    """The cause of parking that only a person can remove; empty if there is none."""
+    """The cause of parking that only a person can remove; empty if there is no such cause."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
-    """The run's limits, and the amounts that are reserved, spent and unknown against them."""
+    """The run's limits, and the reserved, spent and unknown amounts that count against them."""
     calls: Calls[C] = field(default_factory=Calls)
     """The calls of models that have not ended, with their failed tries."""
     tools: Tools = field(default_factory=dict)
@@ -56,15 +56,15 @@ class RunState(Generic[C]):
     waits: Waits = field(default_factory=dict)
     """The open waits, by request id."""
     questions: Questions = field(default_factory=dict)
-    """All questions by id, closed ones too, in the order in which they were asked."""
+    """All questions by id, even closed questions, in the order in which they were asked."""
     limit_question: str = ""
-    """The id of the latest question how to go on at a limit; empty before one, and after the limits changed."""
+    """The id of the latest question how to go on at a limit; empty if there is none, and after the limits changed."""
     reminders: tuple[ReminderRule, ...] = ()
-    """The rules for reminders about unanswered questions, as they were when the run began."""
+    """The rules for reminders about unanswered questions, in their form at the beginning of the run."""
     warn_at: tuple[int, ...] = ()
     """The levels of its limits at which the run warns, in percent; empty if it never warns."""
     warned: Mapping[Limit, int] = field(default_factory=dict)
-    """The highest level that it has warned about, by limit; without limits that were changed since."""
+    """The highest level that the run has warned about, by limit; without limits that have changed since."""
     warned_of_others: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
     """The last day and level that it has warned about, by the name of a daily budget or a child run, and its limit."""
     deadline_set: float = 0.0
@@ -72,17 +72,18 @@ class RunState(Generic[C]):
     messages: Messages = ()
     """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
-    """The run's end; None until it has ended, and after the end was undone. Calls of tools may still end after it."""
+    """The run's end; None before its end, and after the end was undone. Calls of tools may still end after it."""
     renewing: bool = False
-    """Whether its model or a guard was changed and the next driver has to open it. Until then no request is made."""
+    """Whether the run's model or a guard was changed and the next driver has to open it. Until then no request is made.
+    """
     never_strict: str = NEVER_STRICT
-    """Why it cannot be made `strict`, as a sentence without its end; empty if it can."""
+    """Why the run cannot be made `strict`, as a sentence without its end; empty if it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The settings changed since the run began that also apply to its child runs, as a message to them."""
+    """The settings changed since the run began that also apply to its child runs, as a message for them."""
     reopening: bool = False
     """Whether a message or change after the end lets the run go on at the next drive."""
     fork: Fork | None = None
-    """The run from which it was forked; None if it was not. While `epoch` is 0, the fork has had no driver."""
+    """The run that this run was forked from; None without a fork. While `epoch` is 0, the fork has had no driver."""
 
     @classmethod
     def begin(cls, event: Started) -> "RunState[C]":
@@ -131,7 +132,7 @@ class RunState(Generic[C]):
 
     @property
     def outage(self) -> WaitRequested | None:
-        """The wait for the provider during which no process stays; None if there is none."""
+        """The wait for the provider for which no process stays; None if there is no such wait."""
         return next((wait for wait in self.waits.values() if wait.for_provider and wait.node is None), None)
 
     @property
@@ -141,14 +142,14 @@ class RunState(Generic[C]):
 
     @property
     def asked_since(self) -> float | None:
-        """When the oldest open question was asked, in UTC seconds; None if no question is open or the run ended."""
+        """When the oldest open question was asked, in UTC seconds; None if no question is open or the run has ended."""
         if self.finished is not None:
             return None
         return min((question.at for question in self.questions.values() if question.open), default=None)
 
     @property
     def questions_used(self) -> int:
-        """How many questions count against their limit: not reviews, and not those about a limit of the run."""
+        """How many questions count against their limit. Reviews and questions about a limit of the run do not."""
         return sum(1 for question in self.questions.values() if question.counts) if self.questions else 0
 
     @property
@@ -164,7 +165,7 @@ class RunState(Generic[C]):
 
     @property
     def clarifications(self) -> tuple[Clarified, ...]:
-        """The questions that prompts show: those that were answered, declined or expired."""
+        """The questions that prompts show: the answered, declined and expired questions."""
         return questions_for_prompts(self.questions) if self.questions else ()
 
     def texts_of(self, kind: MessageKind) -> tuple[str, ...]:
