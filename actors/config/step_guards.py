@@ -5,6 +5,8 @@ Errors of a plug-in's guard name the guard.
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from actors.config.workflow import STRICT_GUARD, Workflow
@@ -55,7 +57,7 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
 
 
 class PlugInFailed(Exception):
-    """A plug-in raised an error. The message has the plug-in's kind and name, and the type and text of the error.
+    """A plug-in raised an error. The message has the plug-in's kind and name, the error's type and text, and its line.
 
     The run halts for the reason `plugin`, so that the user can mend the plug-in and continue the run.
     """
@@ -78,7 +80,7 @@ def attribute_errors(plugin: str) -> Iterator[None]:
         cause = _error_to_report(error)
         if cause is None:
             raise
-        raise PlugInFailed(f"{plugin}: {type(cause).__name__}: {cause}") from error
+        raise PlugInFailed(f"{plugin}: {type(cause).__name__}: {cause}{_place_of(cause)}") from error
 
 
 def _error_to_report(error: BaseException) -> Exception | None:
@@ -90,6 +92,21 @@ def _error_to_report(error: BaseException) -> Exception | None:
         return None
     cause = root_cause(error)
     return cause if isinstance(cause, Exception) else None
+
+
+_OWN = {"actors", "replan", "runtime"}
+"""The packages of this program: their code is not the plug-in's."""
+
+
+def _place_of(error: Exception) -> str:
+    """Return the last line of the plug-in that an error passed, as ` (FILE:LINE)`; empty if it passed none."""
+    frames = [
+        (frame.f_code.co_filename, number)
+        for frame, number in walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in _OWN
+    ]
+    lines = [number for name, number in frames if name == frames[0][0]]  # Deeper files are libraries.
+    return f" ({Path(frames[0][0]).name}:{lines[-1]})" if lines else ""
 
 
 def _name_guard(name: str, guard: AnyGuard) -> AnyGuard:

@@ -9,11 +9,13 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from actors.files.suggestions import closest
 from actors.files.validation_errors import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
@@ -24,6 +26,8 @@ NODES_MAX = 50_000
 
 A few hundred bytes of nested aliases would exceed it.
 """
+_BESIDE_MAX = 1_000
+"""The largest number of files beside a missing one that are searched for its name."""
 DEPTH_MAX = 50
 """The largest number of levels of nesting. A workflow needs five levels. Python's recursion limit is far higher."""
 
@@ -53,7 +57,7 @@ def read_document(path: Path) -> ParsedFile:
         with path.open("rb") as file:
             data = file.read(FILE_BYTES_MAX + 1)
     except FileNotFoundError:
-        raise UsageProblem("no such file", place=source, hint="name a file that is there") from None
+        raise UsageProblem("no such file", place=source, hint=_near_file(path)) from None
     except IsADirectoryError:
         raise UsageProblem("this is a folder, not a file", place=source, hint="name the file in it") from None
     except OSError as error:
@@ -69,6 +73,16 @@ def read_document(path: Path) -> ParsedFile:
     except UnicodeDecodeError as error:
         raise UsageProblem(f"not UTF-8 text (byte {error.start})", place=source, hint="save it as UTF-8") from None
     return parse_document(text, source)
+
+
+def _near_file(path: Path) -> str:
+    """Return a hint: the file beside a missing one whose name is nearest to its name."""
+    try:
+        stems = [beside.stem for beside in islice(path.parent.iterdir(), _BESIDE_MAX) if beside.suffix == path.suffix]
+    except OSError:
+        stems = []
+    near_stem = closest(path.stem, stems)
+    return f"did you mean {near_stem + path.suffix!r}?" if near_stem else "name a file that is there"
 
 
 @lru_cache(maxsize=16)  # A host compares the files of a few workflows repeatedly, and parsing YAML is slow.

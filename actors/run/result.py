@@ -26,7 +26,7 @@ from actors.run.open_question import (
 from actors.run.state import RunState
 from actors.run.waits import DEADLINE
 from actors.values.format import format_count, format_usage, money
-from actors.values.lines import BLANK, Line, StyledSpan, html_of, indent_line, line, markdown_of
+from actors.values.lines import BLANK, Line, StyledSpan, html_of, indent_line, line, markdown_of, verbatim
 from runtime.core.ledger import MICRO, ZERO, Amount, Ledger
 from runtime.core.machine import Summary
 from runtime.models.port import Fault
@@ -340,7 +340,8 @@ def question_lines(result: RunResult, program: str) -> Iterator[Line]:
     """Yield the first open question as every interface shows it, and how many more there are."""
     if result.question is None:
         return
-    yield from (indent_line(text, style) for text, style in question_parts(result.question))
+    for text, style in question_parts(result.question):
+        yield Line((StyledSpan("   "), *verbatim(text).spans), 5) if text.startswith("| ") else indent_line(text, style)
     more = len(result.open_questions) - 1
     if more > 0:
         yield indent_line(f"And {format_count(more, 'more question')}: `{program} questions {result.run_id}`.", "dim")

@@ -137,6 +137,12 @@ def test_a_file_that_is_not_there(tmp_path):
     assert read_problem(tmp_path / "no.yaml") == f"{tmp_path}/no.yaml: no such file (name a file that is there)"
 
 
+def test_a_missing_file_is_guessed_from_the_names_beside_it(tmp_path):
+    (tmp_path / "house.yaml").touch()
+    assert read_problem(tmp_path / "hous.yaml").endswith("hous.yaml: no such file (did you mean 'house.yaml'?)")
+    assert read_problem(tmp_path / "other.yaml").endswith("(name a file that is there)")
+
+
 def test_a_folder_is_not_a_file(tmp_path):
     assert read_problem(tmp_path) == f"{tmp_path}: this is a folder, not a file (name the file in it)"
 

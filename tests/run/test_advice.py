@@ -7,6 +7,7 @@ from actors.run.ending import end_exhausted_run, exhausted_limit
 from actors.run.inbox import UserMessage
 from actors.run.limits import LIMITS, flag
 from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
+from actors.values.answers import TEXT
 from runtime.core.ledger import Amount, Limit
 from runtime.models.port import Fault, FaultKind
 
@@ -155,6 +156,12 @@ def test_the_users_messages_are_shown_and_those_that_no_prompt_has_had_are_marke
         {"kind": "note", "text": "a", "seen": True},
         {"kind": "requirement", "text": "b", "seen": False},
     ]
+
+
+def test_what_a_question_is_about_keeps_its_indentation():
+    rest = {"priority": "normal", "about": "", "choices": [], "answer_schema": TEXT, "otherwise": ""}
+    lines = question_lines(result(question={"text": "Is it?", "shown": '{\n  "a": 1', **rest}), "p")
+    assert [line.plain for line in lines if "|" in line.plain] == ["   | {", '   |   "a": 1']
 
 
 def test_a_run_without_a_question_has_no_lines_for_one():

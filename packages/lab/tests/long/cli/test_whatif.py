@@ -128,7 +128,7 @@ def test_a_guard_that_is_edited_judges_the_recorded_artifacts(replan, problem, s
     house.write_text(GUARD.format(body="raise ValueError('no such table')"))
     code, report = whatif(*asked)
     assert code == 1
-    assert report["runs"][0]["reason"] == "raises PlugInFailed: guard small: ValueError: no such table"
+    assert report["runs"][0]["reason"] == "raises PlugInFailed: guard small: ValueError: no such table (house.py:8)"
     house.write_text(GUARD.format(body="while True: pass"))
     code, report = whatif(*asked, "--time-limit", "2")
     assert (code, report["runs"][0]["reason"]) == (1, "does not end within 2 s")
