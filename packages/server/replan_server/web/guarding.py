@@ -127,7 +127,9 @@ class RequestGuard:
             return _refuse(scope, 414, f"an address has at most {TARGET_MAX:,} bytes")
         host_names = headers.getlist("host")
         if len(host_names) != 1 or not self._is_served(host_names[0].lower(), scope["path"]):
-            return _refuse(scope, 421, "this server has another name; use the address that it printed")
+            return _refuse(
+                scope, 421, "this server has another name; use the address that it printed, or `replan serve --sign-in`"
+            )
         origins = headers.getlist("origin")
         own = self.origin or f"http://{host_names[0].lower()}"
         if any(origin.lower() != own for origin in origins):
