@@ -135,7 +135,7 @@ class Workflow(Config):
     guard_timeout_seconds: Seconds = 60.0
     """The time limit of one judgement, in seconds; if a guard exceeds it again and again, the run is parked."""
     output_tokens_max: Positive = 4096
-    """The largest number of tokens in one reply. Each call reserves them in addition to those of its prompt."""
+    """The largest number of tokens in one reply. Each call reserves them, and the tokens of its prompt."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
     """The settings of all model calls; missing ones come from `config.yaml` for the model."""
 
