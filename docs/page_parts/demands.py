@@ -19,4 +19,4 @@ def demands() -> str:
                 f"{every.kind_share:.1%}",
             )
         )
-    return table(("Set", "Texts", "Demands", "Found", "Named that are demands", "Kind as by hand"), rows)
+    return table(("Set", "Texts", "Demands", "Found", "Correct", "Correct kind"), rows)
