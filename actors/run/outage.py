@@ -112,7 +112,7 @@ def follows(kind: FaultKind) -> str:
         return "the run parks"
     if kind in NO_COMPLETION:
         return f"another try; after {BAD_REPLIES_MAX} in a row the run parks"
-    return "the provider is waited for" if kind in _DOWN else "another try"
+    return "the run waits for the provider" if kind in _DOWN else "another try"
 
 
 def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> WaitRequested:

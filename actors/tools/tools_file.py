@@ -162,7 +162,7 @@ class CommandTool(_Run):
     command: Words = Field(min_length=1, max_length=200)
     """The program and its arguments, as a list; `{name}` stands for a parameter."""
     wrap: Words = Field(default=(), max_length=200)
-    """A program and arguments to put before the command, such as a sandbox; no parameters. `[isolated]` is built in."""
+    """A program and fixed arguments to put before the command, such as a sandbox. `[isolated]` is built in."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
     transient_exit_codes: tuple[ExitCode, ...] = Field(default=(), max_length=255)

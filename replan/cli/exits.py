@@ -42,11 +42,11 @@ class Exit(IntEnum):
 
 
 MEANING = {
-    Exit.OK: "a plan was found; the command did what it says",
+    Exit.OK: "a plan was found, or the command did its work",
     Exit.INTERNAL: "internal error, a plug-in that failed (the run is parked), or no room left to write",
     Exit.USAGE: "bad input, option or configuration",
-    Exit.UNSOLVED: "no plan: all ways pruned, nowhere left to go back to, or not understood "
-    "(check: a plan was rejected); an execution did not reach its goals; for other kinds of agents: not a success",
+    Exit.UNSOLVED: "no plan: the search has no move left, or the problem was not understood; `check` rejected a plan; "
+    "an execution did not reach its goals; another kind of agent ended without success",
     Exit.PROVIDER: "the model's provider refused, could not be reached, or cut the replies; "
     "the run is parked and can be resumed",
     Exit.BUDGET: "the budget is used up, or no further call was worth it; the run can be resumed",
@@ -54,7 +54,7 @@ MEANING = {
     Exit.CANCELLED: "the run was cancelled",
     Exit.NOT_FOUND: "no such run, or another process drives it",
     Exit.JOURNAL: "the journal cannot be read, is damaged, was moved while open, or is written by a newer release",
-    Exit.UNDONE: "an execution ended with everything undone that it had done",
+    Exit.UNDONE: "an execution ended, and everything that it had done is undone",
     Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
     Exit.UNREAD: "the reader of the output closed it before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
