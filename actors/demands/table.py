@@ -346,8 +346,8 @@ def table_texts(table: DemandTable) -> tuple[str, ...]:
     return (*(rows or (NONE_FOUND,)), *table.unread)
 
 
-def heading(table: DemandTable) -> str:
-    """Return the heading. It counts all demands, those in no step, those unchecked, and those not met."""
+def counts_text(table: DemandTable) -> str:
+    """Return how many demands there are, and how many are in no step, checked by nothing, or not met; or `all met`."""
     counts = Counter(row.standing for row in table.rows)
     open_ones = [f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item]]
     ends = Counter(row.end for row in table.rows)
@@ -355,14 +355,14 @@ def heading(table: DemandTable) -> str:
         open_ones.append(f"{ends[NOT_MET]} not met")
     if ends[MET] + ends[KEPT] == len(table.rows):
         open_ones = ["all met"]
-    return f"{HEADING}: {', '.join((str(len(table.rows)), *open_ones))}"
+    return ", ".join((str(len(table.rows)), *open_ones))
 
 
 def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
     """Return the table as lines. Without `full`, lines are short, and rows beyond `ROWS_BRIEF` are only counted."""
     if not table.rows:
         return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
-    lines, left, hidden = [line(heading(table), "bold")], ROWS_BRIEF, 0
+    lines, left, hidden = [line(f"{HEADING}: {counts_text(table)}", "bold")], ROWS_BRIEF, 0
     for row in table.worst_first:
         if not full and row.standing is not DemandStanding.IN_NO_STEP:
             left -= 1

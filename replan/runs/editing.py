@@ -147,7 +147,7 @@ class OpenRest(OpenPlan):
         if done := [step for step, result in self.state.results.items() if result.outcome == "ok"]:
             yield f"Done: {', '.join(done)}."
         for item in self.state.constraints.requirements:
-            yield f"Every plan must keep: {item.kind}: {' '.join(item.text.split())[:200]}"
+            yield f"Every plan must keep to: {' '.join(item.text.split())[:200]}"
 
     @property
     def approvals(self) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ class OpenResult(OpenPlan):
         for finding in verdict.errors if verdict else ():
             yield finding_line(finding)
         for item in self.plan.constraints.requirements:
-            yield f"Every plan must keep: {item.kind}: {' '.join(item.text.split())[:200]}"
+            yield f"Every plan must keep to: {' '.join(item.text.split())[:200]}"
 
     def changes_since(self, revision: int) -> list[str]:
         """Return the changes since a revision, as lines of a difference."""

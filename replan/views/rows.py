@@ -86,9 +86,15 @@ def record_line(
 
     `state` is the state after it. `worded` replaces the ids in the text by words.
     """
+    return columns(f"{record.seq:>4}", stamp(record.at), record_words(kind, record, state, worded=worded))
+
+
+def record_words(
+    kind: "Kind[Any, Any]", record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
+) -> Line:
+    """Return what happened in a record, as one line. The arguments are those of `record_line`."""
     text = clean(worded(kind.views.record_text(record.event, state)), one_line=True)
-    named = Line((StyledSpan(text, run=record.run if record.run in text else ""),))
-    return columns(f"{record.seq:>4}", stamp(record.at), named)
+    return Line((StyledSpan(text, run=record.run if record.run in text else ""),))
 
 
 def record_to_json(kind: "Kind[Any, Any]", record: Record[Any]) -> dict[str, Any]:

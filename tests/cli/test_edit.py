@@ -89,7 +89,7 @@ def test_an_edit_with_an_approval_becomes_the_plan_and_is_shown_as_a_difference(
     turns.append(lambda text: text.replace("name: b", "name: Make the second file"))
     result = replan("edit", run, "--approve")
     assert result.exit_code == 0, result.stderr
-    assert "every plan must keep: must_avoid: never use the shredder" in seen[0].lower()
+    assert "every plan must keep to: never use the shredder" in seen[0].lower()
     ended = replan("resume", run, "--no-input")
     assert ended.exit_code == 6, "the second step waits for its own approval"
     assert (tmp_path / "work" / "one").exists()
@@ -211,7 +211,7 @@ def test_an_edited_plan_is_the_plan_of_a_planning_run_that_has_ended(replan, pla
     assert result.exit_code == 0, result.stderr
     assert f"run {run} has the edited plan\n" in result.stderr
     assert seen[0].startswith(f"# > The plan of run {run}, revision 1.")
-    assert "# > Every plan must keep: must_keep: less than 1 s" in seen[0]
+    assert "# > Every plan must keep to: less than 1 s" in seen[0]
     lines = replan("show", run).stdout
     assert "3. fix  Mend it" in lines
     assert re.search(r"Edited by \S+ on the command line:\n.*\n     -  name: Fix it\n     \+  name: Mend it", lines)

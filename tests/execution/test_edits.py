@@ -138,7 +138,7 @@ def test_a_program_cannot_approve_by_an_edit():
     [
         (
             lambda value: {**value, "requirements": [KEPT]},
-            "leaves out what every plan must keep: must_avoid: never use",
+            "leaves out what every plan must keep to: never use",
         ),
         (
             lambda value: {**value, "requirements": [{**KEPT, "paths": []}, AVOIDED]},

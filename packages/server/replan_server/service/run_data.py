@@ -18,6 +18,7 @@ from actors.run.state import RunState
 from actors.run.words import in_words, question_in_words, reason_in_words
 from actors.values.answers import AnswerForm, answer_form, describe_expected, options_of
 from actors.values.lines import Line, LineTree
+from actors.values.question_form import consequence_of
 from replan.runs.kind_interface import outline_of
 from runtime.core.ledger import COUNTED, Amount, Ledger, Limit
 from runtime.logs.terminal_text import clean
@@ -172,8 +173,8 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its texts in words, and with the keys that its form needs.
 
     These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (lines
-    about an artifact under review, if a kind has them), `edits` (whether it is a plan that can be edited), `reminders`
-    and `version`.
+    about an artifact under review, if a kind has them), `edits` (whether it is a plan that can be edited), `declines`
+    (whether declining does something that no choice does), `reminders` and `version`.
     """
     schema = question["answer_schema"]
     any_text = _question_form(question) == "text" and "description" not in schema
@@ -193,6 +194,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
         **worded,
         **form,
         "edits": has_plan,
+        "declines": consequence_of(worded["otherwise"]) not in does,
         "reminders": reminder_lines(question),
         "version": version_of(question),
     }

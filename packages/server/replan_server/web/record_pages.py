@@ -14,18 +14,22 @@ from starlette.responses import Response
 from actors.run.ids import node_of, step_of
 from actors.run.views import Views, calls_of
 from actors.run.words import in_words
+from actors.values.format import stamp
 from replan.runs.executing import EXECUTION
 from replan.runs.families import read_shown
+from replan.runs.reader import status_of
 from replan.setup.installation import program
 from replan.setup.settings import DEFAULT
 from replan.views.errors import line_of_error
-from replan.views.rows import record_line
+from replan.views.rows import record_words
 from replan_server.service.access import Principal
 from replan_server.service.cached_reader import MARK
 from replan_server.web.replies import annotate, last_replies, replies, side_by_side, tool_outputs
 from replan_server.web.requests import page
+from replan_server.web.runs_page import shown_row
 from replan_server.web.site import Site
 from replan_server.web.streams import cursor_at
+from replan_server.web.timeline import seconds_text
 from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 
 if TYPE_CHECKING:
@@ -89,7 +93,11 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
         "title": row.title,
         "tabs": tabs_of(loaded.kind.views),
         "total": loaded.seq,
-        "rows": [(record.seq, record_line(loaded.kind, record, state)) for record, state in found],
+        "shown": shown_row(row, status_of(row, hosted=await site.reader.has_host(row.kind, row.format))),
+        "rows": [
+            (record.seq, stamp(record.at), seconds_text(record.at - row.created), record_words(loaded.kind, record, state))
+            for record, state in found
+        ],
         "before": f"{address}{max(0, after - MARK)}" if after else "",
         "after": f"{address}{after + MARK}" if after + MARK < loaded.seq else "",
         "last": f"{address}{max(0, loaded.seq - 1) // MARK * MARK}",

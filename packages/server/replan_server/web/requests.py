@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from replan.views.errors import line_of_error
+from replan.views.errors import line_of_error, shorten
 from replan_server.service.access import Principal, equal_in_constant_time
 from replan_server.service.limits import Reason, RequestRefused
 from replan_server.service.store import Scope
@@ -130,7 +130,7 @@ def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Respon
         try:
             return await read(site, request, who)
         except ReplanError as error:
-            return problem(site, who, status_of_error(error), line_of_error(error))
+            return problem(site, who, status_of_error(error), _text_of(error))
         except HTTPException as error:
             return problem(site, who, error.status_code, error.detail)
 
@@ -180,6 +180,11 @@ def page(site: Site, who: Principal, template: str, values: Mapping[str, Any], s
     rights = {"may_answer": who.may("answer"), "may_control": who.may("control")}
     user = "" if site.proxy is None else who.client.removeprefix("user:")
     return render(template, {**common, **rights, "user": user, **values}, status)
+
+
+def _text_of(error: ReplanError) -> str:
+    """Return the line about an error. The page of an unknown run has a link to all runs in place of a command."""
+    return shorten(str(error)) if isinstance(error, RunNotFound) else line_of_error(error)
 
 
 def problem(site: Site, who: Principal | None, status: int, text: str) -> Response:

@@ -125,7 +125,7 @@ async def show_plan_form(site: Site, request: Request, who: Principal) -> Respon
     opened = await open_plan(site.engine, request.path_params["run"])
     if opened.executes:
         site.check_execute()
-    return _plan_page(site, who, opened.run, opened, plan_as_yaml(opened.value))
+    return await _plan_page(site, who, opened.run, opened, plan_as_yaml(opened.value))
 
 
 async def edit_plan(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
@@ -147,18 +147,18 @@ async def edit_plan(site: Site, request: Request, who: Principal, form: FormFiel
     except EditRejected as problem:
         demands = [finding.where for finding in problem.demands]
         findings = [f"{finding.code}: {finding.message}" for finding in problem.findings]
-        return _plan_page(site, who, run, opened, text, trouble=findings, demands=demands)
+        return await _plan_page(site, who, run, opened, text, trouble=findings, demands=demands)
     except EditedMeanwhile as problem:
-        return _plan_page(site, who, run, opened, text, trouble=[problem.cause], changes=problem.changes)
+        return await _plan_page(site, who, run, opened, text, trouble=[problem.cause], changes=problem.changes)
     except (UsageProblem, JournalError) as problem:
         if opened is None and isinstance(problem, JournalError):
             raise
         status = status_of_error(problem)
-        return _plan_page(site, who, run, opened, text, trouble=[line_of_error(problem)], status=status)
+        return await _plan_page(site, who, run, opened, text, trouble=[line_of_error(problem)], status=status)
     return back_to(f"/runs/{opened.run}", "edited" if opened.executes else "corrected")
 
 
-def _plan_page(
+async def _plan_page(
     site: Site,
     who: Principal,
     run: str,
@@ -174,8 +174,10 @@ def _plan_page(
 
     `opened` is the plan now; None if it cannot be edited now.
     """
+    row = await site.engine.journal.row(run)
     values: dict[str, Any] = {
         "run": run,
+        "title": row.title,
         "revision": 0 if opened is None else opened.revision,
         "edits": 0 if opened is None else opened.edits,
         "text": text,

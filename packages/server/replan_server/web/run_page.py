@@ -10,8 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.config.model_spec import describe_model
+from actors.demands.table import counts_text
 from actors.run.limits import LIMITS, LimitSpec, spec_of
 from actors.run.open_question import decode_questions
+from actors.run.result import charges_text
 from actors.run.views import AskedFor
 from actors.run.waits import Started
 from actors.run.words import in_words
@@ -132,6 +134,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
         "tree_lines": [reword_line(line, in_words) for line in parts.tree.lines[:ROWS_MAX]],
         "result_title": "Steps" if has_plan else "Result" if over else "Found so far",
         "demands": None if parts.demands is None else demand_rows(parts.demands),
+        "demand_counts": "" if parts.demands is None else counts_text(parts.demands),
         "unread": () if parts.demands is None else parts.demands.unread,
         "forms": _forms(shown, begun=begun),
         "made": [(kept.word, kept.outline(text)) for kept, text in texts_to_keep(shown.result)],
@@ -195,21 +198,30 @@ def _forms(shown: ShownRun, *, begun: bool) -> list[str]:
 
 
 def _request_part(shown: ShownRun) -> dict[str, Any]:
-    """Return the first part of the page: the task, model and limits, who started the run, and the messages to it."""
+    """Return the first part of the page: the model, cost, task and limits, who started the run, and the messages."""
     loaded = shown.loaded
     common = shown.common
     asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
     model = loaded.kind.model(loaded.state) if loaded.started else None
-    facts = [*asked.facts, *([("model", describe_model(model))] if model else [])]
+    header = [("model", describe_model(model))] if model else []
+    header += asked.facts[:1]
+    facts = [*asked.facts[1:]]
     started = loaded.records[0].event if loaded.records else None
     if isinstance(started, Started) and started.by:
         facts.append(("started by", starter(started.by)))
     if common is not None:
         facts.append(("limits", _limits_text(common.ledger.limits)))
     if shown.status == "finished":
-        facts.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
+        header.append(("took", seconds_text(max(0.0, shown.row.updated - shown.row.created))))
     messages = [] if common is None else messages_to_run(loaded.kind.run_state(loaded.state) or common, common)
-    return {"asked": asked.text, "asked_facts": facts, "messages": messages[-SAID_MAX:]}
+    charges = charges_text(shown.result) if shown.result.calls else ""
+    return {
+        "asked": asked.text,
+        "asked_facts": facts,
+        "header_facts": header,
+        "charges": charges,
+        "messages": messages[-SAID_MAX:],
+    }
 
 
 def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:

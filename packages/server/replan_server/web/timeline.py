@@ -125,6 +125,11 @@ class Timeline:
     ticks: tuple[str, ...]
     """The times at the beginning, the middle and the end of the lanes."""
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the bars, for the legend."""
+        return frozenset(row.bar.kind for row in self.rows)
+
 
 def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, price_known: bool) -> Timeline | None:
     """Return the timeline of a run; None if it has no bars. Calls and waits that are not `outstanding` have ended."""

@@ -29,6 +29,7 @@ async def test_a_question_is_declined(tmp_path):
         run = await web.start()
         await web.settled(run, "waiting")
         page = (await web.browser.get(f"/questions/{run}/q1")).text
+        assert "Decline to answer</button>" in page
         fields = {"version": field(page, "version"), "do": "decline", "typed": "", "back": f"/runs/{run}"}
         answer = await web.post(f"/questions/{run}/q1", fields)
         assert answer.headers["location"] == f"/runs/{run}?done=declined"

@@ -122,6 +122,7 @@ async def test_an_approval_is_answered_on_the_page_while_the_checklist_says_what
         page = (await web.browser.get(f"/runs/{asked['run_id']}")).text
         assert statuses(page)["one"] == "waiting"
         assert 'name="picked"' in page
+        assert 'value="decline"' not in page, "that is the same as no"
         assert "Nobody drives this run now" in page
 
 
