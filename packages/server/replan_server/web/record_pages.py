@@ -95,7 +95,12 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
         "total": loaded.seq,
         "shown": shown_row(row, status_of(row, hosted=await site.reader.has_host(row.kind, row.format))),
         "rows": [
-            (record.seq, stamp(record.at), seconds_text(record.at - row.created), record_words(loaded.kind, record, state))
+            (
+                record.seq,
+                stamp(record.at),
+                seconds_text(record.at - row.created),
+                record_words(loaded.kind, record, state),
+            )
             for record, state in found
         ],
         "before": f"{address}{max(0, after - MARK)}" if after else "",
