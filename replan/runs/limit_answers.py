@@ -12,7 +12,7 @@ from actors.run.questions import GO_ON, MODEL_CHOICE, OTHER_MODEL, LimitReached,
 from actors.run.state import RunState
 from replan.runs.prepare import model_change
 from replan.setup.settings import ClientsEntry, UserConfig
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import HomeBudgetSpent, UsageProblem
 from runtime.core.ledger import ZERO
 from runtime.journal.port import Journal
 
@@ -73,6 +73,6 @@ async def check_budget_allows(journal: Journal[Any], run: str, question: Questio
     needs = reached.needs or ZERO
     for budget, spent in await journal.budgets_today(run):
         if limit := budget.shortfall(spent + needs, needs):
-            cause = f"{budget.whose} for today is still used up ({limit} a day, UTC)"
-            hint = f"who may edit the settings raises {budget.setting}, or the run goes on when the next day begins"
-            raise UsageProblem(cause, place=f"{run}/{question.request.question_id}", hint=hint)
+            spent_out = HomeBudgetSpent(limit, None, budget)
+            hint = "its owner raises it there, or the run goes on when the next day begins"
+            raise UsageProblem(spent_out.why, place=f"{run}/{question.request.question_id}", hint=hint)

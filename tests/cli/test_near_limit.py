@@ -1,4 +1,7 @@
-"""Before a limit the command line says so: in the progress, in the log, and in the list of runs."""
+"""Before a limit the command line says so: in the progress, in the log, and in the list of runs.
+
+At a daily budget it asks, and takes a raised budget without a restart.
+"""
 
 import json
 
@@ -32,3 +35,17 @@ def test_the_list_of_runs_marks_a_run_near_a_limit_until_it_has_finished(replan,
     (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
     assert "limit_near" not in row
     assert replan("home", "verify").exit_code == 0
+
+
+def test_a_run_on_a_terminal_goes_on_after_its_budget_was_raised_in_the_file(problem, in_terminal, home):
+    home.mkdir(mode=0o700)
+    config = home / "config.yaml"
+    config.write_text("home_budget: {calls: 2}\n")
+    terminal = in_terminal("run", problem, "-m", "template:bug", TERM="dumb")
+    terminal.read_until(r"(?s)how\s+does\s+the\s+run\s+go\s+on.*> $")
+    terminal.type("go on\n")
+    terminal.read_until(r"(?s)> go on.*UTC.*> $")
+    config.write_text("home_budget: {calls: 20}\n")
+    terminal.type("go on\n")
+    assert terminal.end() == 0, terminal.text
+    assert "100 % of the home's budget for today (2 calls) is used" in terminal.text

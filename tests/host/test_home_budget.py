@@ -200,9 +200,11 @@ async def test_a_run_asks_how_to_go_on_when_the_budget_is_used_up(autojump_clock
         assert "owner of the home" in question["about"]
         assert question["until"].endswith("T00:00:00Z")
         for via in VIAS:
-            with pytest.raises(UsageProblem, match="the home's budget for today is still used up") as refused:
+            with pytest.raises(
+                UsageProblem, match=r"used up \(1 call a day, UTC; home_budget in config.yaml\)"
+            ) as refused:
                 await engine.answer("first/q1", "go on", via=via)
-            assert "home_budget in config.yaml" in refused.value.hint
+            assert "its owner raises it" in refused.value.hint
         assert (await engine.resume("first")).status == "waiting"
         assert [item["id"] for item in await _asked(engine)] == ["first/q1"], "it is not asked again"
     async with home.engine(budget=HomeBudget(calls=2), asks=True) as engine:
@@ -253,10 +255,9 @@ async def test_the_question_names_the_budget_of_the_tenant(autojump_clock):
     async with home.engine(budget=budget, asks=True, placement=Placement("red")) as engine:
         await engine.begin(run_request("a", "b"), run="first")
         (question,) = await _asked(engine)
-        with pytest.raises(UsageProblem, match="budget of tenant red") as refused:
+        with pytest.raises(UsageProblem, match=r"tenants\.red in config\.yaml"):
             await engine.answer("first/q1", "go on")
     assert question["text"].startswith("The budget of tenant red for today is used up")
-    assert "tenants.red in config.yaml" in refused.value.hint
 
 
 async def test_a_raised_budget_holds_in_a_journal_that_is_open(tmp_path):
