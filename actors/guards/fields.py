@@ -7,6 +7,7 @@ from typing import Any
 from actors.files.suggestions import near
 from actors.guards.port import Guard, PureGuardFactory
 from actors.plans.reader import REQUIREMENT
+from actors.values.answers import choice, closed_schema, list_of
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict, limit_findings
 from actors.values.format import shorten
@@ -267,29 +268,17 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
-def _choice(values: Collection[str]) -> dict[str, Any]:
-    return {"type": "string", "enum": list(values)}
-
-
 def _with_open_questions(properties: dict[str, Any]) -> dict[str, Any]:
-    return _closed_schema({**properties, "open_questions": QUESTIONS_SCHEMA})
-
-
-def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-def _list_of(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": _closed_schema(properties)}
+    return closed_schema({**properties, "open_questions": QUESTIONS_SCHEMA})
 
 
 def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
     """Return the schema of an analysis. `languages` are the allowed languages; empty allows all languages."""
     return _with_open_questions(
         {
-            "problem_type": _choice(PROBLEM_TYPES),
-            "language": _choice(languages) if languages else _TEXT,
-            "severity": _choice(SEVERITIES),
+            "problem_type": choice(PROBLEM_TYPES),
+            "language": choice(languages) if languages else _TEXT,
+            "severity": choice(SEVERITIES),
             "key_signals": _TEXTS,
             "affected_area": _TEXT,
             "rationale": _TEXT,
@@ -301,11 +290,11 @@ def strategy_schema(strategies: Collection[str] = ()) -> dict[str, Any]:
     """Return the schema of a strategy. `strategies` are the valid ids besides the built-in ids."""
     return _with_open_questions(
         {
-            "strategy_id": _choice((*STRATEGIES, *strategies)),
+            "strategy_id": choice((*STRATEGIES, *strategies)),
             "strategy_name": _TEXT,
             "rationale": _TEXT,
-            "for_type": _choice(PROBLEM_TYPES),
-            "key_steps": _list_of({"id": _TEXT, "text": _TEXT}),
+            "for_type": choice(PROBLEM_TYPES),
+            "key_steps": list_of({"id": _TEXT, "text": _TEXT}),
             "expected_guards": _TEXTS,
             "risk_factors": _TEXTS,
             "evidence": _TEXTS,
@@ -317,11 +306,11 @@ ANALYSIS_SCHEMA = analysis_schema()
 RECON_SCHEMA = _with_open_questions(
     {
         **dict.fromkeys(RECON_LISTS, _TEXTS),
-        "requirements": _list_of(
+        "requirements": list_of(
             {
                 **REQUIREMENT,
                 "conflicts_with": _TEXTS,
-                "limit": _closed_schema({"name": _TEXT, "value": _TEXT}),
+                "limit": closed_schema({"name": _TEXT, "value": _TEXT}),
                 "readings": _TEXTS,
             }
         ),
@@ -330,7 +319,7 @@ RECON_SCHEMA = _with_open_questions(
 STRATEGY_SCHEMA = strategy_schema()
 CRITIQUE_SCHEMA = _with_open_questions(
     {
-        "overall_assessment": _choice(ASSESSMENTS),
+        "overall_assessment": choice(ASSESSMENTS),
         "problem_type_match": _TEXT,
         **dict.fromkeys(CRITIQUE_LISTS, _TEXTS),
     }

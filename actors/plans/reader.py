@@ -12,6 +12,7 @@ from typing import Any
 
 from actors.files.suggestions import closest
 from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, NamedOutcome, Plan, Step
+from actors.values.answers import choice, closed_schema, list_of
 from actors.values.findings import Code, Finding
 from actors.values.format import describe_value, printable
 from actors.values.open_questions import QUESTIONS_SCHEMA
@@ -371,21 +372,25 @@ class _Reader:
 
 _TEXT = {"type": "string"}
 _TOKENS = {"type": "array", "items": {"type": "string"}}
-_COUNT = {"type": "integer"}
+_SCHEMAS: Mapping[str, Any] = {
+    "text": _TEXT,
+    "nullable_text": _TEXT,
+    "tokens": _TOKENS,
+    "marks": _TOKENS,
+    "integer": {"type": "integer"},
+    "bool": {"type": "boolean"},
+}
+"""The schema of each type of field, as models fill it in."""
+_NOT_BY_MODELS = frozenset(("basis", "undo"))
 REQUIREMENT: Mapping[str, Any] = {
-    "kind": {"type": "string", "enum": [str(kind) for kind in RequirementKind]},
+    "kind": choice([*map(str, RequirementKind)]),
     "text": _TEXT,
     "quote": _TEXT,
-    "source": {"type": "string", "enum": [str(source) for source in RequirementSource]},
+    "source": choice([*map(str, RequirementSource)]),
     "tools": _TOKENS,
     "paths": _TOKENS,
 }
 """The properties of a requirement in JSON Schema, for recon and for plans."""
-
-
-def _closed_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with exactly these keys."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def plan_schema() -> dict[str, Any]:
@@ -395,40 +400,19 @@ def plan_schema() -> dict[str, Any]:
     model writes an empty list or string instead. The guards check the ranges of numbers, because not every server with
     this format accepts ranges in a schema.
     """
-    outcome = _closed_schema({"name": _TEXT, "effects": _TOKENS, "delete_effects": _TOKENS})
-    step = _closed_schema(
+    step = {**_properties(_STEP_FIELDS), "outcomes": list_of(_properties(_OUTCOME_FIELDS))}
+    requirement = {"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS}
+    return closed_schema(
         {
-            "step_id": _TEXT,
-            "name": _TEXT,
-            "description": _TEXT,
-            "generator": _TEXT,
-            "guard": _TEXT,
-            "retry_budget": _COUNT,
-            "dependencies": _TOKENS,
-            "preconditions": _TOKENS,
-            "effects": _TOKENS,
-            "delete_effects": _TOKENS,
-            "on_failure": _TEXT,
-            "failure_effects": _TOKENS,
-            "failure_delete_effects": _TOKENS,
-            "repeatable": {"type": "boolean"},
-            "satisfies": _TOKENS,
-            "implements": _TOKENS,
-            "outcomes": {"type": "array", "items": outcome},
-        }
-    )
-    requirement = _closed_schema({"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS})
-    invariant = _closed_schema({"when": _TOKENS, "must": _TOKENS, "must_not": _TOKENS})
-    return _closed_schema(
-        {
-            "plan_id": _TEXT,
-            "goal": _TEXT,
-            "initial_state": _TOKENS,
-            "goal_state": _TOKENS,
-            "total_retry_budget": _COUNT,
-            "invariants": {"type": "array", "items": invariant},
-            "requirements": {"type": "array", "items": requirement},
-            "steps": {"type": "array", "items": step},
+            **_properties(_PLAN_FIELDS),
+            "invariants": list_of(_properties(_INVARIANT_FIELDS)),
+            "requirements": list_of(requirement),
+            "steps": list_of(step),
             "open_questions": QUESTIONS_SCHEMA,
         }
     )
+
+
+def _properties(types: Mapping[str, str]) -> dict[str, Any]:
+    """Return the schemas of fields by their names, without those that models do not write."""
+    return {key: _SCHEMAS[field_type] for key, field_type in types.items() if key not in _NOT_BY_MODELS}

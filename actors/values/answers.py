@@ -6,7 +6,7 @@ no references. An answer is stored as text. `normal_answer` normalises it, so th
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, assert_never
 
 from runtime.core.entry_points import PluginGroup
@@ -45,9 +45,24 @@ class InvalidAnswer(UsageProblem):
     """An answer does not fit the schema of its question. The cause says why."""
 
 
-def choice(options: list[str]) -> dict[str, Any]:
+def choice(options: Collection[str]) -> dict[str, Any]:
     """Return the JSON Schema of an answer that must be one of these texts."""
-    return {"type": "string", "enum": options}
+    return {"type": "string", "enum": list(options)}
+
+
+def closed_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with exactly these keys: structured output of models has no optional ones."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a list of such objects."""
+    return {"type": "array", "items": closed_schema(properties)}
 
 
 def is_answer_schema(schema: Schema) -> bool:

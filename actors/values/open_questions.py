@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from actors.values.answers import NUMBER, TEXT, YES_NO, choice
+from actors.values.answers import NUMBER, TEXT, YES_NO, choice, list_of
 from actors.values.findings import Code, Finding
 
 KINDS: Mapping[str, Mapping[str, Any]] = {
@@ -21,20 +21,13 @@ CHOICE_LENGTH_MAX = 200
 QUESTIONS_MAX = 1_000
 """The largest number of questions of one artifact that are read."""
 
-_QUESTION: dict[str, Any] = {
-    "question": {"type": "string"},
-    "type": {"type": "string", "enum": ["text", "yes_no", "number", "integer", "choice"]},
-    "choices": {"type": "array", "items": {"type": "string"}},
-}
-QUESTIONS_SCHEMA: dict[str, Any] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": _QUESTION,
-        "required": list(_QUESTION),
-        "additionalProperties": False,
-    },
-}
+QUESTIONS_SCHEMA = list_of(
+    {
+        "question": {"type": "string"},
+        "type": choice(["text", "yes_no", "number", "integer", "choice"]),
+        "choices": {"type": "array", "items": {"type": "string"}},
+    }
+)
 """The schema of `open_questions` in model requests. All keys are required: without choices, `choices` is empty."""
 
 

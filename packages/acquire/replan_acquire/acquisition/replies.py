@@ -9,6 +9,7 @@ import orjson
 from pydantic import ValidationError
 
 from actors.run.ids import step_of
+from actors.values.answers import closed_schema
 from replan_acquire.acquisition.events import DECOMPOSE, OBSERVE, PLAN, REFLECT
 from replan_acquire.acquisition.planner_state import PlannerDecision, Reflection
 from replan_acquire.acquisition.profile import COMPONENTS_MAX, Decomposition, FieldSpec, Profile
@@ -123,17 +124,7 @@ def cut_line(text: str, most: int) -> str:
 _TEXT = {"type": "string"}
 
 
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with exactly these properties."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_COMPONENT = _object(
+_COMPONENT = closed_schema(
     {
         "name": _TEXT,
         "label": _TEXT,
@@ -144,7 +135,7 @@ _COMPONENT = _object(
 )
 
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    PLAN: _object(
+    PLAN: closed_schema(
         {
             "reasoning": _TEXT,
             "action": {"type": "string", "enum": ["search", "ask_user", "reflect", "calculate", "finish"]},
@@ -153,11 +144,11 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
             "question": _TEXT,
         }
     ),
-    OBSERVE: _object(
+    OBSERVE: closed_schema(
         {
             "values": {
                 "type": "array",
-                "items": _object(
+                "items": closed_schema(
                     {
                         "field": _TEXT,
                         "value": _TEXT,
@@ -170,8 +161,8 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
             }
         }
     ),
-    DECOMPOSE: _object({"formula": _TEXT, "fields": {"type": "array", "items": _COMPONENT}}),
-    REFLECT: _object(
+    DECOMPOSE: closed_schema({"formula": _TEXT, "fields": {"type": "array", "items": _COMPONENT}}),
+    REFLECT: closed_schema(
         {
             "assessment": _TEXT,
             "next_field": _TEXT,
