@@ -197,6 +197,7 @@ def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChang
         model=change.get("model"),
         price=None if price is None else Price.model_validate(price),
         call_seconds=change.get("call_seconds"),
+        server=change.get("server", ""),
     )
 
 

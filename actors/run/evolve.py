@@ -187,7 +187,9 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     if event.model is not None:
         again = parking.release_tries(run.calls) if PROVIDER in run.waits else run.calls
         left = {name: wait for name, wait in run.waits.items() if not wait.for_provider}
-        run = changed(run, waits=left, calls=again, renewing=True, reopening=run.reopening or _ended_early(run))
+        servers = {**run.servers, event.model: event.server} if event.server else run.servers
+        run = changed(run, waits=left, calls=again, servers=servers)
+        run = changed(run, renewing=True, reopening=run.reopening or _ended_early(run))
     if event.limits is None:
         return run
     run = forget_warnings(run, event.limits, event.at)

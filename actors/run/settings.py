@@ -1,8 +1,8 @@
 """Settings that a person changes during a run: its limits, its model, and the limits of a call and a reply. Pure.
 
 A change is a message in the inbox: `{"kind": "change", ...}` with new values for keys of `Limits`, and for `model`,
-`price`, `call_seconds`, `timeout_seconds`, `output_tokens_max`, `model_settings` and `strict`. It is accepted until the
-run's end is final.
+`price`, `call_seconds`, `server`, `timeout_seconds`, `output_tokens_max`, `model_settings` and `strict`. It is accepted
+until the run's end is final.
 """
 
 import operator
@@ -24,11 +24,9 @@ from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 MODEL_MAX = 300
 """The largest number of characters in a model's name."""
 
-MODEL_KEYS = frozenset({"model", "price", "call_seconds"})
+MODEL_KEYS = frozenset({"model", "price", "call_seconds", "server"})
 """The keys of a change that names another model."""
-_OWN = frozenset(
-    {"kind", "model", "price", "call_seconds", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
-)
+_OWN = MODEL_KEYS | {"kind", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
 NEVER_STRICT = "strict needs a run that makes a plan from a text"
 """Why `strict` is refused by a kind of run that makes no plan from a text."""
 
@@ -46,6 +44,8 @@ class SettingsChanged(TimedEvent):
     """The price of the new model (`model`), if it is known."""
     call_seconds: float | None = Field(default=None, gt=0)
     """The usual time limit in seconds of a call to the new model's server."""
+    server: str = Field(default="", exclude_if=operator.not_)
+    """The address of the new model's server, as in `Started.servers`; empty for a model in this process."""
     timeout_seconds: float | None = Field(default=None, gt=0)
     """The new time limit of a call in seconds; None if it is not set."""
     output_tokens_max: int | None = Field(default=None, ge=1)
@@ -81,6 +81,9 @@ def change_of(
     model, timeout, usual = body.get("model"), body.get("timeout_seconds"), body.get("call_seconds")
     if model is not None and not (isinstance(model, str) and 0 < len(model) <= MODEL_MAX):
         raise UsageProblem(f"a model's name has 1 to {MODEL_MAX} characters", place="model")
+    server = body.get("server", "")
+    if not (isinstance(server, str) and len(server) <= MODEL_MAX):
+        raise UsageProblem(f"an address has at most {MODEL_MAX} characters", place="server")
     output = body.get("output_tokens_max")
     for place, name, value in (
         ("timeout_seconds", "timeout", timeout),
@@ -113,6 +116,7 @@ def change_of(
         model=None if model is None else make_storable(model),
         price=price,
         call_seconds=None if model is None else usual,
+        server="" if model is None else make_storable(server),
         timeout_seconds=timeout,
         output_tokens_max=output,
         strict=bool(strict),
@@ -150,6 +154,7 @@ def message_for_children(changes: Mapping[str, Any], before: Ledger, event: Sett
     if event.model is not None:
         message |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}
         message |= {} if event.call_seconds is None else {"call_seconds": event.call_seconds}
+        message |= {"server": event.server} if event.server else {}
     if event.timeout_seconds is not None:
         message["timeout_seconds"] = event.timeout_seconds
     if event.output_tokens_max is not None:

@@ -67,6 +67,8 @@ class RunState(Generic[C]):
     """The highest level that the run has warned about, by limit; without limits that have changed since."""
     warned_of_others: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
     """The last day and level that it has warned about, by the name of a daily budget or a child run, and its limit."""
+    servers: Mapping[str, str] = field(default_factory=dict)
+    """The addresses of its models' servers, by model. A driver asks these models at no other server."""
     deadline_set: float = 0.0
     """When its deadline was set, in UTC seconds: the begin of the time that the deadline limits."""
     messages: Messages = ()
@@ -96,6 +98,7 @@ class RunState(Generic[C]):
             ledger=Ledger(event.limits),
             reminders=event.reminders,
             warn_at=event.warn_at,
+            servers=event.servers,
             deadline_set=event.at,
         )
 

@@ -4,6 +4,7 @@ A run waits for the next try of a call, a delayed retry, a question's expiry, th
 budget, or the model's provider.
 """
 
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -56,6 +57,8 @@ class Started(TimedEvent):
     """The rules for reminders about unanswered questions. The first rule that applies to a question counts."""
     warn_at: tuple[int, ...] = Field(default=(), exclude_if=lambda levels: not levels)
     """The levels at which the run warns that much of a limit is used, in percent; empty if it never warns."""
+    servers: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    """The addresses of its models' servers, by model, as `runtime.models.providers.server_address` returns them."""
 
 
 CLOCK = "clock"

@@ -19,10 +19,19 @@ from actors.run.kind import ChildRun, Resources, no_limit
 from actors.run.near_limit import WARN_AT, LimitNear
 from actors.run.result import RunResult
 from actors.run.state import RunState
-from actors.run.waits import WaitRequested
+from actors.run.waits import Started, WaitRequested
 from replan.runs.inbox import RunPoster
 from replan.runs.loaded import AnyKind, Loaded, start_state
-from replan.runs.models import RoutedModel, Shared, is_stateless, open_model, provider_of, rate_limiter_of
+from replan.runs.models import (
+    RoutedModel,
+    Shared,
+    check_servers,
+    is_stateless,
+    open_model,
+    provider_of,
+    rate_limiter_of,
+    servers_of,
+)
 from replan.runs.reader import RunReader, status_at_rest
 from replan.setup.home_folder import locate_home
 from replan.setup.installation import data_root
@@ -122,12 +131,22 @@ class Opener(RunPoster):
 
     @asynccontextmanager
     async def models_of(self, kind: AnyKind, state: Any, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open the model of a begun run and those that its steps name, and yield them as one model; None for none."""
+        """Open the model of a begun run and those that its steps name, and yield them as one model; None for none.
+
+        Raises `UsageProblem` if a model cannot be opened, or would be asked at another server than before.
+        """
         async with AsyncExitStack() as stack:
+            names, common = dict.fromkeys(kind.step_models(state).values()), kind.run_state(state)
+            if common is not None:
+                check_servers(common.run_id, _models(kind, state), common.servers, self.environment)
             own = await stack.enter_async_context(self.model(kind.model(state), used))
-            names = dict.fromkeys(kind.step_models(state).values())
             others = {name: await stack.enter_async_context(self.model(name, used)) for name in names}
             yield RoutedModel(own, others) if others else own
+
+    def record_servers(self, kind: AnyKind, first: Started) -> Started:
+        """Return the first event of a run with the addresses of its models' servers."""
+        servers = servers_of(_models(kind, start_state(kind, first)), self.environment)
+        return first.model_copy(update={"servers": servers}) if servers else first
 
     @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
@@ -259,6 +278,12 @@ class Opener(RunPoster):
         """
 
 
+def _models(kind: AnyKind, state: Any) -> list[str]:
+    """Return the model of a begun run and those that its steps name, each once."""
+    own = kind.model(state)
+    return list(dict.fromkeys([*([] if own is None else [own]), *kind.step_models(state).values()]))
+
+
 HELD_SECONDS = 0.5
 """How long a run waits before it tries again to claim a child run that another driver holds, in seconds."""
 
@@ -333,7 +358,10 @@ class Driver(Opener):
             body = json.dumps(dict(child.change))
             await self.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
             loaded = replace(loaded, state=await self.with_inbox(child.run, loaded))
-        first = None if loaded.started else child.first(self.clock.now()).model_copy(update={"warn_at": WARN_AT})
+        first = None
+        if not loaded.started:
+            first = self.record_servers(loaded.kind, child.first(self.clock.now()))
+            first = first.model_copy(update={"warn_at": WARN_AT})
         state = loaded.state if first is None else start_state(loaded.kind, first)
         drive = partial(
             self._drive_opened_child, child, loaded, state=state, options=options, first=first, admission=admission

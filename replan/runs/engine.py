@@ -93,9 +93,10 @@ class Engine(Driver):
         return await self.resume(run, options) if result is None else result
 
     async def _first(self, prepared: PreparedRun, run: str) -> Any:
-        """Return the first event of a new run, with its starter, its reminders and what it does near and at a limit."""
-        first = prepared.first(run, self.clock.now()).model_copy(update={"warn_at": WARN_AT})
+        """Return the first event of a new run, with its starter, servers, reminders and limits."""
         kind = self.kinds.named(prepared.kind)
+        first = self.record_servers(kind, prepared.first(run, self.clock.now()))
+        first = first.model_copy(update={"warn_at": WARN_AT})
         if self.learns and (learn := kind.learner(first)) is not None:
             first = learn(await self._newest_ends(kind.name))
         if self.asks and first.limits.at_limit is None:

@@ -24,7 +24,7 @@ from actors.config.model_spec import (
 from actors.config.step_guards import PlugInFailed, attribute_errors
 from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
-from replan.setup.installation import data_root
+from replan.setup.installation import data_root, program
 from replan.setup.kinds import Kinds
 from replan.setup.provider_table import read_refusals
 from runtime.core.clock import Clock
@@ -36,7 +36,7 @@ from runtime.journal.port import Journal
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.provider_state import Askable
-from runtime.models.providers import PROVIDERS, check_base_url, prompt_cache_of
+from runtime.models.providers import PROVIDERS, check_base_url, prompt_cache_of, server_address
 from runtime.models.servers import RateLimiter, Servers
 
 if TYPE_CHECKING:
@@ -147,6 +147,45 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
     if isinstance(spec, RecordingSpec) and spec.missing:
         return provider_of(spec.missing, environment)
     return urlsplit(PROVIDERS[spec.provider].url_in(environment)).hostname or "" if isinstance(spec, Named) else None
+
+
+def server_of(text: str, environment: Mapping[str, str]) -> str:
+    """Return the host and the port of a model's server; empty for a model in this process, and if none is set.
+
+    Raises the errors of `check_base_url`.
+    """
+    spec = parse_model_spec(text)
+    if isinstance(spec, RecordingSpec) and spec.missing:
+        return server_of(spec.missing, environment)
+    if not isinstance(spec, Named):
+        return ""
+    provider = PROVIDERS[spec.provider]
+    url = provider.url_in(environment)
+    return server_address(url, place=provider.address) if url else ""
+
+
+def servers_of(models: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the addresses of models' servers, by model, without the models of this process."""
+    return {name: address for name in models if (address := server_of(name, environment))}
+
+
+def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Check that the models of a run are asked at the servers that its journal names.
+
+    Otherwise the prompts of the run, and a key, would be sent to a server that the user may not have meant.
+
+    Raises:
+        UsageProblem: the environment names another server; the hint says how the run goes on.
+    """
+    for name in models:
+        before, address = recorded.get(name, ""), server_of(name, environment)
+        if before and address != before:
+            spec = parse_model_spec(name)
+            missing = parse_model_spec(spec.missing) if isinstance(spec, RecordingSpec) else spec
+            variable = PROVIDERS[missing.provider].address if isinstance(missing, Named) else ""
+            cause = f"run {run} asked its model at {before}, and would now ask it at {address or 'no server'}"
+            hint = f"set it for {before} again, or `{program()} resume {run} -m {name}` asks the other server"
+            raise UsageProblem(cause, place=variable, hint=hint)
 
 
 def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers) -> RateLimiter | None:

@@ -10,7 +10,7 @@ from actors.config.model_spec import Named, PluginSpec, parse_model_spec, unpin_
 from actors.handlers.generators import Registry
 from actors.run.kind import PreparedRun, Setup
 from actors.values.model_settings import ModelSettings
-from replan.runs.models import check_model, check_server, make_plugin_model
+from replan.runs.models import check_model, check_server, make_plugin_model, server_of
 from replan.setup.home_folder import database_url, locate_home
 from replan.setup.installation import data_root
 from replan.setup.kinds import Kinds
@@ -145,4 +145,5 @@ def model_change(model: str | None, environment: Mapping[str, str], config: User
     check_model(choice.spec, environment)
     price = price_for(choice, config, environment, now)
     plain = None if price is None else price.model_dump(mode="json")
-    return {"model": choice.text, "price": plain, "call_seconds": call_seconds_of(choice, environment)}
+    change = {"model": choice.text, "price": plain, "call_seconds": call_seconds_of(choice, environment)}
+    return change | {"server": server} if (server := server_of(choice.text, environment)) else change

@@ -87,6 +87,17 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     return _url_without_last_slash(parts)
 
 
+def server_address(base_url: str, *, place: str) -> str:
+    """Return the host and the port of a server, such as `api.openai.com:443`; this machine is always `localhost`.
+
+    Raises the errors of `check_base_url`.
+    """
+    parts = urlsplit(check_base_url(base_url, place=place))
+    host = parts.hostname or ""
+    host = "localhost" if is_loopback(host) else f"[{host}]" if ":" in host else host
+    return f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+
+
 def check_key(text: str, *, place: str) -> str:
     """Return an API key without blanks around it. Raises `UsageProblem` for a text that cannot be a key."""
     key = text.strip()
