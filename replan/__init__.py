@@ -1,10 +1,10 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
-continues one, with higher `limits` if need be; `fork` starts a new one from the middle of it. `runs`, `show`, `cancel`
-and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a plan. `execute`
-executes one with your tools. `do` plans and executes. `admit` records a run of another kind. The public names are
-loaded when they are first used, so that `import replan` costs nothing.
+continues a run, with higher `limits` if need be; `fork` starts a new run from the middle of another. `runs`, `show`,
+`cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a plan.
+`execute` executes a plan with your tools. `do` plans and executes. `admit` records a run of another kind. The public
+names are loaded at their first use, so that `import replan` costs nothing.
 """
 
 import sys
@@ -158,7 +158,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name at its first use; `__version__` is the version of this installation."""
+    """Load a public name at its first use. `__version__` is the version of this installation."""
     if name == "__version__":
         from replan.setup.installation import release  # noqa: PLC0415 - `import replan` is quick without it
 

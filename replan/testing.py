@@ -1,8 +1,8 @@
 """The pytest plug-in: homes, models and recorded replies for tests of plans. A test has to ask for each of them.
 
 A test that is marked `replan_recording("replies.yaml")` plans with the replies in that file, beside the test, and needs
-no provider. It fails with the difference if a prompt differs from the recorded one. `pytest --replan-record` asks the
-model of the environment instead, and overwrites the file; `--replan-record-missing` adds what is missing.
+no provider. The test fails with the difference if a prompt differs from the recorded prompt. `pytest --replan-record`
+asks the model of the environment instead, and overwrites the file. `--replan-record-missing` adds missing replies.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _replan_recorded(
     path, option = request.node.path.parent / marker.args[0], request.config.getoption
     if option("--replan-record") or option("--replan-record-missing"):
         begun = request.config.stash.setdefault(_BEGUN, set())
-        # Tests may share a file, which the first of them begins anew.
+        # Tests may share a file. The first test begins it anew.
         if option("--replan-record") and path not in begun:
             path.unlink(missing_ok=True)
         begun.add(path)
@@ -85,7 +85,7 @@ def _replan_recorded(
 
 
 def _divergence(home: Path) -> str:
-    """Return the fault of the first run of a home whose prompt differed from the recorded one; empty for none."""
+    """Return the fault of the first run of a home with a prompt that differed from the recorded prompt; else empty."""
     import anyio
 
     from actors.run.calls import CallFailed

@@ -67,7 +67,7 @@ class Caller:
         return answer
 
     async def _in_loop(self, function: Callable[[], Any]) -> Any:
-        """Call a function in the caller's event loop. A cancel on either side is forwarded to the other."""
+        """Call a function in the caller's event loop. A cancel on either side is passed to the other side."""
         task: asyncio.Task[Any] | None = None
         ended = trio.Event()
         token = trio.lowlevel.current_trio_token()
@@ -182,7 +182,7 @@ class AsyncioRun(Run[R]):
             self._soon(self._stream.end, None, None)
 
     async def _await_end(self, run: TrioRun[R]) -> None:
-        """Pass on the result or the error as soon as there is one. The block may still be running."""
+        """Pass on the result or the error as soon as it is known. The block may still be running."""
         try:
             result = await run.result()
         except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited

@@ -28,8 +28,8 @@ def check(
 ) -> Verdict:
     """Judge a plan (a typed plan, a JSON value, or a text) at a level: minimal, medium or expansive.
 
-    A plan that does something that its own requirements forbid is rejected, as far as names and tokens show it. Only an
-    execution can compare the tools to which names are bound. A rejection is returned, not raised. `guard_catalog` are
+    A plan that breaks a prohibition among its own requirements is rejected, as far as names and tokens show it. Only an
+    execution can compare the tools that are bound to names. A rejection is returned, not raised. `guard_catalog` are
     guard names that steps may use in addition to the default ones. `r_max` limits the plan's total budget. `assurance`
     is the guarantee that `expansive` demands of the traces that do not escalate. Raises `UsageProblem` for an unknown
     level or setting.
@@ -77,7 +77,7 @@ class PlanToCheck:
     """One plan to check."""
 
     file: str
-    """The path of its file as the user named it, or `-` for standard input."""
+    """The path of the plan's file in the user's words, or `-` for standard input."""
     text: str
     """The text to read the plan from, such as JSON or a Markdown file with JSON."""
     line: int | None = None
@@ -147,7 +147,7 @@ def _finding(finding: Finding, ids: Collection[str], case: PlanToCheck) -> dict[
 
 
 def names_of(finding: Finding) -> dict[str, Any]:
-    """Return the tokens and the trace of a finding, if it has them."""
+    """Return the tokens and the trace of a finding, if there are any."""
     fields = {"tokens": list(finding.tokens)} if finding.tokens else {}
     return fields if finding.trace is None else {**fields, "trace": list(finding.trace)}
 

@@ -76,13 +76,13 @@ def start_execution(
     """Start the execution of a plan, and yield it while it is driven.
 
     `plan` is the id of a planning run of the home, a file (`Path`), a JSON object, a typed plan, or a `Result`. It is
-    proved again before anything runs, at `level` (None: that of its planning run, else `expansive`). `tools` is the
-    tools file (None: `tools.yaml` in the home), `workspace` the folder that the tools work in. `approve` says which
-    calls of tools are asked about first: `each`, `risky` or `none`. If the plan does not say what follows, `workflow`
-    makes a new plan (None: that of the planning run, else `search`). The limits, replans included, `tenant` and
-    `priority` are those of `start`; `ask` answers the questions of the execution.
+    proved again before anything runs, at `level` (None: the level of its planning run, else `expansive`). `tools` is
+    the tools file (None: `tools.yaml` in the home), `workspace` the folder that the tools work in. `approve` says which
+    tool calls need an approval first: `each`, `risky` or `none`. If the plan does not say what follows, `workflow`
+    makes a new plan (None: the planning run's workflow, else `search`). The limits (including replans), `tenant` and
+    `priority` are the same as for `start`; `ask` answers the questions of the execution.
 
-    Raises `UsageProblem`, whose place is the keyword or the file, when the block is entered and before anything is
+    Raises `UsageProblem` with the keyword or the file as its place, when the block is entered and before anything is
     written.
     """
     check_types(tools=tools, workspace=workspace)
@@ -103,11 +103,10 @@ def start_execution(
 
 @copy_parameters(start_execution)
 async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
-    """Execute a plan and return the result, in trio or in asyncio; the keywords are those of `start_execution`.
+    """Execute a plan and return the result, in trio or in asyncio. The keywords are the same as for `start_execution`.
 
-    A goal that was missed is not an error: `result.succeeded` tells whether all were achieved. Cancelling the call
-    parks the run. Raises `UsageProblem` for bad input, for a plan that is not proved, and for names that no tool
-    implements.
+    A missed goal is not an error: `result.succeeded` tells whether all goals were achieved. Cancelling the call parks
+    the run. Raises `UsageProblem` for bad input, for a plan that is not proved, and for names that no tool implements.
     """
     async with start_execution(plan, **options) as run:
         return await run.result()
@@ -135,8 +134,8 @@ async def ado(
 ) -> Done:
     """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
 
-    The keywords are those of `start`, with `goal` and `holds`, and `start_execution`; limits hold for each of the two
-    runs. Nothing is executed if no plan was found or if planning waits for a person. Raises `UsageProblem` for the
+    The keywords are those of `start` (with `goal` and `holds`) and of `start_execution`. Limits hold for each of the
+    two runs. Nothing is executed if no plan was found or if planning waits for a person. Raises `UsageProblem` for the
     reasons of both functions.
     """
     check_types(workflow=workflow, tools=tools, workspace=workspace)

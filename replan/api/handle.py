@@ -26,7 +26,7 @@ class LoopEvent(Protocol):
     """An event of trio or of asyncio."""
 
     def set(self) -> object:
-        """Wake the tasks that wait; later waits return at once."""
+        """Wake the waiting tasks. Later waits return at once."""
 
     def is_set(self) -> bool:
         """Return whether the event is set."""
@@ -52,7 +52,7 @@ class RecordStream(Generic[T]):
         self._notify()
 
     def end(self, result: T | None, error: Exception | None) -> None:
-        """Store the result or the error; both are None if driving was cancelled. Only the first end counts."""
+        """Store the result or the error. Both are None if driving was cancelled. Only the first end counts."""
         if not self._ended.is_set():
             self._result, self._error = result, error
             self._ended.set()
@@ -100,9 +100,9 @@ OnRecord = Callable[[Record[Any]], None]
 
 
 class Run(ABC, Generic[R_co]):
-    """A run that is being driven. Iterating yields its records as they are written; `await result()` waits for the end.
+    """A run that is being driven. Iterating yields its records as they are written. `await result()` waits for the end.
 
-    It belongs to the event loop in which it was started. Several tasks of that loop may use it.
+    A run belongs to the event loop in which it was started. Several tasks of that loop may use it.
     """
 
     run_id: str
@@ -120,16 +120,16 @@ class Run(ABC, Generic[R_co]):
 
     @abstractmethod
     def park(self) -> None:
-        """Park the run: request nothing new, and stop when the replies in flight have come or their time is up."""
+        """Park the run: request nothing new, and stop when the open replies have come or their time is up."""
 
 
 class TrioRun(Run[R]):
     """A run that is driven by the trio program that started it."""
 
     def __init__(self, run_id: str, new: PreparedRun | None = None, on_record: OnRecord | None = None) -> None:
-        """Store the run's id. `new` is what a new run starts with; None resumes a run.
+        """Store the run's id. `new` is the input of a new run; None resumes a run.
 
-        `on_record` is called with each record; iterating yields the records too.
+        `on_record` is called with each record. Iterating yields the same records.
         """
         self.run_id, self._new = run_id, new
         self.stop = Stop(grace=GRACE_SECONDS)
@@ -199,9 +199,9 @@ class TrioRun(Run[R]):
         return result
 
     async def _ask(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
-        """Return the answer of `ask`, or None if somebody else has answered first.
+        """Return the answer of `ask`; None if somebody else has answered first.
 
-        The answer is empty if there is none, and if the run has to stop before there is one.
+        The answer is empty if `ask` gave none, or if the run had to stop before it came.
         """
         text: str | None = ""
         failure: Exception | None = None
@@ -234,7 +234,7 @@ class TrioRun(Run[R]):
 
 @asynccontextmanager
 async def drive_in_trio(run: TrioRun[R], options: Driving) -> AsyncIterator[TrioRun[R]]:
-    """Drive a run for the length of a block, under trio; leaving the block early parks it within two seconds."""
+    """Drive a run for the length of a block, under trio. Leaving the block early parks the run within two seconds."""
     try:
         async with options.open_engine() as engine, trio.open_nursery() as nursery:
             nursery.start_soon(run.drive, engine, options.ask)
@@ -255,12 +255,12 @@ async def _wait_until_closed(engine: Engine, run: str, question: OpenQuestion) -
         while question["id"] in (await engine.result(run)).open_questions:
             await changed()
     except JournalError:
-        return False  # `ask` goes on; the next write reports it.
+        return False  # `ask` goes on, and the next write reports it.
     return True
 
 
 def _answer(answer: object) -> str:
-    """Return the answer of `ask` as text; empty for none. Raises `UsageProblem` for any other value."""
+    """Return the answer of `ask` as text; empty if there is no answer. Raises `UsageProblem` for any other value."""
     if answer is None:
         return ""
     if not isinstance(answer, str):

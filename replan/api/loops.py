@@ -19,7 +19,7 @@ Loop = Literal["trio", "asyncio"]
 
 
 def running_loop() -> Loop | None:
-    """Return the event loop in which the caller runs; None outside of both.
+    """Return the event loop in which the caller runs; None if it runs in neither.
 
     In a trio task it is `trio`, even if trio runs as a guest of asyncio.
     """
@@ -29,7 +29,7 @@ def running_loop() -> Loop | None:
 
 
 def _in_asyncio() -> bool:
-    events: Any = sys.modules.get("asyncio.events")  # A program that has not loaded it has no such loop.
+    events: Any = sys.modules.get("asyncio.events")  # A program that has not loaded the library has no such loop.
     return events is not None and events._get_running_loop() is not None  # noqa: SLF001 - documented for such use
 
 
@@ -45,8 +45,8 @@ async def run_in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
 def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Return the form of an API function that blocks until its work is done, for programs without an event loop.
 
-    Its name is that of `function` without the first letter, `a`. It raises `UsageProblem`, which names the function to
-    await, if an event loop runs in this thread.
+    Its name is the name of `function` without the first letter, `a`. It raises `UsageProblem`, which names the function
+    to await, if an event loop runs in this thread.
     """
     name = function.__name__[1:]
 
@@ -66,7 +66,7 @@ def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
 
-    Limits come last. The default of a switch, a number or a text is its empty value; other defaults are None. The
+    Limits come last. The default of a switch, a number or a text is its empty value. Other defaults are None. The
     function refuses any other keyword.
     """
     signature = inspect.signature(function)

@@ -92,7 +92,7 @@ class FunctionKeywords(TypedDict, total=False):
     generators: Mapping[str, Generate] | None
     """Generators by the name that the workflow uses, in addition to the installed ones."""
     ask: Ask | None
-    """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
+    """Answers the run's questions; None leaves them open. Then the run ends with the status `waiting`."""
 
 
 class DriveKeywords(FunctionKeywords, RunLimits, total=False):
@@ -125,13 +125,13 @@ class Driving:
     """The keywords of every function that drives a run here, checked."""
 
     model: str | None = None
-    """The model in the form of `--model`; None for the configured one."""
+    """The model in the form of `--model`; None for the configured model."""
     guards: Mapping[str, AnyGuard] = field(default_factory=dict)
     generators: Mapping[str, Generate] = field(default_factory=dict)
     home: Path | str | Memory | None = None
     """The folder of the home, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
     ask: Ask | None = None
-    """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
+    """Answers the run's questions; None leaves them open. Then the run ends with the status `waiting`."""
     placement: Placement = ORDINARY
     """The tenant and the priority of new runs."""
 
@@ -143,7 +143,7 @@ class Driving:
     def prepare(self, prepare: Callable[..., Prepared[P]]) -> Prepared[P]:
         """Prepare a run by a function of `replan.runs` for this model, and check that the model can be used.
 
-        Raises `UsageProblem`, whose place is the keyword or the file.
+        Raises `UsageProblem` with the keyword or the file as its place.
         """
         try:
             prepared = prepare(
@@ -182,7 +182,7 @@ class Driving:
 def read_keywords(
     home: Path | str | Memory | None, keywords: StartKeywords | DriveKeywords
 ) -> tuple[Driving, RunLimits]:
-    """Return the keywords, checked, and the limits among them. Raises `UsageProblem` that names the keyword."""
+    """Return the checked keywords, and the limits among them. Raises `UsageProblem` that names the keyword."""
     given: Mapping[str, Any] = keywords
     model, guards, generators = given.get("model"), given.get("guards"), given.get("generators")
     check_types(model=model, guards=guards, generators=generators, home=home)

@@ -48,7 +48,7 @@ OrderReader = Callable[[str | None], RunOrder]
 
 @asynccontextmanager
 async def drive_run(run: str, how: Driving, *, new: PreparedRun | None = None) -> AsyncIterator[Run[Any]]:
-    """Drive a run for the length of a block, in the caller's kind of loop. `new` is what a new run starts with."""
+    """Drive a run for the length of a block, in the caller's kind of loop. `new` is the input of a new run."""
     if running_loop() == "asyncio":
         from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
 
@@ -60,7 +60,7 @@ async def drive_run(run: str, how: Driving, *, new: PreparedRun | None = None) -
 
 
 async def run_beside_loop(work: Callable[[], T]) -> T:
-    """Do work that reads files. An asyncio program does it in a thread, because its event loop has other tasks."""
+    """Do work that reads files. An asyncio program does this in a thread, because its event loop has other tasks."""
     if running_loop() != "asyncio":
         return work()
     import asyncio  # noqa: PLC0415 - a trio program does not need it
@@ -85,30 +85,30 @@ def start(
 ) -> AbstractAsyncContextManager[Run[Result]]:
     """Start a run, and yield it while it is driven: `async with replan.start(problem) as run`, in trio or in asyncio.
 
-    The run is in the journal when the block is entered, so that messages can be posted to it. Leaving the block early
-    parks it within two seconds, of which replies in flight get at most 1.5.
+    The run is in the journal when the block is entered, so messages can be posted to it. Leaving the block early parks
+    the run within two seconds. Open replies get at most 1.5 of these seconds.
 
-    In place of a problem, `goal` names tokens that must hold at the end, and `holds` those that hold at the beginning.
-    They are lists, or texts with commas. The plan is then searched for, without a model, from the steps that
-    generators of the file `tools` declare (None: `tools.yaml` in the home). With a problem, its plan may name only what
-    `tools` has.
+    In place of a problem, `goal` names tokens that must hold at the end, and `holds` names tokens that hold at the
+    beginning. They are lists, or texts with commas. Then the plan is searched for without a model. It is made from the
+    steps that generators of the file `tools` declare (None: `tools.yaml` in the home). With a problem, the plan may
+    name only what `tools` has.
 
-    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else that of
-    config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits how long models and
-    guards work; waiting for people does not count. `timeout` limits each call, `output_tokens_max` each reply. A length
-    of time is a number of seconds, or a text such as `15m`. A provider that stays down for `patience` (None: ten
-    minutes) parks the run, with the cause `provider`. `stop_below` is the least chance of success per call of a move of
-    a belief policy. `keep_trying` sets it to 0: then the run goes on even if its model repeats itself. With
-    `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach` names text files and `repo` a
-    repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and `generators` are functions
-    by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for `$REPLAN_HOME`,
-    or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run that needs an
-    answer ends with the status `waiting`. `tenant` names whom the run is accounted to, and `priority`, from -100 to
-    100, how urgent it is.
+    `workflow` is a shipped name or a file. `model` has the values of `--model` (None: `REPLAN_MODEL`, else the model of
+    config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits the working time of
+    models and guards. Waiting for people does not count. `timeout` limits each call, and `output_tokens_max` each
+    reply. A length of time is a number of seconds, or a text such as `15m`. A provider that stays down for `patience`
+    (None: ten minutes) parks the run, with the cause `provider`. `stop_below` is the least chance of success per call
+    of a move of a belief policy. `keep_trying` sets it to 0. Then the run goes on even if its model repeats itself.
+    With `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach` names text files and
+    `repo` a repository's folder. The model is shown them as with `--attach` and `--repo`. `guards` and `generators` are
+    functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for
+    `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions. If there is no `ask`, or it returns None or an empty text, a
+    run that needs an answer ends with the status `waiting`. `tenant` names the payer of the run, and `priority`, from
+    -100 to 100, says how urgent it is.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
-    Raises `UsageProblem`, whose place is the keyword, on entering the block and before anything is written.
+    Raises `UsageProblem` with the keyword as its place, when the block is entered and before anything is written.
     """
     check_types(workflow=workflow, tools=tools)
     how, limits = read_keywords(home, options)
@@ -123,10 +123,10 @@ def start(
 
 @copy_parameters(start)
 async def asolve(problem: str = "", **options: Any) -> Result:
-    """Plan a problem and return the result, in trio or in asyncio; the keywords are those of `start`.
+    """Plan a problem and return the result, in trio or in asyncio. The keywords are the same as for `start`.
 
-    A missing plan is not an error: `result.succeeded` tells whether there is one. Cancelling the call parks the
-    run, which can be resumed if it has a home. Raises `UsageProblem` for bad input.
+    A missing plan is not an error: `result.succeeded` tells whether there is a plan. Cancelling the call parks the run.
+    It can be resumed if it has a home. Raises `UsageProblem` for bad input.
     """
     async with start(problem, **options) as run:
         return await run.result()
@@ -145,14 +145,14 @@ def drive(
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
     """Resume a run of a home, and yield it while it is driven.
 
-    `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. The limits
-    and the model replace those of the run, as in `limits`. A run that has ended because its budget was spent goes on
-    with a larger one. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only
-    records that are written from now on are yielded. A run whose end is final is yielded too; its result is available
+    `run` is the run's id, or at least six characters of it. Pass the plug-ins again: they are not stored. The limits
+    and the model replace those of the run, as with `limits`. A run that ended because its budget was spent goes on with
+    a larger budget. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only
+    records that are written from now on are yielded. A run with a final end is yielded too, and its result is available
     at once.
 
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` if another
-    process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
+    process drives the run, `JournalDamaged`, and `UsageProblem` if the run lacks a plug-in or is a step of another run.
     """
     how, limits = read_keywords(home, options)
     return _drive(run, Changes(limits, how.model, strict), how)
@@ -162,8 +162,8 @@ def drive(
 async def aresume(run: str, **options: Any) -> RunResult:
     """Resume a run from its last record, and return its result, in trio or in asyncio.
 
-    The keywords and errors are those of `drive`. No answered call is repeated. The result of a planning run
-    is a `Result`.
+    The keywords and errors are the same as for `drive`. No answered call is repeated. The result of a planning run is a
+    `Result`.
     """
     async with drive(run, **options) as driven_run:
         return await driven_run.result()
@@ -174,11 +174,11 @@ resume = blocking_form(aresume)
 
 @name_keywords
 async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
-    """Undo the calls of an execution, the last one first, and return its result. The execution may have ended.
+    """Undo the calls of an execution, the last call first, and return its result. The execution may have ended.
 
-    Its outcome is `undone` if nothing is left to undo. `ask` is asked if an undo fails, or if nobody knows what a call
-    did. The keywords are those of `drive`. Raises `UsageProblem` for a run of another kind, with nothing to undo, or
-    that is undone already, and the errors of `aresume`.
+    Its outcome is `undone` if nothing is left to undo. `ask` is called if an undo fails, or if nobody knows whether a
+    call did its work. The keywords are the same as for `drive`. Raises `UsageProblem` for a run of another kind, or a
+    run that has nothing to undo or is already undone; also the errors of `aresume`.
     """
 
     async def post(engine: Engine) -> None:
@@ -204,14 +204,15 @@ async def afork(
     home: Home = None,
     **limits: Unpack[RunLimits],
 ) -> str:
-    """Record a new run that begins with the first records of a run of a home, and return its id; `resume` drives it.
+    """Record a new run that begins with the first records of a run of a home, and return its id. `resume` drives it.
 
-    `at` is the number of the last record that the two share, or an attempt, whose verdict they share. `before:NODE` is
-    the place before an attempt was asked for. Empty is the last place before the end. `workflow`, `policy` and `model`
-    hold from there on; the limits are the fork's own, and default to those of the run. The run is only read. Where runs
-    take values, `given` are values that hold from there on, as texts by the path of the field. `workspace` is the
-    folder to make for the tools of a fork of an execution; None is one beside the run's own. Raises `RunNotFound`.
-    Raises `UsageProblem` for a place outside of the run, a change that is not valid, and a run that cannot be forked.
+    `at` is the number of the last shared record, or an attempt whose verdict both runs share. `before:NODE` is the
+    place before an attempt was requested. The default is the last place before the end. `workflow`, `policy` and
+    `model` hold from there on. The limits are the fork's own, by default the limits of the run. The run is only read.
+    If such runs take values, `given` are values that hold from there on, as texts by the path of the field. `workspace`
+    is the folder to make for the tools of an execution's fork; None makes one beside the run's own workspace. Raises
+    `RunNotFound`. Raises `UsageProblem` for a place outside the run, a change that is not valid, and a run that cannot
+    be forked.
     """
     check_types(model=model)
     names = [None if item is None else os.fspath(item) for item in (workflow, policy)]
@@ -248,7 +249,7 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
 
 
 def read_attachments(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
-    """Return the texts of attached files, and those of a repository. Raises the `UsageProblem` errors of `attach`."""
+    """Return the texts of attached files and of a repository's files. Raises the `UsageProblem` errors of `attach`."""
     if isinstance(files, str | Path):
         raise UsageProblem("should be a list of files, not one", place="attach", hint=f"attach=[{str(files)!r}]")
     if not files and folder is None:
@@ -263,10 +264,10 @@ def read_attachments(files: Sequence[Path | str], folder: Path | str | None, pro
 def read_goal_keywords(
     problem: str, goal: str | Sequence[str], holds: str | Sequence[str], others: Mapping[str, object]
 ) -> TokenGoal | None:
-    """Return the goal that the keywords state, or None if they state a problem.
+    """Return the goal in the keywords; None if they state a problem.
 
-    `others` are keywords that cannot be used with a goal. Raises `UsageProblem` if one of them is given, if a problem
-    is given too, and for `holds` without a goal.
+    `others` are keywords that cannot be used with a goal. Raises `UsageProblem` if one of these keywords is given, if a
+    problem is given too, and for `holds` without a goal.
     """
     if not goal:
         if holds:
@@ -287,9 +288,9 @@ def planning_order(
     attachments: Callable[[], tuple[Attachment, ...]],
     load: ToolLoader | None,
 ) -> OrderReader:
-    """Return a function that reads the order for a problem or a goal. With tools, the plan may name only these.
+    """Return a function that reads the order for a problem or a goal. With tools, the plan may name only these tools.
 
-    `load` loads the tools; None uses none. A goal has its own workflow and model, if none is named.
+    `load` loads the tools; None uses no tools. A goal has its own workflow and model if none is named.
     """
 
     def read(model: str | None) -> RunOrder:

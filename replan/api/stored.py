@@ -1,7 +1,7 @@
-"""The runs of a home from Python: admits, lists, shows, tells, answers, cancels and deletes them.
+"""The runs of a home from Python: admit, list, show, tell, answer, cancel and delete them.
 
-Each function has a form for trio and asyncio programs, whose name begins with `a`. A run is named by its id, or by at
-least six characters of it.
+Each function has a form for trio and asyncio programs. The name of this form begins with `a`. A run is named by its id,
+or by at least six characters of the id.
 """
 
 import time
@@ -33,7 +33,7 @@ from runtime.journal.port import RunFilter, RunRow
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run as the list of runs shows it."""
+    """A run in the list of runs."""
 
     run_id: str
     """Its id, which all functions accept."""
@@ -44,18 +44,19 @@ class RunSummary:
     status: str
     """`running`, `waiting`, `parked`, `finished` or `moved`."""
     outcome: str
-    """How it ended; empty until it has finished."""
+    """How the run ended; empty before its end."""
     question: str | None
-    """The id of the first question that the run waits for, in the form that `answer` accepts; None for none."""
+    """The id of the first question that the run waits for, in the form for `answer`; None if it waits for no question.
+    """
     created: datetime
     updated: datetime
     """When it last changed (UTC)."""
     waiting_since: datetime | None
-    """When it began to wait for a person (UTC); None if it does not wait."""
+    """When the run began to wait for a person (UTC); None if it does not wait."""
     next_wake: datetime | None
-    """The time at which a host resumes it (UTC)."""
+    """The time at which a host resumes the run (UTC)."""
     records: int
-    """How many records its journal has so far; 0 for a run that was only admitted."""
+    """How many records the run's journal has so far; 0 for a run that was only admitted."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The object that `replan runs --json` prints for the run."""
 
@@ -67,10 +68,11 @@ class RunSummary:
 async def aruns(
     *, status: Status | None = None, waiting_longer_than: float | None = None, home: Home = None
 ) -> tuple[RunSummary, ...]:
-    """Return the runs of a home, the newest first; steps that are runs of their own are left out.
+    """Return the runs of a home, the newest first. Steps that are runs of their own are left out.
 
-    `status` leaves only the runs with that status, `waiting_longer_than` only those that have waited for a person for
-    more than so many seconds. A home that does not exist has no runs. Raises `UsageProblem` for an unknown status.
+    `status` selects the runs with that status. `waiting_longer_than` selects the runs that have waited for a person for
+    more than this number of seconds. A home that does not exist has no runs. Raises `UsageProblem` for an unknown
+    status.
     """
     if status not in (None, *STATUSES):
         raise UsageProblem(f"there is no status {status!r}", place="status", hint=", ".join(STATUSES))
@@ -100,9 +102,9 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
 async def acancel(run: str, *, home: Home = None) -> RunResult:
     """Cancel a run for good, and return its result.
 
-    What it has found is kept. To go on later, park it instead. If another process drives the run, it may cancel the run
-    later than after five seconds; then the result says `running`. Raises `RunNotFound`, and `UsageProblem` for a run
-    that has finished or is a step of another.
+    Its findings are kept. To go on later, park it instead. If another process drives the run, the cancel may take more
+    than five seconds. Then the result says `running`. Raises `RunNotFound`, and `UsageProblem` for a run that has
+    finished or is a step of another.
     """
 
     async def end(engine: Engine) -> RunResult:
@@ -114,12 +116,12 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
 
 
 async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False, home: Home = None) -> None:
-    """Delete a run that has ended for good, with its records, messages and the runs of its steps.
+    """Delete a run that has ended, for good, with its records, messages and the runs of its steps.
 
-    With `force`, any run that nobody drives is deleted. The folder that was made for a fork is removed too, unless it
-    has changed since or `keep_workspace` is set. What the run has spent still counts in the total of its day. Raises
-    `RunNotFound`, `Held` for a run that is driven, and `UsageProblem` for a run that has not ended or is a step of
-    another.
+    With `force`, any run that nobody drives is deleted. The folder made for a fork is removed too, unless it has
+    changed since or `keep_workspace` is set. The amounts that the run has spent still count in the total of their days.
+    Raises `RunNotFound`, `Held` for a run that is being driven, and `UsageProblem` for a run that has not ended or is a
+    step of another run.
     """
 
     async def work(engine: Engine) -> None:
@@ -156,12 +158,12 @@ def _summary(row: RunRow, status: str) -> RunSummary:
 async def aadmit(
     kind: str, task: Any, *, model: str | None = None, home: Home = None, tenant: str = "", priority: int = 0
 ) -> str:
-    """Record the start of a run of a kind, and return its id. The run is durable then, and a host drives it.
+    """Record the start of a run of a kind, and return its id. Then the run is durable, and a host drives it.
 
-    `kind` is the name of an installed kind (`replan.kinds`). `task` is what its `prepare` accepts, such as a text for a
-    small agent. `model` is in the form of `--model`; `home` is a folder, None for `$REPLAN_HOME`; `tenant` and
-    `priority` are those of `start`. If no host serves the home, `replan resume` drives the run. Raises `UsageProblem`,
-    before anything is written.
+    `kind` is the name of an installed kind (`replan.kinds`). `task` is the input of the kind's `prepare`, such as a
+    text for a small agent. `model` is in the form of `--model`. `home` is a folder, None for `$REPLAN_HOME`. `tenant`
+    and `priority` are the same as for `start`. If no host serves the home, `replan resume` drives the run. Raises
+    `UsageProblem`, before anything is written.
     """
     placement = placement_of(tenant, priority)
 
@@ -186,11 +188,11 @@ Kind = Literal["note", "requirement"]
 
 
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
-    """Post a message to a run: later prompts show a note; a requirement changes what is asked for, and acts at once.
+    """Post a message to a run. Later prompts show a note. A requirement changes the task, and acts at once.
 
-    Where runs take values, a note `FIELD=VALUE` corrects one, also after a success; the run uses it when it is resumed.
-    `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty or too
-    long, a correction that cannot be applied, and a run that has finished.
+    If runs take values, a note `FIELD=VALUE` corrects a value, even after a success. The run uses it when it is
+    resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty
+    or too long, a correction that cannot be applied, and a finished run.
     """
     await run_at_home(home, lambda engine: engine.tell(run, text, kind))
 
@@ -223,11 +225,11 @@ async def alimits(
 ) -> RunResult:
     """Change the limits of a run, of its calls and replies, or its model, and return its result.
 
-    None changes nothing. Limits count from the start of the run, `deadline` from now. With `strict`, plans that leave a
-    demand of the text in no step are rejected from now on. The run may be driven, wait, be parked, or have ended
-    because its budget was spent. It is not driven here: `resume` or its host continues it. Raises `RunNotFound`. Raises
-    `UsageProblem` for a change that is not valid, for no change, and for a run whose end is final; its place is the
-    keyword.
+    None changes nothing. Limits count from the start of the run, but `deadline` counts from now. With `strict`, plans
+    that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be parked, or have
+    ended because its budget was spent. This does not drive the run: `resume` or its host continues it. Raises
+    `RunNotFound`. Raises `UsageProblem` for a change that is not valid, for no change, and for a run whose end is
+    final, with the keyword as its place.
     """
     changes = Changes(limits, model, strict)
 

@@ -1,6 +1,6 @@
 """The trio thread: the only thread of this process that drives the runs of asyncio programs, and calls into it.
 
-The thread starts with the first call and stays until the process ends; then it has two seconds to stop its work. Runs
+The thread starts with the first call and stays until the process ends. Then it has two seconds to stop its work. Runs
 that it was driving can be resumed. A forked child process starts its own thread.
 """
 
@@ -47,7 +47,7 @@ class TrioThread:
         return True
 
     def stop(self) -> None:
-        """Cancel the work, and let the thread end; wait at most `EXIT_SECONDS`."""
+        """Cancel the work, and let the thread end. Wait at most `EXIT_SECONDS`."""
         self.soon(self.nursery.cancel_scope.cancel)
         if self.ended.wait(EXIT_SECONDS):
             self.portal.__exit__(None, None, None)
@@ -69,14 +69,14 @@ class _Slot:
         return started
 
     def close(self) -> None:
-        """Stop the thread, if there is one. The next call starts another one."""
+        """Stop the thread, if it is running. The next call starts a new thread."""
         with self.lock:
             thread, self.thread = self.thread, None
         if thread is not None:
             thread.stop()
 
     def forget(self) -> None:
-        """Forget the parent's thread in a forked child process, so that the next call starts a new one."""
+        """Forget the parent's thread in a forked child process, so that the next call starts a new thread."""
         self.lock, self.thread = threading.Lock(), None
 
 
@@ -131,10 +131,10 @@ class ThreadCall(Generic[T]):
         self._thread.soon(self._scope.cancel)
 
     async def result(self) -> T:
-        """Wait for the work to end, and return its value, or raise its error.
+        """Wait for the work to end, and return its value or raise its error.
 
-        If the caller is cancelled, the work is cancelled too. The cancellation is raised here when the work has ended,
-        so that nothing is left behind.
+        If the caller is cancelled, the work is cancelled too. The cancellation is raised here after the work has ended,
+        so nothing is left behind.
         """
         try:
             await asyncio.wait((self._ended,))
@@ -145,7 +145,7 @@ class ThreadCall(Generic[T]):
         return self._ended.result()
 
     async def end(self) -> None:
-        """Wait for the work to end, also in a cancel scope of anyio that was cancelled; its value is in `ended`.
+        """Wait for the work to end, even in a cancelled scope of anyio. Its value is in `ended`.
 
         If asyncio cancels the caller, the work is cancelled, and the cancellation is raised when the work has ended.
         """

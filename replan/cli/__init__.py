@@ -11,10 +11,11 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and exit. By default, `arguments` are those of the process."""
+    """Run one command and exit. By default, `arguments` are the arguments of the process."""
     previous = signal.getsignal(signal.SIGINT)
     if previous is signal.default_int_handler and threading.current_thread() is threading.main_thread():
-        # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing is to be saved yet.
+        # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing needs to be saved
+        # yet.
         signal.signal(signal.SIGINT, _leave)
         leave_on_lost_interrupts()
     from replan.setup.installation import start_quickly
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def leave_on_lost_interrupts() -> None:
     """Make Python exit with code 130 in places where it would print a `KeyboardInterrupt` and go on.
 
-    Python cannot raise an exception out of a finalizer or the callback of a weak reference. Either may run at any line.
+    Python cannot raise an exception out of a finalizer or the callback of a weak reference. Both may run at any line.
     """
     previous = sys.unraisablehook
 

@@ -1,4 +1,4 @@
-"""Files of answers: `questions --export` writes one, and `answer --file` posts its answers."""
+"""Files of answers: `questions --export` writes such a file, and `answer --file` posts its answers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def export_questions(questions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
-    """Return a file of answers, and what it says; `-` is standard input. Raises `UsageProblem` with file and line."""
+    """Return a file of answers and its content. `-` is standard input. Raises `UsageProblem` with file and line."""
     if name == "-":
         document = parse_document(read_stdin(FILE_BYTES_MAX), "standard input")
     else:

@@ -39,7 +39,7 @@ TERM_WIDTH_MIN = 8
 
 
 class HelpFormatter(click.HelpFormatter):
-    """Click's layout; on a narrow terminal the first column of a list has at most a quarter of the width."""
+    """Click's layout. On a narrow terminal, the first column of a list has at most a quarter of the width."""
 
     def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
         columns = width_of(sys.stdout)
@@ -59,7 +59,8 @@ WORDS = (
     (r"is not ('[^']*')$", r"is not one of \1"),
     (r"^Got unexpected extra arguments? \((.*)\)", r"there are too many arguments: \1"),
 )
-"""Patterns for click's messages, and our words for each. Matching takes linear time. Few commands compile them."""
+"""Patterns for click's messages, and our words for each message. Matching takes linear time. Few commands compile them.
+"""
 
 
 def _explain_misuse(error: click.UsageError) -> str:
@@ -83,7 +84,7 @@ def _place(error: click.UsageError) -> str:
     return param.opts[-1] if param is not None else ""
 
 
-click.Context.formatter_class = HelpFormatter  # For the commands of groups within this group, too.
+click.Context.formatter_class = HelpFormatter  # This also holds for the commands of groups within this group.
 
 
 class BrokenPipe(Exception):
@@ -109,7 +110,7 @@ def _how_to_install(command: str) -> str:
 
 
 class App(CommandGroup):
-    """The program: the commands of the table that are in no group, and those of installed distributions."""
+    """The program: the commands of the table without a group, and the commands of installed distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands that can be used. Those of installed distributions come last."""
@@ -123,7 +124,7 @@ class App(CommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name first. Raises `UsageError`, which suggests what was meant."""
+        """Return the command that the arguments name first. Raises `UsageError` with a suggestion."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
@@ -159,7 +160,7 @@ class App(CommandGroup):
         """Run a command and exit with its code."""
         arguments = list(sys.argv[1:] if args is None else args)
         for name in ("stdin", "stdout", "stderr"):
-            if getattr(sys, name) is None:  # The caller closed it; no other file may get its number.
+            if getattr(sys, name) is None:  # The caller closed it. No other file may get its number.
                 setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # Characters that the encoding lacks are escaped.
@@ -216,7 +217,7 @@ def _report_failure(error: BaseException, invocation: Invocation) -> int:
             hint = "make it yours to read and write, and its folder too"
             return _report_failure(UsageProblem("permission denied", place=str(error.filename), hint=hint), invocation)
         case UnicodeEncodeError() if error.reason == "surrogates not allowed":
-            # Bytes of the command line or the environment that are no text; elsewhere they are refused where they are.
+            # Bytes of the command line or the environment that are no text. Elsewhere they are refused at their place.
             problem = UsageProblem("a name or a value holds bytes that are not UTF-8", hint="check names and variables")
             return _report_failure(problem, invocation)
         case _:

@@ -11,7 +11,7 @@ import click
 from runtime.core.entry_points import PluginGroup
 
 DAILY = ("Plan and execute", "Watch and answer")
-"""The sections of the table that `replan --help` shows; `replan help more` shows all of them."""
+"""The sections of the table that `replan --help` shows. `replan help more` shows all sections."""
 
 
 class CommandRow(NamedTuple):
@@ -68,7 +68,7 @@ COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for nam
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
     """Return the rows of a group's commands by their last word.
 
-    Without a noun, return the commands that are in no group.
+    Without a noun, return the commands without a group.
     """
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
@@ -95,10 +95,10 @@ def plugged_in_rows() -> dict[str, CommandRow]:
 
 
 class CommandGroup(click.Group):
-    """A group of commands, each of which is imported when it is used."""
+    """A group of commands. Each command is imported when it is used."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the rows of the commands by their last word: the commands of the table that are in no group."""
+        """Return the rows of the commands by their last word: the commands of the table without a group."""
         return rows_below()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -165,7 +165,7 @@ OTHER_WORDS = {
     "web": "serve",
     "ui": "serve",
 }
-"""The command for each word of other tools whose spelling is too different to be suggested."""
+"""The command for each word of other tools whose spelling is too different for a suggestion."""
 ELSEWHERE = {
     ("execute", "--last"): "name the run, as `{program} runs` lists them",
     ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
@@ -195,13 +195,13 @@ def _is_file(text: str) -> bool:
 
 
 def command_for(word: str, program: str) -> str:
-    """Return the command that does what a word means in other tools; empty for other words."""
+    """Return the command for a word of other tools; empty for other words."""
     command = OTHER_WORDS.get(word.lower())
     return f"`{program} {command}`" if command else ""
 
 
 def misplaced_option(option: str, command: str) -> str:
-    """Return the right place of an option that stands before the command; empty if no command has it."""
+    """Return the right place of an option that stands before the command; empty if no command has the option."""
     if option not in _COMMAND_OPTIONS:
         return ""
     value = {"-m": " NAME", "--model": " NAME", "-w": " search", "--workflow": " search"}.get(option, "")

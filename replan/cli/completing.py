@@ -17,7 +17,7 @@ from runtime.core.errors import UsageProblem
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUNS_MAX = 100
-"""The largest number of runs that are offered. Older runs are left out."""
+"""The largest number of runs that are offered. Older runs are not offered."""
 READ_MAX = 20
 """The largest number of runs that are read for their questions while no run is named."""
 SEARCHES = (
@@ -31,16 +31,16 @@ SEARCHES = (
     "best_of:3",
     "linear",
 )
-"""The names of searches. A search that needs a number is offered with a usual one."""
+"""The names of searches. A search that needs a number is offered with a usual number."""
 
 
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the ids of runs that begin with `incomplete`, the newest first, each with its title."""
+    """Return the ids of runs that begin with `incomplete`, the newest first, with their titles."""
     return [CompletionItem(run, help=title) for run, title in _runs() if run.startswith(incomplete)]
 
 
 def run_argument(metavar: str = "RUN|--last", *, last: str = "The newest run.") -> Callable[[F], F]:
-    """Return a decorator that adds the argument of a run and `--last`, whose help is `last`."""
+    """Return a decorator that adds the argument of a run and `--last`. The help of `--last` is `last`."""
 
     def add(function: F) -> F:
         run = click.argument("run_id", metavar=metavar, shell_complete=complete_run, required=False)
@@ -57,10 +57,10 @@ def require_one_run(command: str, run: str | None, *, last: bool) -> None:
 
 
 def complete_question(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the open questions whose ids begin with `incomplete`, each with its text.
+    """Return the open questions whose ids begin with `incomplete`, with their texts.
 
-    If no run is typed yet, return all questions of the `READ_MAX` newest runs that wait, and the first question of each
-    older one. Reading a run takes a few milliseconds.
+    If no run is typed yet, return all questions of the `READ_MAX` newest waiting runs, and the first question of each
+    older run. Reading a run takes a few milliseconds.
     """
     run, slash, _name = incomplete.partition("/")
     first = [] if slash else [question for question in _first_questions() if question[0].startswith(run)]
@@ -101,7 +101,7 @@ def _runs() -> Iterator[tuple[str, str]]:
 
 
 def _first_questions() -> Iterator[tuple[str, str]]:
-    """Yield the first open question of each of the newest runs that wait, with the run's title."""
+    """Yield the first open question of each of the newest waiting runs, with the run's title."""
     return _rows(
         "SELECT run || '/' || detail, title FROM runs WHERE status = 'waiting' AND run NOT LIKE '%.%' "
         "ORDER BY id DESC LIMIT ?"
@@ -128,7 +128,7 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 
 
 def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the ids and texts of all open questions of runs; none for a run that cannot be read."""
+    """Return the ids and texts of all open questions of runs; empty for a run that cannot be read."""
     from actors.run.open_question import decode_questions
     from replan.cli.reading import read_at_once, resolve_named
     from replan.runs.reader import RunReader

@@ -1,6 +1,6 @@
 """The checks of `doctor`: versions, the home with its settings and journal, webhooks, the terminal.
 
-Also the checks of the model, its key and its server.
+It also checks the model, its key and its server.
 """
 
 import os
@@ -85,7 +85,7 @@ def _describe_key(environment: Mapping[str, str], model: str | None) -> str:
 
 
 def _describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
-    """Return the address of the model's server; with `online` also what the server answers.
+    """Return the address of the model's server; with `online`, also the server's answer.
 
     Raises `UsageProblem` for a wrong address, and `OSError` for the reasons of `_probe`.
     """
@@ -111,7 +111,7 @@ def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
     """Return the model that the server must have. Its name is empty if the chosen model needs no server."""
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
-    except ReplanError:  # `_describe_model` raises it too, so it is shown there.
+    except ReplanError:  # `_describe_model` raises the same error, so it is shown there.
         return Named("")
     return spec if isinstance(spec, Named) else Named("")
 
@@ -149,7 +149,7 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
 
 
 async def _describe_window(chosen: Named, environment: Mapping[str, str]) -> str:
-    """Return the context window of a model in words; empty if it is not known."""
+    """Return the context window of a model in words; empty if it is unknown."""
     async with open_named(chosen, environment, SystemClock()) as opened:
         window = await opened.context_window()
     return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
@@ -309,7 +309,7 @@ def _describe_config(environment: Mapping[str, str]) -> str:
 
 
 def _open_existing_journal(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
-    """Return a context that opens the journal in use, in a database or in the home; None if the home has none."""
+    """Return a context that opens the journal in use, in a database or in the home; None if the home has no journal."""
     url, path = database_url(environment), locate_home(environment).journal
     if url is None and not path.exists():
         return nullcontext()

@@ -39,7 +39,7 @@ class Signals:
     interrupted: trio.Event = field(default_factory=trio.Event)
     """Set by the first signal."""
     asking: bool = False
-    """Whether the run only waits for the user, so that no reply is in flight."""
+    """Whether the run only waits for the user. Then no reply is open."""
 
     async def watch(self, note: Callable[[str], None], driven_elsewhere: Callable[[], bool]) -> None:
         """Park at the first signal, and wait for nothing more at the second.
@@ -100,7 +100,7 @@ async def _converse(
             if result.outcome == "cancelled" and signals.code is None:
                 progress.note("the run was cancelled elsewhere")
     if has_asked:
-        drop_typed()  # The rest of what was pasted into a question would be run as commands by the user's shell.
+        drop_typed()  # The user's shell would run the remaining lines of a pasted text as commands.
     return result
 
 
@@ -115,7 +115,7 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
     assert common is not None
     current = common.questions[name]
     if common.finished is not None and not current.answer:
-        return True  # The run has ended meanwhile: nothing waits for an answer any more.
+        return True  # The run has ended meanwhile, so nothing waits for an answer.
     try:
         receipt = await engine.answer(full, answer, via="cli")
     except UsageProblem as problem:
@@ -186,7 +186,7 @@ async def drive_to_rest(
 ) -> tuple[RunResult, Signals]:
     """Drive a run until it ends, asks or is stopped. Return its result, and the signals received meanwhile.
 
-    `new` is what a new run starts with; None for a run that has begun. `admit` and `compare` are those of
+    `new` is the input of a new run; None for a run that has begun. `admit` and `compare` are the same as for
     `RunSession.begin` and `RunSession.drive`.
     """
     signals = Signals(Stop(grace=invocation.grace))

@@ -1,4 +1,4 @@
-"""The exit codes, their meanings, and the code of an error or a result. Scripts rely on them."""
+"""The exit codes, their meanings, and the code for an error or a result. Scripts rely on them."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING

@@ -51,7 +51,7 @@ class OutageNotes:
         self._waiting = False
 
     def about(self, event: Any, run: RunState[Any] | None) -> str:
-        """Return the note about an event, empty for none. `run` is the common state after the event."""
+        """Return the note about an event; empty if there is no note. `run` is the common state after the event."""
         match event:
             case WaitRequested(node=str(), why=why) if event.for_provider and not self._waiting:
                 self._waiting = True

@@ -39,14 +39,14 @@ from runtime.logs.terminal_text import clean
 
 ELSEWHERE = "another process drives it"
 TEXT_MAX = 300
-"""The characters that are kept of a text that is too long for one write to a pipe: at most 3,600 bytes as JSON."""
+"""The number of characters kept of a text that is too long for one write to a pipe: at most 3,600 bytes as JSON."""
 
 
 def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
-    """Return a function that prints a notice on a stream; None is stdout.
+    """Return a function that prints a notice on a stream; None means stdout.
 
     It never waits for the stream's reader, because that would stop the whole process. While a pipe is full, notices are
-    left out. The next printed notice follows a line that says how many.
+    left out. A line before the next printed notice says how many were left out.
     """
     stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
     left_out = 0
@@ -103,7 +103,7 @@ def _as_json(notice: Notice, redactor: Redactor, text_max: int | None) -> str:
 
 
 def _detail(notice: Notice) -> tuple[str, str]:
-    """Return the key and the text of a notice's detail in JSON; an empty text is left out."""
+    """Return the key and the text of a notice's detail in JSON. An empty text is left out."""
     match notice:
         case Waiting(run, question):
             return "question", f"{run}/{question}"

@@ -18,7 +18,7 @@ MESSAGE_BYTES_MAX = 40_000
 
 
 def read_problem(argument: str) -> str:
-    """Return the problem's text. Raises `UsageProblem` for one that is missing, too large or not text."""
+    """Return the problem's text. Raises `UsageProblem` for a problem that is missing, too large or not text."""
     if argument == "-":
         if sys.stdin.isatty():
             notice("reading the problem from the terminal; Ctrl-D ends it")
@@ -46,7 +46,7 @@ def source_of(argument: str) -> str:
 
 
 def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
-    """Return the text on standard input, at most `limit` bytes; `smaller` is the hint if there are more."""
+    """Return the text on standard input, at most `limit` bytes. `smaller` is the hint if there are more bytes."""
     return as_text(_read_capped(sys.stdin.buffer, limit, "standard input", smaller), "standard input")
 
 

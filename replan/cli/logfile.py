@@ -59,7 +59,7 @@ class _Printer(logging.Handler):
 
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""The size at which a process renames the log to `log.jsonl.1`. This replaces the earlier file with that name."""
+"""The size at which a process renames the log to `log.jsonl.1`. The earlier file with that name is replaced."""
 
 
 def log_path() -> Path:
@@ -113,13 +113,13 @@ class LogFile(io.TextIOBase):
         super().close()
 
     def _rotate(self) -> None:
-        """Open the file at the path. If it is too large, rename it first and open a new one."""
+        """Open the file at the path. If the file is too large, rename it first and open a new file."""
         while True:
             handle = _open(self._path)
             if self._handle >= 0:
                 os.close(self._handle)
             self._handle = handle
-            fcntl.flock(handle, fcntl.LOCK_EX)  # Two processes must not rename one after the other.
+            fcntl.flock(handle, fcntl.LOCK_EX)  # Two processes must not rename the log one after the other.
             try:
                 if self._current():
                     if os.fstat(handle).st_size <= LOG_BYTES_MAX:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values that they are parsed into."""
+"""Options that several commands share, and their parsed values."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,26 +21,27 @@ class Invocation:
     debug: bool = False
     """Whether tracebacks are shown."""
     command: str = ""
-    """The command, as far as it is known before the line is parsed; empty for none."""
+    """The command, as far as it is known before the line is parsed; empty if unknown."""
     json: bool = False
-    """Whether a program reads stdout, so that errors are also printed there as JSON."""
+    """Whether a program reads stdout. Then errors are also printed there as JSON."""
     run: str = ""
-    """The run whose result the command is about to print, empty for none. The error names it if stdout fails."""
+    """The run whose result the command is about to print; empty if there is no run. If stdout fails, the error names
+    this run.
+    """
     full: bool = False
     """Whether `--full` was given. If so, a result shows what each step of its plan needs, makes and does on failure."""
     quiet: bool = False
     """Whether `--quiet` was given. If so, the progress of a run is not shown."""
     done_at_once: bool = False
-    """Whether the command has only read the home without an event loop, so that the process may end at once."""
+    """Whether the command has only read the home without an event loop. Then the process may end at once."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
     no_input: bool = False
     """Whether the user is never asked."""
     grace: float | None = None
-    """How long parking waits for replies in flight, in seconds; None waits as long as the calls' own time limits allow.
-    """
+    """How long parking waits for open replies, in seconds; None waits as long as the calls' own time limits allow."""
     tenant: str = ""
-    """The tenant of a new run from `--tenant`; empty for none."""
+    """The tenant of a new run from `--tenant`; empty if there is no tenant."""
     priority: int = 0
     """The priority of a new run."""
 
@@ -83,7 +84,7 @@ def common(function: F) -> F:
 
 
 class LongCommand(click.Command):
-    """A command with many options: `--help` shows the common ones, `--help-all` all of them."""
+    """A command with many options. `--help` shows the common options, and `--help-all` all options."""
 
     def __init__(self, *args: Any, brief: str, **extra: Any) -> None:
         """Store the names of the parameters that `--help` shows, with spaces between them."""
@@ -112,7 +113,7 @@ class LongCommand(click.Command):
         shown = [
             param
             for param in self.get_params(ctx)
-            if self._shows_all or param.name in self._brief or param not in self.params  # The last one: `--help`.
+            if self._shows_all or param.name in self._brief or param not in self.params  # `--help` is the last one.
         ]
         with formatter.section("Options"):
             formatter.write_dl([record for param in shown if (record := param.get_help_record(ctx))])
@@ -214,7 +215,7 @@ class Duration(click.ParamType[float]):
         self._plain = plain
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number of seconds; a text that is not a length of time ends the command with a usage error."""
+        """Return the number of seconds. A text that is not a length of time ends the command with a usage error."""
         if isinstance(value, float):
             return value
         with suppress(ValueError):

@@ -25,7 +25,7 @@ class Edit(NamedTuple):
     """An edited plan that the guards accept."""
 
     text: str
-    """The plan as the person wrote it."""
+    """The plan in the person's words."""
     value: dict[str, Any]
     """The plan as JSON."""
     dropped: tuple[str, ...]
@@ -33,9 +33,9 @@ class Edit(NamedTuple):
 
 
 async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, step: str) -> bool:
-    """Open the plan of a run in an editor, and give the run the edited plan with the approval that it asks for.
+    """Open the plan of a run in an editor. Give the run the edited plan, with the approval that it asks for.
 
-    `step` is the step of the question. Return False if the person leaves the plan as it is. Raises `UsageProblem`.
+    `step` is the step of the question. Return False if the person leaves the plan unchanged. Raises `UsageProblem`.
     """
     import trio
 
@@ -68,7 +68,7 @@ async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collec
 
 
 def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drops: bool) -> Edit | None:
-    """Return the plan that a person has edited in a file or an editor; None if the person leaves it as it is.
+    """Return the plan that a person has edited in a file or an editor; None if the person leaves it unchanged.
 
     The journal is not open meanwhile. Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
     """
@@ -173,7 +173,7 @@ _HEAD = "# > "
 
 
 def text_of(opened: OpenPlan) -> str:
-    """Return a plan as YAML, with comments that say what it is."""
+    """Return a plan as YAML, with comments about it."""
     from actors.plans.plan_text import plan_as_yaml
 
     rows = (*opened.about, "An unchanged file changes nothing.")

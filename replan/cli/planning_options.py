@@ -79,10 +79,10 @@ def adapt_to(values: Mapping[str, Any], goal: TokenGoal | None) -> Adapt | None:
 def model_to_use(
     invocation: Invocation, model: str | None, words: Sequence[str], *, templates: bool = True
 ) -> str | None:
-    """Return the model in the form of `--model`; None if the environment or the config file names one.
+    """Return the model in the form of `--model`; None if the environment or the config file names a model.
 
     On a terminal, a person chooses among the models that are found here. Elsewhere, notices show the command line with
-    each of them. `words` are the words of that command line after `replan`. `templates` says whether a template can
+    each found model. `words` are the words of that command line after `replan`. `templates` says whether a template can
     replace a model. Raises `NoModel` if no model is chosen.
     """
     if model is not None:
@@ -109,7 +109,7 @@ def model_to_use(
 
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
-    """Ask on the terminal for one of the found models, then for a template; return None if all are declined."""
+    """Ask on the terminal for one of the found models, then for a template. Return None if all are declined."""
     for item in found:
         if item.named:
             answer = _answer(f"{item.text}: use it?", ("yes", "no", "always"))

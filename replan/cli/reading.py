@@ -108,7 +108,7 @@ async def newest_run(reader: "RunReader") -> str:
 async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
     """Return the newest run, for `resume --last`. With `raised`, the user raises limits.
 
-    A message may reopen a finished run. Of these runs, the `READ_MAX` newest are read.
+    A message may reopen a finished run. The `READ_MAX` newest of these runs are read.
 
     Raises:
         RunNotFound: there is no run.
@@ -141,7 +141,7 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
     """Return the newest run that `matches`, has a record and is not a step of another run; None if there is none.
 
-    The newest rows are read first, and more only if no row matches, because reading all rows of a large journal
+    The newest rows are read first, and more rows only if none of them matches: reading all rows of a large journal
     takes seconds.
     """
     seen, limit = 0, FIRST_ROWS

@@ -40,7 +40,7 @@ def is_given(name: str) -> bool:
 
 
 def driving_options(function: F) -> F:
-    """Add the options of commands that drive a run in the foreground, and those of all commands."""
+    """Add the options of commands that drive a run in the foreground, and the options of all commands."""
     options: tuple[tuple[tuple[str, ...], str, dict[str, Any]], ...] = (
         (
             ("--grace",),
@@ -197,7 +197,7 @@ def check_one_named(what: str, name: str | None, example: str | None, hint: str)
 
 
 def set_option(function: F) -> F:
-    """Add `--set`, whose values are the keyword `given`."""
+    """Add `--set`. Its values become the keyword `given`."""
     shown = "A value that you know; may be given again."
     return click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help=shown)(function)
 

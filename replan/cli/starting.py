@@ -41,11 +41,11 @@ async def start_run(
     detach: bool = False,
     ended: Callable[[RunResult], None] = ignore,
 ) -> int:
-    """Start a run and return the exit code. A host that serves the home drives the run; else it is driven here.
+    """Start a run and return the exit code. A host that serves the home drives the run; otherwise it is driven here.
 
     With `detach` a host must serve the home, and this returns at once. `engine` is the home, if it is open already.
-    `ended` is called with the result of a run that was not detached, after it is printed. Raises `UsageProblem` if the
-    model cannot be opened, or if another execution works in the workspace of the run.
+    `ended` is called with the result of a run that was not detached, after the result is printed. Raises `UsageProblem`
+    if the model cannot be opened, or if another execution works in the workspace of the run.
     """
     prepared.check_model()
     run, request = new_run_id(), prepared.request

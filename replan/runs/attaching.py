@@ -19,7 +19,7 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARK, Redactor, secrets_in
 
 LISTED_MAX = 1_000
-"""The largest number of paths in a listing. If there are more, those of the upper folders are kept."""
+"""The largest number of paths in a listing. If there are more paths, the paths of the upper folders are kept."""
 NAMED_MAX = 20
 """The largest number of files of a repository that are attached because the text names them."""
 SECRET_BYTES_MAX = 4096
@@ -41,7 +41,7 @@ class Attached:
     """The attachments, and notices about them for the user."""
 
     attachments: tuple[Attachment, ...] = ()
-    """The files, in the order in which they were named, and the listing of the repository."""
+    """The files in the order in which they were named, and the listing of the repository."""
     notices: tuple[str, ...] = ()
     """Lines for the user."""
 
@@ -100,7 +100,7 @@ def _check_name(base: str, name: str) -> None:
 def _attachment(name: str, data: bytes, size: int, redactor: Redactor) -> Attachment:
     if b"\0" in data:
         raise UsageProblem("this is binary, not text", place=name, hint="attach text files")
-    # Cut only now, so that no secret is cut to something that does not look like one.
+    # The text is cut only now, so that no secret is cut to something that does not look like a secret.
     text = redactor.text(data.decode(errors="replace")).encode()[:ATTACHMENT_BYTES_MAX].decode(errors="ignore")
     return Attachment(name=name, text=text, left_out=max(0, size - ATTACHMENT_BYTES_MAX))
 
@@ -109,7 +109,8 @@ def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
     """Return the attachment made from one file, cut and without secrets. Raises `UsageProblem`."""
     _check_name(path.name, name)
     try:
-        # A pipe or a device would block or never end; it is opened first, so that it cannot be exchanged for another.
+        # A pipe or a device would block or never end. The file is opened first, so that it cannot be exchanged for
+        # another.
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         facts = os.fstat(opened)
         if not stat.S_ISREG(facts.st_mode):
@@ -155,7 +156,7 @@ def _run(command: Sequence[str], folder: Path) -> bytes:
 
 
 def _listing(repository: str, paths: Sequence[str]) -> Attachment:
-    """Return the list of a repository's files. If there are too many, those of the upper folders are kept."""
+    """Return the list of a repository's files. If there are too many files, the files of the upper folders are kept."""
     kept = sorted(sorted(paths, key=lambda path: (path.count("/"), path))[:LISTED_MAX])
     while len("\n".join(kept).encode()) > ATTACHMENT_BYTES_MAX:
         kept = kept[: len(kept) * 3 // 4]
@@ -166,7 +167,7 @@ def _listing(repository: str, paths: Sequence[str]) -> Attachment:
 def _read_named(
     folder: Path, paths: Sequence[str], problem: str, redactor: Redactor
 ) -> tuple[list[Attachment], list[tuple[str, str]]]:
-    """Return the files that a text names, and the reasons for those that cannot be attached."""
+    """Return the files that a text names, and the reasons for files that cannot be attached."""
     attachments: list[Attachment] = []
     skipped: list[tuple[str, str]] = []
     root, left = folder.resolve(), ATTACHMENTS_BYTES_MAX // 2

@@ -1,4 +1,4 @@
-"""Changes an existing run: its limits, model and `strict`; cancels it; records why it is not driven."""
+"""Changes an existing run: changes its limits, model and `strict`, cancels it, and records why it is not driven."""
 
 import json
 import os
@@ -29,9 +29,9 @@ class Changes:
     """The changes that a person makes to a run."""
 
     limits: RunLimits = field(default_factory=RunLimits)
-    """New limits of the whole run, which include what was used already; the deadline counts from now."""
+    """New limits of the whole run, including amounts already used. The deadline counts from now."""
     model: str | None = None
-    """The new model in the form of `--model`; None for no change."""
+    """The new model in the form of `--model`; None if it does not change."""
     strict: bool = False
     """Whether a plan that leaves a demand of the text in no step is rejected from now on."""
 
@@ -50,7 +50,7 @@ async def post_changes(
 ) -> Posted:
     """Post changes to a run. Raises `UsageProblem`, whose place is the name of a limit, for values that are not valid.
 
-    `key` is that of `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
+    `key` is the same as for `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
     """
     with name_limits():
         body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
@@ -71,9 +71,9 @@ def name_limits() -> Iterator[None]:
 
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the inbox message for changes. Raises `UsageProblem`, whose place is the name of a limit.
+    """Return the inbox message for changes. Raises `UsageProblem` with the name of a limit as its place.
 
-    `result` is the result of the run so far; `now` is in UTC seconds since 1970.
+    `result` is the result of the run so far. `now` is in UTC seconds since 1970.
     """
     body = stored_limits(changes.limits, now)
     if changes.strict:
@@ -94,11 +94,11 @@ CANCEL_SECONDS = 5.0
 
 
 async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
-    """Post the message that cancels a run, wait up to `CANCEL_SECONDS` for its end, and return whether it has ended.
+    """Post the message that cancels a run, and wait up to `CANCEL_SECONDS` for its end. Return whether it has ended.
 
     A run that nobody drives ends here. Otherwise the process that drives it reads the message, perhaps later. Raises
-    `UsageProblem` for a run that has finished already, or that comes to another end first. Its hint names what shows
-    the run: `shown_by`, by default the command. Raises the errors of `Engine.cancel`.
+    `UsageProblem` for a run that has finished already, or that comes to another end first. Its hint names the command
+    that shows the run: `shown_by`. Raises the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
     row = await engine.journal.row(run)

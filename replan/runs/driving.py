@@ -95,9 +95,9 @@ class Opener(RunPoster):
     asks: bool = False
     """Whether somebody can answer the questions of new runs. If so, they ask at a limit, unless set otherwise."""
     turns: Turns | None = None
-    """Lets the runs that a host drives take turns with their model calls; None for no order."""
+    """Lets the runs that a host drives take turns with their model calls; None if they have no order."""
     models: Shared | None = None
-    """The models that runs share; None opens one for each run."""
+    """The models that runs share; None opens a model for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
     """The replies in progress of the runs that this process drives."""
     cache: RunReader | None = None
@@ -121,7 +121,8 @@ class Opener(RunPoster):
     ) -> AsyncIterator[Supervisor[Any, Any, Any]]:
         """Open the models and the actors of a begun run, and yield its supervisor, for the length of a block.
 
-        `used` counts the replies that the run has had, by purpose. The other arguments are those of `supervisor`.
+        `used` counts the replies that the run has had, by purpose. The other arguments are the same as for
+        `supervisor`.
         """
         async with (
             self.models_of(kind, state, used) as model,
@@ -171,7 +172,7 @@ class Opener(RunPoster):
             yield model
 
     def watch_model(self, model: Any) -> Any:
-        """Wrap an open model so that it publishes its replies in progress to `replies`; None stays None."""
+        """Wrap an open model so that it publishes its open replies to `replies`; None stays None."""
         return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
 
     @asynccontextmanager
@@ -228,9 +229,9 @@ class Opener(RunPoster):
     def resources(
         self, model_name: str | None, model: Any, options: DriveOptions, *, others: Sequence[str] = ()
     ) -> Resources:
-        """Return the resources of a run. `model` is open; `model_name` names it in the form of `--model`.
+        """Return the resources of a run. `model` is open. `model_name` names it in the form of `--model`.
 
-        Both are None for a run without a model. `others` are the models that its steps name; these are open too.
+        Both are None for a run without a model. `others` are the open models that the run's steps name.
         """
         plain_model: Any = model.model if isinstance(model, WatchedModel) else model
         plain_model = plain_model.probed_model if isinstance(plain_model, RoutedModel) else plain_model
@@ -249,7 +250,7 @@ class Opener(RunPoster):
             return await self.drive_child(child, (names, model), child_options)
 
         async def probe(wait: WaitRequested) -> Fault | None:
-            # Runs that wait without a process are woken one by one; the first answer counts for the others too.
+            # Runs that wait without a process are woken one by one. The first answer also counts for all others.
             fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
             name = f"{provider} {model_name}"
             return await self.probes.ask(name, plain_model, wait.fault, fresh=fresh, clock=self.clock)
@@ -297,7 +298,7 @@ class Driver(Opener):
     ) -> RunResult | None:
         """Return the result of a run that was driven to this state. If its end is final, its child runs are ended too.
 
-        Return None if it was parked to open its model or a guard again, because that was changed.
+        Return None if the run was parked to open its model or a guard again after a change.
         """
         run_state = kind.run_state(state)
         stopped = options.stop is not None and options.stop.requested.is_set()
@@ -308,7 +309,7 @@ class Driver(Opener):
         return self.view(run, kind, state, status_at_rest(kind, state, ending))
 
     async def end_cancelled(self, run: str) -> RunResult:
-        """Cancel a run that nobody drives, like `finish_cancelled`; the run may be a step of another."""
+        """Cancel a run that nobody drives, like `finish_cancelled`. The run may be a step of another run."""
         loaded = await self.read(run)
         if not loaded.started or loaded.finished:
             await self.cancel_children(loaded.kind, run, loaded.state)
@@ -436,7 +437,7 @@ async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any]
 
 
 def _is_driven_again(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
-    """Return whether a finished child run is driven again: it has failed, or it has a new deadline.
+    """Return whether a finished child run is driven again, because it has failed or has a new deadline.
 
     Child and parent end by the same deadline, in either order.
     """

@@ -68,7 +68,7 @@ class EditedMeanwhile(UsageProblem):
 
 @dataclass(frozen=True)
 class OpenPlan(ABC):
-    """The plan of a run, or the rest of it, at the time when a person opened it."""
+    """The plan of a run, or its remaining part, at the time when a person opened it."""
 
     run: str
     revision: int
@@ -95,7 +95,7 @@ class OpenPlan(ABC):
 
     @property
     def review(self) -> str:
-        """The id of the question whether a person approves the plan, which an edit answers; empty for none."""
+        """The id of the question whether a person approves the plan, which an edit answers; empty if there is none."""
         return ""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class OpenPlan(ABC):
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
         """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
 
-        Return what the message about the edit says of it. Raises `EditRejected`.
+        Return the statement about the edit for the message. Raises `EditRejected`.
         """
 
     def check_revision(self, revision: int | None) -> None:
@@ -238,7 +238,7 @@ def may_edit(state: object, *, executes: bool) -> bool:
 
 
 def approves_plan(state: object, name: str) -> bool:
-    """Return whether an open question asks for the approval of a plan, or of a step of one that can be edited."""
+    """Return whether an open question asks for the approval of an editable plan, or of a step of such a plan."""
     if isinstance(state, PlanningState):
         plan = plan_edits.editable_plan(state)
         return not (state.run.child or isinstance(plan, str)) and plan.question_id == name
@@ -249,9 +249,9 @@ def approves_plan(state: object, name: str) -> bool:
 
 
 async def open_plan(poster: "Opener", run: str) -> OpenPlan:
-    """Return the plan of a planning run, or the rest of an execution's plan. `run` is its full id.
+    """Return the plan of a planning run, or the remaining plan of an execution. `run` is its full id.
 
-    Raises `UsageProblem` for a run of another kind, and if its plan cannot be edited now; and the errors of
+    Raises `UsageProblem` for a run of another kind, or if its plan cannot be edited now; also the errors of
     `RunReader.read`.
     """
     await check_own(poster, run, "edit RUN")
@@ -288,11 +288,11 @@ async def post_edit(
     approves: Collection[str] = (),
     dropped: Collection[str] = (),
 ) -> None:
-    """Judge an edited plan, given as JSON, and give it to its run.
+    """Judge an edited plan (JSON), and give it to its run.
 
     An execution adopts it once no step is at work. A planning run that has ended records it at once.
 
-    `approves` are the steps that the person approves in the same act, as far as they wait for an approval.
+    `approves` are the steps that the person approves together with the edit, if they wait for an approval.
 
     Raises `EditRejected`, and `EditedMeanwhile` if the plan was changed after it was opened. Raises `ForPeopleOnly` if
     only a person may edit it.
@@ -323,7 +323,7 @@ async def post_edit(
 
 
 async def _check_recorded(poster: "Opener", opened: OpenPlan, text: str) -> None:
-    """Check that an edit was recorded, and not one that came first. Raises `EditedMeanwhile`."""
+    """Check that this edit was recorded, and not an earlier one. Raises `EditedMeanwhile`."""
     state = (await poster.read(opened.run)).state
     edits = state.edits[opened.revision - 1 :]
     if not edits or edits[0].after != text:

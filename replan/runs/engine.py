@@ -18,7 +18,7 @@ from runtime.drive.run_log import admit
 from runtime.journal.port import RunFilter
 
 NEWEST, LISTED = 50, 200
-"""How many finished runs say what is known of a model, and among how many of the newest they are looked for."""
+"""How many finished runs tell about a model, and how many of the newest runs are searched for them."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Engine(Driver):
     """Starts, resumes and cancels the runs of one journal."""
 
     learns: bool = True
-    """Whether a new run begins with what earlier runs of the journal say of its model; False for experiments."""
+    """Whether a new run begins with what earlier runs of the journal say about its model; False for experiments."""
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
-        """Record the start of a new run, for a host to drive, and wake the hosts; return its id.
+        """Record the start of a new run, for a host to drive, and wake the hosts. Return the run's id.
 
         The run is durable when this returns. Raises `RunExists`.
         """
@@ -57,10 +57,10 @@ class Engine(Driver):
         return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
-        """Resume a run after the last record in its journal. If it has finished for good, return its result.
+        """Resume a run after the last record in its journal. If the run has finished for good, return its result.
 
         If a person resumes a run whose end is not final, the end is undone (docs/explanation/endings.md). A host never
-        does that.
+        undoes an end.
 
         Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`. Raises `UsageProblem` for a run that never began,
         is a step of another run, or needs a missing plug-in.
@@ -106,7 +106,7 @@ class Engine(Driver):
         return first.model_copy(update={"by": self.by}) if self.by else first
 
     async def _newest_ends(self, kind: str) -> list[Any]:
-        """Return the last events of the newest finished runs of a kind; a run that cannot be read is left out.
+        """Return the last events of the newest finished runs of a kind. A run that cannot be read is left out.
 
         It reads `LISTED` status rows, and one record of each of at most `NEWEST` runs that have used tokens.
         """
@@ -123,8 +123,8 @@ class Engine(Driver):
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
-        No model is called, and no tool. Tool processes that a killed driver has left are ended. A run that has finished
-        stays as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
+        No model and no tool is called. Tool processes that a killed driver has left are ended. A finished run stays
+        unchanged. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)

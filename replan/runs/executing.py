@@ -1,4 +1,4 @@
-"""Prepares an execution: its plan, from a file or a planning run; its settings; and a workspace of its own."""
+"""Prepares an execution: its plan, from a file or a planning run; its settings; and its own workspace."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -46,7 +46,7 @@ class PlanToExecute:
     place: str
     """The name of the file or the id of the run, for messages."""
     level: str = "expansive"
-    """The level at which the plan is proved: that of its planning run, else `expansive`."""
+    """The level at which the plan is proved: the level of its planning run, else `expansive`."""
     assurance: str = "strong_cyclic"
     """The weakest assurance that is accepted."""
     r_max: int = 100
@@ -65,7 +65,7 @@ def is_file(name: str) -> bool:
 
 
 def plan_in_file(name: str, text: str) -> PlanToExecute:
-    """Return the plan in the text of a file: a plan, or an object that has one under `plan`, as `run --json` prints.
+    """Return the plan in the text of a file: a plan, or an object with a plan under `plan`, as `run --json` prints it.
 
     Raises `UsageProblem` for anything else. Whether the plan is valid is checked when it is proved.
     """
@@ -101,7 +101,7 @@ def read_plan_file(name: str) -> PlanToExecute:
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
     """Return the proved plan of a planning run. `run` is its full id.
 
-    Raises `UsageProblem` for a run without a proved plan; other errors are those of `RunReader.read`.
+    Raises `UsageProblem` for a run without a proved plan; also the errors of `RunReader.read`.
     """
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 
@@ -166,9 +166,9 @@ def prepare_to_execute(
 ) -> Prepared[PreparedExecution]:
     """Prepare the execution of a plan with the user's settings. Nothing is written, and nothing runs.
 
-    `model` is that of `replan.runs.prepare.RunOrder`, and `config` that of `prepare`. If no model is named, no new plan
-    can be made. Raises `UsageProblem`, whose place is the option or the file. Causes are a plan that is not proved or
-    names what no tool implements, an invalid tools file, and a workspace that cannot be used.
+    `model` is the same as for `replan.runs.prepare.RunOrder`, and `config` as for `prepare`. If no model is named, no
+    new plan can be made. Raises `UsageProblem` with the option or the file as its place. Causes are an unproved plan, a
+    name in it without a tool, an invalid tools file, and an unusable workspace.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
@@ -216,9 +216,9 @@ def prepare_to_execute(
 def tools_of(
     name: str | None, home: Home, workspace: Path, environment: Mapping[str, str]
 ) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file (None: of the home's file), with remarks about it; no tools without a file.
+    """Return the tools of a file (None: of the home's file), with remarks about the file; no tools without a file.
 
-    Raises `UsageProblem` for an invalid file, or one in the workspace.
+    Raises `UsageProblem` for an invalid file, or for a file in the workspace.
     """
     own = home.folder / TOOLS_FILE
     if name is None and not own.exists():
@@ -232,8 +232,8 @@ def _planning_for(
 ) -> RunConfig:
     """Return the configuration of the planning runs that make new plans, with the execution's model.
 
-    Without a workflow, that of the plan's own run is used. New plans may name the guards that the tools implement.
-    Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy without a belief.
+    If no workflow is named, the workflow of the plan's own run is used. New plans may name the guards that the tools
+    implement. Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy without a belief.
     """
     if source.planning is not None and workflow is None:
         seconds = limits.get("timeout")
@@ -265,7 +265,7 @@ def _planning_for(
 
 
 def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
-    """Return a planning run whose plan may name what the tools implement, and nothing else.
+    """Return a planning run whose plan may name only what the tools implement.
 
     Raises `UsageProblem` if a template needs names that no tool implements.
     """
@@ -281,7 +281,7 @@ ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
 
 
 def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
-    """Return a planning run, changed for tools, with the remarks about their file among its notices.
+    """Return a planning run, changed for tools. Its notices include the remarks about their file.
 
     With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
     implement. Raises `UsageProblem`.
@@ -295,7 +295,7 @@ def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunReques
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
     """Return why an execution can make no new plan; empty if no reason is known before any call.
 
-    `unnamed` is the reason if nobody has named a model; empty if one is named.
+    `unnamed` is the reason if nobody has named a model; empty if a model is named.
     """
     if source.planning is not None and source.planning.workflow.plans_from_tools:
         return ""  # No model is asked.
@@ -325,7 +325,7 @@ def _template(model: str) -> PlanTemplate | None:
 
 
 def _missing_names_text(model: str, facts: Given) -> str:
-    """Return a text about the names in a template's plans that no tool implements; empty for none.
+    """Return a text about the names in a template's plans that no tool implements; empty if there are none.
 
     A language model gets the names of the tools, so its plans are not checked before a call.
     """
@@ -371,7 +371,7 @@ EXECUTION = "execution"
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
     """Raise `UsageProblem` if another unfinished execution of the home works in a folder.
 
-    The other one may be driven, wait for a person, or be parked. When it goes on, it needs its files unchanged.
+    The other execution may be driven, wait for a person, or be parked. When it goes on, it needs its files unchanged.
     """
     ensure_free(folder, home)
     async for run, used in unfinished_executions(reader):
@@ -382,14 +382,14 @@ async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, beside
 
 
 async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str, Path]]:
-    """Yield the unfinished executions of the home, each with its workspace."""
+    """Yield the unfinished executions of the home, with their workspaces."""
     for row in await reader.journal.runs(ALL):
         if row.kind != EXECUTION or row.status == "finished":
             continue
         try:
             state = (await reader.read(row.run)).state
         except (JournalDamaged, RunNotFound, KindUnknown, UsageProblem):
-            continue  # `doctor` reports it; nobody can drive it.
+            continue  # `doctor` reports this run, and nobody can drive it.
         if isinstance(state, State):
             yield row.run, Path(state.config.workspace)
 
@@ -397,7 +397,7 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
     """Record the start of an execution for a host, unless another execution works in its workspace.
 
-    If two are admitted at once, each finds the other, and both are cancelled before they have done anything. Raises
+    If two are admitted at once, each finds the other. Then both are cancelled before they have done anything. Raises
     `UsageProblem` then, and the errors of `ensure_unused`.
     """
     folder = Path(request.config.workspace)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 async def family_of(reader: "RunReader", run: str, ids: Container[str], above: Container[str]) -> dict[str, str | None]:
     """Return a run and the runs of its steps at any depth, each with its parent run; None for the run itself.
 
-    `ids` are the ids of all runs. `above` are the ids of runs that may have steps that are runs; only these are read.
-    Steps of a run that cannot be read are not found.
+    `ids` are the ids of all runs. `above` are the ids of runs that may have child runs. Only these runs are read. Steps
+    of a run that cannot be read are not found.
     """
     family, waiting = dict[str, str | None]({run: None}), [run]
     while waiting:
@@ -53,7 +53,7 @@ async def _children(reader: "RunReader", run: str) -> Sequence[str]:
 
 
 async def _top_of(engine: "RunReader", run: str) -> str:
-    """Return the top run, of which a run is a step at any depth. It is the run itself if a person has started it.
+    """Return the top run. The given run is a step of it at any depth. It is the run itself if a person has started it.
 
     The records of the parent runs decide, not the id, since a program may choose any id. Raises `JournalDamaged` if the
     records of a parent are damaged.
@@ -87,13 +87,13 @@ LINKED_MAX = 20
 
 
 class LinkedRun(NamedTuple):
-    """A run that was made from another one."""
+    """A run that was made from another run."""
 
     run: str
     kind: str
     status: str
     outcome: str
-    """How it ended; empty until it has finished."""
+    """How the run ended; empty before its end."""
 
 
 async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
@@ -130,15 +130,15 @@ class ShownRun:
     with_inbox: Any
     """The state after the unread messages of the inbox."""
     top: str
-    """The run that it is a step of, at any depth; or the run itself."""
+    """The run that this run is a step of, at any depth; or the run itself."""
     hosted: bool
     """Whether a host that drives runs of this kind serves the home."""
     linked: tuple[LinkedRun, ...] = ()
-    """The runs that were made from its result, such as executions of its plan, the newest first."""
+    """The runs that were made from the run's result, such as executions of its plan, the newest first."""
 
     @property
     def common(self) -> "RunState[Any] | None":
-        """The common part of the state after the inbox; None before the run began."""
+        """The common part of the state after the inbox; None before the run has begun."""
         return self.loaded.kind.run_state(self.with_inbox)
 
     @property

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 BEFORE = "before:"
-"""The prefix of an attempt's id in `ForkRequest.at` to fork just before the attempt, so that the fork repeats it."""
+"""The prefix of an attempt's id in `ForkRequest.at` that forks just before the attempt, so that the fork repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +60,28 @@ class ForkRequest:
     """The place of a fork, and its changes."""
 
     at: str = ""
-    """The number of the last shared record, or an attempt whose verdict is shared. With `BEFORE` in front of it, the
+    """The number of the last shared record, or an attempt whose verdict is shared. With the prefix `BEFORE`, the
     attempt is not shared. Empty means the last record before the run's end.
     """
     workflow: str | None = None
-    """The workflow after the fork; None for no change."""
+    """The workflow after the fork; None if it does not change."""
     policy: str | None = None
-    """The policy after the fork; None for no change, or for the policy of the new workflow."""
+    """The policy after the fork; None if it does not change, or for the policy of the new workflow."""
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that replace found values after the fork, as texts by the path of the field."""
     workspace: Path | None = None
-    """The folder to make for the tools of a fork of an execution; None makes one beside the other run's workspace."""
+    """The folder to make for the tools of an execution's fork; None makes one beside the other run's workspace."""
 
 
 async def fork_run(
     engine: Engine, run: str, wanted: ForkRequest, environment: Mapping[str, str] = os.environ, *, name: str = ""
 ) -> str:
-    """Record a fork of a run, for a driver to go on with, and return its id; `name` is the id, empty for a new one.
+    """Record a fork of a run for a driver, and return its id. `name` is the id, or empty for a new id.
 
-    Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem`, whose place is the keyword.
-    Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside of the run, or no
+    Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem` with the keyword as its place.
+    Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside the run, or no
     snapshot of the workspace was made there. Causes in the change: it is not valid, names another workflow, or needs a
     workspace that cannot be made.
     """
@@ -157,7 +157,7 @@ class _MadeFolder:
 def _folder_to_make(
     workspace: ForkWorkspace | None, place: int, wanted: ForkRequest, name: str, home: Path
 ) -> _MadeFolder | None:
-    """Return the folder that has to be made; None for a run without a workspace. Raises `UsageProblem`."""
+    """Return the folder to make; None for a run without a workspace. Raises `UsageProblem`."""
     if workspace is None:
         if wanted.workspace is not None:
             raise UsageProblem("runs of this kind have no workspace", place="workspace", hint="leave it out")
@@ -168,7 +168,7 @@ def _folder_to_make(
 
 
 def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: ForkWorkspace | None) -> int:
-    """Return the number of the last record that a fork shares. Raises `UsageProblem`, whose place is `at`."""
+    """Return the number of the last record that a fork shares. Raises `UsageProblem` with `at` as its place."""
     going_on = [seq for seq, state in enumerate(states, 1) if state.run.finished is None]
     shown = [seq for seq in going_on if workspace is None or workspace.snapshots[seq - 1]]
     if at:
@@ -198,7 +198,7 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
     """Return the number of the last shared record for an attempt: its last reply, verdict or output.
 
-    With `BEFORE` in front of the attempt, it is the record before the attempt's first one.
+    With the prefix `BEFORE`, it is the record before the attempt's first record.
     """
     node = at.removeprefix(BEFORE)
     # An execution's records are about the phases of an attempt.
@@ -215,7 +215,7 @@ def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
 
 
 def _node(event: Any) -> str:
-    """Return the id of the attempt that an event is about; empty for none."""
+    """Return the id of the attempt that an event is about; empty if it is about no attempt."""
     if isinstance(event, ToolFinished):
         return call_of(event.request_id).removeprefix("tool:")
     return getattr(event, "node", None) or ""
@@ -253,7 +253,7 @@ def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig 
 def _fork_config(
     engine: Engine, loaded: Loaded, state: Any, wanted: ForkRequest, environment: Mapping[str, str]
 ) -> ForkConfig | None:
-    """Return the fork's own configuration; None if neither the workflow nor the policy is changed."""
+    """Return the fork's own configuration; None if neither the workflow nor the policy changes."""
     if wanted.workflow is None and wanted.policy is None:
         return None
     config = read_user_config(locate_home(environment).config)
@@ -327,7 +327,7 @@ async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[
 
 
 async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home: Path) -> tuple[LeftFolder, ...]:
-    """Remove the folders of deleted forks. For each, return whether it was removed or why it is kept.
+    """Remove the folders of deleted forks. Return for each folder whether it was removed, or why it is kept.
 
     A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
     """

@@ -45,17 +45,17 @@ async def open_home(
     make: bool = True,
     inspect: bool = False,
 ) -> AsyncIterator[Engine]:
-    """Open `$REPLAN_HOME` and yield the engine over its journal, with the user's limits; create what is missing.
+    """Open `$REPLAN_HOME` and yield the engine over its journal, with the user's limits. Create what is missing.
 
     `REPLAN_JOURNAL` names a database that holds the journal instead of the home's file.
 
-    Without `make`, a home that has no journal is left unchanged: the engine knows no runs. `registry` and `kinds`
-    replace what is installed. `config` replaces the home's config file, which is then not read.
+    Without `make`, a home without a journal is left unchanged: the engine knows no runs. `registry` and `kinds` replace
+    what is installed. `config` replaces the home's config file, which is then not read.
 
-    With `inspect`, a home that cannot be written is read from a copy of its journal; the caller writes nothing.
+    With `inspect`, a home that cannot be written is read from a copy of its journal. The caller writes nothing.
 
-    Raises `UsageProblem` for a folder that is not safe or cannot be written and for a config file that is wrong,
-    `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.
+    Raises `UsageProblem` for an unsafe or unwritable folder and for a wrong config file; also `JournalDamaged`,
+    `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.
     """
     inspect = inspect and not is_writable(locate_home(environment))
     home, exists = _prepare_home(environment, make=make, write=not inspect)
@@ -107,7 +107,7 @@ def _copy_journal(journal: Path) -> Iterator[Path]:
     with TemporaryDirectory(prefix="replan-") as folder:
         copy = Path(folder) / journal.name
         try:
-            for suffix in (SUFFIX, "", "-wal"):  # Anchors first: they may not be newer than the rest.
+            for suffix in (SUFFIX, "", "-wal"):  # The anchors come first: they must not be newer than the other files.
                 if suffix == "" or os.path.lexists(f"{journal}{suffix}"):
                     shutil.copyfile(f"{journal}{suffix}", f"{copy}{suffix}")
         except OSError as error:

@@ -74,7 +74,7 @@ async def host(
 
 
 def let_take_turns(engine: Engine) -> Engine:
-    """Return the engine, whose hosted runs take turns: the next model call is that of the run with the fewest calls.
+    """Return the engine whose hosted runs take turns: the run with the fewest calls makes the next model call.
 
     Raises `UsageProblem` if no runs of the home share a budget.
     """
@@ -88,7 +88,7 @@ def let_take_turns(engine: Engine) -> Engine:
 class _Drive:
     """Drives one run.
 
-    If the files of a run have changed since it began, this is reported once, and not each time the run is driven.
+    If the files of a run have changed since it began, this is reported once, not each time the run is driven.
     """
 
     def __init__(self, engine: Engine, report: Report) -> None:
@@ -119,7 +119,7 @@ class _Drive:
             options = replace(options, on_record=on_record, notice=notice, on_drift=edits.append)
             result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
-            with suppress(ReplanError):  # For those who follow the run; the host reports it as well.
+            with suppress(ReplanError):  # For the programs that follow the run. The host reports it as well.
                 await record_undrivable(self._engine, run, problem)
             raise
         if result.status == "finished":

@@ -1,6 +1,6 @@
 """Messages from people to a run, and the open questions of one run or of all runs.
 
-A message is checked against the run's state, then posted; the driver checks it again. No process needs to drive the
+A message is checked against the run's state, then posted. The driver checks it again. No process needs to drive the
 run: the inbox is in the journal, and a posted message is durable.
 """
 
@@ -35,7 +35,7 @@ CANCEL = "cancel"
 """The key of the message that cancels a run. A run has only one such message, however often it is posted."""
 
 Common = RunState[Any] | None
-"""The common part of a run's state; None before it began."""
+"""The common part of a run's state; None before the run has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class AnswerReceipt:
     """The text of the question about what happens if it is declined; empty if an answer counts."""
 
     def to_json(self, question: str) -> dict[str, Any]:
-        """Return the receipt as plain data; `question` is RUN/ID."""
+        """Return the receipt as plain data. `question` is RUN/ID."""
         value = {"question": question, "result": self.result, "answer": self.stands}
         return value | {"otherwise": self.otherwise} if self.otherwise else value
 
@@ -73,7 +73,7 @@ class CheckedAnswer:
 
     @property
     def earlier(self) -> str:
-        """The sentence about a different answer that was given before; empty if there is none."""
+        """The sentence about a different earlier answer; empty if there was none."""
         question = None if self.common is None else self.common.questions.get(self.body["question"])
         if question is None or question.status not in CLOSED_BY_PEOPLE:
             return ""
@@ -91,15 +91,15 @@ def check_answer(
     person: str = "",
     change_of: ChangeOf = lambda *_: {},
 ) -> CheckedAnswer:
-    """Check an answer to the question `name`; the text None declines it. It came by the way `via`.
+    """Check an answer to the question `name`. The text None declines it. It came by the way `via`.
 
-    `person` is the name of who used a link or an account, else empty. Raises `UsageProblem` for an answer that cannot
-    be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
+    `person` is the name of the person who used a link or an account, else empty. Raises `UsageProblem` for an answer
+    that cannot be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
     """
     change: Mapping[str, Any] = {}
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
-    # The answer to a closed question is not refused here: the inbox may have the same one.
+    # An answer to a closed question is not refused here: the inbox may have the same answer.
     closed = question is not None and question.status in CLOSED_BY_PEOPLE
     body = {"kind": "decline" if text is None else "answer", "question": name}
     try:
@@ -150,9 +150,9 @@ async def _post_correction(journal: Journal[Any], run: str, body: Mapping[str, A
 async def _post_change(
     journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any], *, key: str = ""
 ) -> Posted:
-    """Post a change of settings. Raises `UsageProblem`, whose place is the key, if it is not valid.
+    """Post a change of settings. Raises `UsageProblem` with the key as its place if the change is not valid.
 
-    With a `key`, the same change is posted once, however often this is called, also after the run's end.
+    With a `key`, the same change is posted only once, however often this is called, even after the run's end.
     """
     inbox_key = f"change:{key or secrets.token_hex(8)}"
     if not (key and await _was_posted(journal, run, inbox_key)):
@@ -238,7 +238,7 @@ class QuestionPage:
     questions: tuple[dict[str, Any], ...]
     """The questions as plain data."""
     problems: tuple[tuple[str, ReplanError], ...]
-    """The runs that cannot be read, each with the error."""
+    """The runs that cannot be read, with their errors."""
     titles: Mapping[str, str]
     """The titles of the runs whose rows have questions."""
     more: bool
@@ -258,13 +258,13 @@ async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
 async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> QuestionPage:
     """Return the open questions of all unfinished runs, at most `limit`, without the first `begin`.
 
-    They are in the order of `in_order`. If the questions of a run cannot be read, those of other runs are returned
-    nevertheless.
+    They are in the order of `in_order`. If the questions of a run cannot be read, the questions of other runs are still
+    returned.
     """
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
     rows = await reader.journal.runs(replace(ALL, asks=True))
-    for row in reversed(rows):  # Of questions of the same second, too, the oldest come first.
+    for row in reversed(rows):  # The oldest questions come first, even within the same second.
         if is_child(row.run) or place_moved_to(row.owner) is not None:
             continue
         try:
@@ -316,13 +316,14 @@ class RunPoster(RunReader):
     environment: Mapping[str, str]
 
     async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
+        """Post an answer to the question `RUN/ID`. It is in the journal when this returns.
 
-        `via` is the way it came; `person` is the name of who used a link or an account for it, else empty.
+        `via` is the interface by which it came. `person` is the name of the person who used a link or an account, else
+        empty.
 
-        The same answer again is a `duplicate`; another one is a `conflict`, which says which answer counts. Raises
-        `RunNotFound`, `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not
-        fit. Raises `ForPeopleOnly` for a question that a program may not answer.
+        If the same answer comes again, it is a `duplicate`. A different answer is a `conflict`, which says which answer
+        counts. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer
+        that does not fit. Raises `ForPeopleOnly` for a question that a program may not answer.
         """
         return await self.post_answer(await self.check_answer(question, text, via=via, person=person))
 
@@ -334,9 +335,9 @@ class RunPoster(RunReader):
         return await self.post_answer(await self.check_answer(question, None, via=via, person=person))
 
     async def check_answer(self, question: str, text: str | None, *, via: Via = "", person: str = "") -> CheckedAnswer:
-        """Check an answer to the question `RUN/ID`; the text None declines it. Nothing is posted.
+        """Check an answer to the question `RUN/ID`. The text None declines it. Nothing is posted.
 
-        So several answers can be checked before the first one is posted. Raises the errors of `answer`.
+        So several answers can be checked before the first is posted. Raises the errors of `answer`.
         """
         from replan.runs.limit_answers import (  # noqa: PLC0415 -- reading questions opens no model
             change_of_answer,
@@ -358,18 +359,18 @@ class RunPoster(RunReader):
         return check_answer(common, run, name, text, via=via, person=person, change_of=change)
 
     async def post_answer(self, checked: CheckedAnswer) -> AnswerReceipt:
-        """Post a checked answer; it is in the journal when this returns. Raises `RunNotFound`."""
+        """Post a checked answer. It is in the journal when this returns. Raises `RunNotFound`."""
         return await self._and_wake(post_answer(self.journal, checked))
 
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
-        """Post a note, which later prompts show, or a requirement, which changes what is asked for.
+        """Post a note, which later prompts show, or a requirement, which changes the task.
 
-        Some kinds of runs read a note as a correction, and it is posted as one: `FIELD=VALUE`, also after a
-        success. A message with a `key` is posted only once: the same again is a `duplicate`, another text a
+        Some kinds of runs read a note `FIELD=VALUE` as a correction. It is posted as a correction, even after a
+        success. A message with a `key` is posted only once: the same text again is a `duplicate`, and another text a
         `conflict`.
 
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has
-        finished or is a step of another.
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text, and for a run that has
+        finished or is a step of another run.
         """
         await check_own(self, run, "tell RUN TEXT")
         loaded = await self.read(run)
@@ -383,9 +384,9 @@ class RunPoster(RunReader):
     async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
         """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
 
-        `key` is that of `tell`.
+        `key` is the same as for `tell`.
 
-        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem`, whose place is the key, for a change that is not
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` with the key as its place for a change that is not
         valid, a run whose end is final, and a step of another run.
         """
         await check_own(self, run, "resume RUN")
@@ -407,7 +408,7 @@ class RunPoster(RunReader):
         return await self.post_cancel(run)
 
     async def undo(self, run: str) -> Posted:
-        """Post the message that makes an execution undo what it did, when it is driven next. It may have ended.
+        """Post the message that makes an execution undo its work when it is driven next. The execution may have ended.
 
         Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` for a run of another kind, a step of another run, and
         a run that never began, has nothing to undo, or is undone.

@@ -1,9 +1,9 @@
 """How the interfaces start and show the runs of a kind.
 
 The command line, HTTP, MCP and the web page have no code for a kind. A kind names its `KindInterface`
-(`Kind.interface`), and the interfaces derive bodies, arguments and forms from the model of its order.
+(`Kind.interface`). The interfaces derive bodies, arguments and forms from the model of its order.
 
-In an order, a client gives texts and names. Names refer to models and other things in the server's config file; a path,
+In an order, a client gives texts and names. Names refer to models and other things in the server's config file. A path,
 an address, a plug-in or a prompt is never taken from a client.
 """
 
@@ -93,7 +93,7 @@ class Offer:
         return True
 
     def check_changes(self, changes: Changes) -> None:
-        """Raise `UsageProblem`, whose place is the field, if a client wants a limit beyond the server's."""
+        """Raise `UsageProblem` with the field as its place if a client wants a limit beyond the server's."""
         self._check_limits(changes.limits)
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
@@ -106,9 +106,9 @@ class Offer:
         return cast("RunLimits", usual | check_limits(order.limits))
 
     def _check_limits(self, order_limits: RunLimits) -> None:
-        """Check that the limits of an order are valid, and within those that the server allows to clients.
+        """Check that the limits of an order are valid, and within the server's limits for clients.
 
-        Raises `UsageProblem`; its place is the name of the limit.
+        Raises `UsageProblem` with the name of the limit as its place.
         """
         limits: Mapping[str, Any] = check_limits(order_limits)
         self.config.clients.check_ceilings(limits)
@@ -124,9 +124,9 @@ class Offer:
 def choose(
     name: str, choices: Mapping[str, _Choice], place: str, *, thing: str = "", things: str = "", setting: str = ""
 ) -> _Choice:
-    """Return the choice with a name. Raises `UsageProblem`, whose place is the field of the order.
+    """Return the choice with a name. Raises `UsageProblem` with the field of the order as its place.
 
-    `thing` and `things` are the words for one choice and for several; the default is the name of the field. `setting`
+    `thing` and `things` are the words for one choice and for several. The default is the name of the field. `setting`
     is the key of the config file that names the choices.
     """
     if name not in choices:
@@ -147,7 +147,7 @@ class OrderContext:
     environment: Mapping[str, str]
     """The environment variables of the process."""
     may_take_long: bool = False
-    """Whether the caller runs the preparation in a thread, so that it may read many files."""
+    """Whether the caller runs the preparation in a thread, because it may read many files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Names:
     find: Callable[[Offer], Mapping[str, str]]
     """Returns the value of each name, such as a path."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Further values of the field that only the web form offers, each with its label."""
+    """Further values of the field that only the web form offers, with their labels."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -175,7 +175,7 @@ class KeptText:
     about: str
     """A sentence about the text, for the page on which people edit it."""
     text: Callable[[RunResult], str | None]
-    """Returns the text that a person has approved in a run; None if the run has none."""
+    """Returns the text that a person has approved in a run; None if the run has no such text."""
     outline: Callable[[str], Sequence[Line]]
     """Returns the outline of a text. Raises `UsageProblem` for an invalid text."""
     is_kept: Callable[[Offer, str], bool]
@@ -210,34 +210,34 @@ class KindInterface:
     prepare_order: Callable[[KindOrder, OrderContext], PreparedRun] | None = None
     """Returns the run that a client has ordered. If it is None, the kind's `prepare` gets the `KindOrder`.
 
-    Raises `UsageProblem`, whose place is the field.
+    Raises `UsageProblem` with the field as its place.
     """
     names: Mapping[str, Names] = field(default_factory=dict)
     """The names that clients may use, by the field of the order."""
     without: Collection[str] = ()
     """The keys of the ledger's limits that such runs do not have, such as `stop_below`. Forms do not show them."""
     like: Callable[[Loaded], Mapping[str, str] | None] = lambda _: None
-    """Returns the texts of a form that orders a run like this one; None for a run that the form does not start."""
+    """Returns the form's texts that order a run like this run; None for a run that the form does not start."""
     outline: Callable[[Any], Sequence[Line]] = lambda _: ()
-    """Returns the outline of an artifact under review, given as a JSON value; empty for a value of another kind."""
+    """Returns the outline of an artifact under review (a JSON value); empty for a value of another kind."""
     takes_templates: bool = True
     """Whether a template can be the model of such a run."""
     result: type | None = None
-    """The `TypedDict` of the keys that results of such runs have in addition to the keys of all results."""
+    """The `TypedDict` of the keys that results of such runs have besides the keys of all results."""
     kept_text: KeptText | None = None
-    """The texts that its runs make for people to keep; None if they make none."""
+    """The texts that its runs make for people to keep; None if they make no texts."""
     plugins: Sequence[PluginGroup] = ()
     """The groups of plug-ins that only its runs use, which `replan doctor` checks."""
 
     @property
     def plural(self) -> str:
-        """The last part of the address at which such runs are started."""
+        """The last part of the address that starts such runs."""
         return f"{self.kind}s"
 
     def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:
         """Return the run that a client has ordered, within the limits of clients.
 
-        Raises `UsageProblem`, whose place is the field.
+        Raises `UsageProblem` with the field as its place.
         """
         if self.prepare_order is not None:
             return self.prepare_order(order, context)
@@ -256,13 +256,13 @@ class KindInterface:
         return request
 
     def choose(self, offer: Offer, place: str, name: str) -> str:
-        """Return the value of a name. Raises `UsageProblem`, whose place is the field."""
+        """Return the value of a name. Raises `UsageProblem` with the field as its place."""
         names = self.names[place]
         return choose(name, names.find(offer), place, thing=names.thing, things=names.key, setting=names.setting)
 
 
 def installed_interfaces() -> Sequence[KindInterface]:
-    """Return the interfaces of the installed kinds that have one, ordered by the names of the kinds.
+    """Return the interfaces of the installed kinds, ordered by the names of the kinds. Some kinds have no interface.
 
     An interface that cannot be loaded is left out. `interface_problems` names it.
     """

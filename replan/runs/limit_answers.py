@@ -17,7 +17,7 @@ from runtime.core.ledger import ZERO
 from runtime.journal.port import Journal
 
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
-"""The ways by which clients send answers. The command line and Python may exceed the ceilings."""
+"""The interfaces by which clients send answers. The command line and Python may exceed the ceilings."""
 
 
 def change_of_answer(
@@ -32,7 +32,7 @@ def change_of_answer(
 ) -> Mapping[str, Any]:
     """Return the settings of the model that an answer at a limit names; empty for any other answer.
 
-    Raises `UsageProblem` for a model that cannot be used. Also raises it if a client asks for more than the settings
+    Raises `UsageProblem` for a model that cannot be used. It is also raised if a client asks for more than the settings
     allow.
     """
     reached, of_client = question.request.reached, via in OF_CLIENTS

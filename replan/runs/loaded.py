@@ -49,19 +49,19 @@ class Loaded:
 
     @property
     def snapshot(self) -> "Snapshot[Any]":
-        """The snapshot with which a driver continues after these records without reading them again."""
+        """The snapshot from which a driver continues after these records without reading them again."""
         from runtime.drive.run_log import Snapshot  # noqa: PLC0415 -- only a driver needs it
 
         return Snapshot(self.state, self.seq, self.inbox)
 
     @property
     def seq(self) -> int:
-        """The number of the last record; 0 for none."""
+        """The number of the last record; 0 if there is none."""
         return self.records[-1].seq if self.records else 0
 
     @property
     def inbox(self) -> int:
-        """The id of the last posted message that the records have consumed; 0 for none."""
+        """The id of the last posted message that the records have consumed; 0 if there is none."""
         return max((record.inbox or 0 for record in self.records), default=0)
 
     def after(self, messages: "Sequence[InboxItem]") -> Any:
@@ -78,7 +78,7 @@ class Loaded:
 
     @property
     def replies(self) -> Counter[str]:
-        """The number of replies so far by purpose; a scripted model continues after them."""
+        """The number of replies so far by purpose. A scripted model continues after them."""
         return Counter(self.kind.purpose(record.event) for record in self.records if isinstance(record.event, Replied))
 
 

@@ -60,9 +60,9 @@ async def open_model(
 ) -> AsyncIterator[Model]:
     """Open the model that `text` names in the form of `--model`, and close it at the end of the block.
 
-    `used` has the number of replies that the run has had, by purpose: a script continues after them. `kinds` are the
-    kinds of runs whose recorded answers can be replayed; None for those that are installed. `servers` is what the home
-    knows about servers; None for nothing.
+    `used` has the number of replies that the run has had, by purpose. A script continues after them. `kinds` are the
+    kinds of runs whose recorded answers can be replayed; None for the installed kinds. `servers` is what the home knows
+    about servers; None if it knows nothing.
 
     Raises:
         UsageProblem: the model cannot be opened.
@@ -201,7 +201,7 @@ def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers)
 
 
 def is_stateless(text: str) -> bool:
-    """Return whether all runs can share a model: what it keeps of one run has no effect on another."""
+    """Return whether all runs can share a model, because what it keeps of one run does not affect another."""
     return isinstance(parse_model_spec(text), Named | TemplateSpec)
 
 
@@ -254,7 +254,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 
 
 def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error about a model whose provider's key and address are both missing in the environment."""
+    """Return the error about a model whose provider has neither a key nor an address in the environment."""
     provider, near = PROVIDERS[spec.provider], suggest_built_in(spec.name)
     names = " and ".join(filter(None, (provider.key, provider.region)))
     hint = f"set {names}, or {provider.address} for a server of your own"
@@ -310,7 +310,7 @@ async def _open_recording(
 
 
 async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
-    """Return the answers of a recorded run's model, in their order, with the hashes of the prompts.
+    """Return the answers of a recorded run's model, in order, with the hashes of the prompts.
 
     A try without an answer, because its driver was killed, gets the answer of the next try. A replay needs this: it is
     not interrupted at the same place, so it makes only the first try.
@@ -392,7 +392,7 @@ class PluggedInModel:
 
     @property
     def price(self) -> Price | None:
-        """The price that the plug-in states in its optional attribute `price`; None if it states none."""
+        """The price in the plug-in's optional attribute `price`; None if it has no price."""
         return getattr(self._model, "price", None)
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
@@ -422,7 +422,7 @@ class RoutedModel:
 
     @property
     def probed_model(self) -> Model:
-        """The model to probe after an outage: the first one that can be probed, else the run's own model."""
+        """The model to probe after an outage: the first model that can be probed, else the run's own model."""
         models = (self._own, *self._others.values())
         return next((model for model in models if isinstance(model, Askable)), self._own)
 
@@ -432,6 +432,6 @@ class RoutedModel:
         return await model.complete(request)
 
     async def aclose(self) -> None:
-        """Close the run's own model and the others."""
+        """Close the run's own model and all other models."""
         for model in (self._own, *self._others.values()):
             await model.aclose()

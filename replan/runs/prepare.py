@@ -46,7 +46,7 @@ class Prepared(Generic[R_co]):
     environment: Mapping[str, str]
     """The environment variables with keys and addresses of servers."""
     remarks: tuple[str, ...] = ()
-    """Notices about what was read to prepare the run, such as a tools file."""
+    """Notices about files that were read to prepare the run, such as a tools file."""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def prepare(
     kinds: Kinds | None = None,
     now: float | None = None,
 ) -> Prepared[Any]:
-    """Prepare the run that an order asks for, with the user's settings. Nothing is written.
+    """Prepare the run of an order, with the user's settings. Nothing is written.
 
     `config` replaces the home's config file, and `kinds` the installed kinds. `now` is the time from which limits
     count, in UTC seconds since 1970; None is the time of the call. Raises the `UsageProblem` errors of the kind, and
@@ -101,7 +101,7 @@ def setup_for(
     environment: Mapping[str, str],
     now: float,
 ) -> Setup:
-    """Return the `Setup` with which a run of any kind is prepared."""
+    """Return the `Setup` for preparing a run of any kind."""
     return Setup(
         model=choice.text,
         price=price_for(choice, config, environment, now),
@@ -139,7 +139,7 @@ def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str,
 def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
     """Return the part of a change of settings that names another model. Raises `UsageProblem`.
 
-    `model` is in the form of `--model`; None is the home's own.
+    `model` is in the form of `--model`; None is the home's own model.
     """
     choice = choose_model(model, environment, config)
     check_model(choice.spec, environment)

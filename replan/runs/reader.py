@@ -1,6 +1,6 @@
 """Reads the runs of a journal: their kinds, states, results, rows and status. It drives nothing and writes nothing.
 
-A short command reads a row or one run, so the modules that fold a run are imported only when a run is folded.
+A short command reads a row or one run, so the modules that fold runs are imported only when a run is folded.
 """
 
 import secrets
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 ALL = RunFilter(limit=1_000_000)
-"""The filter for every run of the home, since an id may name the oldest one."""
+"""The filter for every run of the home, since an id may name the oldest run."""
 PREFIX_MIN = 6
 """The shortest prefix, in characters, that can name a run."""
 
@@ -50,7 +50,7 @@ def short_id(run: str) -> str:
 async def resolve_run(journal: Readable[Any], prefix: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `find_run`.
 
-    Rows are read only for a prefix: those of the runs whose ids begin with it.
+    For a prefix, the rows of all runs whose ids begin with it are read; otherwise no rows.
     """
     try:
         return (await journal.row(prefix)).run
@@ -61,7 +61,7 @@ async def resolve_run(journal: Readable[Any], prefix: str) -> str:
 
 
 def find_run(rows: list[RunRow], prefix: str) -> str:
-    """Return the run whose id is `prefix`, or the only one whose id begins with it.
+    """Return the run with the id `prefix`, or the only run whose id begins with it.
 
     A prefix has at least `PREFIX_MIN` characters. Raises `RunNotFound`, and `UsageProblem` if several runs match.
     """
@@ -87,8 +87,8 @@ STATUSES: tuple[str, ...] = get_args(Status)
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
-    If a run was interrupted, its row still says `running`. Such a run is `parked`, or `running` if a host drives runs
-    of its kind (`hosted`), because that host will continue it. A `waiting` run whose questions are all answered is
+    If a run was interrupted, its row still says `running`. Such a run is `parked`. It is `running` if a host drives
+    runs of its kind (`hosted`), because that host will continue it. A `waiting` run whose questions are all answered is
     shown like an interrupted one. `with_inbox` is the run's common state after its inbox. A run that was moved to
     another journal is `moved`. The row of a step says `parked` while its parent drives it, so that no host drives it.
     """
@@ -101,7 +101,7 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
         status = "running"
     if status == "running" and (row.owner is None or is_dead(row.owner)):
         if row.detail and row.next_wake is not None:
-            return "parked"  # It waits for its provider; a host tries again now and then.
+            return "parked"  # The run waits for its provider. A host tries again now and then.
         return "running" if hosted and row.last_seq > 0 else "parked"
     return status
 
@@ -208,11 +208,11 @@ class RunReader:
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the matching status rows, each with the status that people see. Their own messages change it at once.
+        """Return the matching status rows, with the statuses that people see. Their own messages change it at once.
 
         Runs that are steps of other runs are left out. A run is read only if it waits and has unread messages. If the
         messages answer all its questions, the run no longer waits. If another question is open, the row names that
-        question. A run that cannot be read, such as one of an unknown kind, has the status of its row.
+        question. A run that cannot be read, such as a run of an unknown kind, has the status of its row.
         """
         rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(replace(which, tops=True)):
@@ -233,8 +233,7 @@ class RunReader:
     async def row_page(self, which: RunFilter, query: "RowQuery") -> tuple[list[tuple[RunRow, str]], int]:
         """Return the rows of the page that `which` selects, and the number of rows on all pages.
 
-        If the journal cannot select the rows itself, all rows are loaded, and each is compared with the status and the
-        query.
+        If the journal cannot select the rows itself, all rows are loaded and compared with the status and the query.
         """
         if which.status is None and query == RowQuery():
             return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs

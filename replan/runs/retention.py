@@ -33,7 +33,7 @@ class DeletedRuns:
     """The result of a deletion."""
 
     runs: Deleted
-    """How many runs were deleted, with those of their steps, and how many texts that no other run has."""
+    """How many runs were deleted, including the runs of their steps, and how many texts that no other run has."""
     folders: tuple[LeftFolder, ...] = ()
     """The folders that were made for forks, each removed or kept."""
 
@@ -41,7 +41,7 @@ class DeletedRuns:
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
     """Delete a run that has ended; with `force`, any run that nobody drives.
 
-    The folder that was made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
+    The folder made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
     `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another run.
     """
     await check_own(engine, run, "delete RUN")
@@ -57,9 +57,9 @@ async def prune(
 ) -> tuple[tuple[str, ...], tuple[LeftFolder, ...]]:
     """Delete the runs that can never go on and have not changed since `before` (UTC seconds since 1970).
 
-    Returns their ids, and the folders of forks, which are treated as in `delete_run`. With `ended`, runs that have
-    ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is deleted.
-    Raises `Held`, and deletes nothing, if another process drives one of the runs by now.
+    Returns their ids, and the folders of forks. `delete_run` says which folders are removed. With `ended`, runs that
+    have ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is
+    deleted. Raises `Held`, and deletes nothing, if another process drives one of the runs by now.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
@@ -77,7 +77,7 @@ def is_over(row: RunRow, *, ended: bool) -> bool:
 async def _delete(
     engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow], *, keep_workspace: bool
 ) -> DeletedRuns:
-    """Delete runs with the runs of their steps, then the folders that were made for forks among them."""
+    """Delete runs with the runs of their steps, then the folders made for forks among them."""
     last_seqs = {row.run: row.last_seq for row in all_rows}
     above, runs = runs_above(last_seqs), {row.run: row.last_seq for row in rows}
     for row in rows:
@@ -102,7 +102,7 @@ class RunChoice:
     names: tuple[str, ...] = ()
     """Ids of runs, or unambiguous prefixes of ids; empty to choose by `before` and `ended`."""
     before: float | None = None
-    """Only runs that have not changed since this time (UTC seconds since 1970); None for any time."""
+    """Only runs that have not changed since this time (UTC seconds since 1970); None for all times."""
     ended: bool = False
     """Whether finished runs are chosen too that could be reopened."""
 
@@ -118,7 +118,7 @@ class Chosen:
 
 
 async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
-    """Choose runs to copy to a place, each with the runs of its steps. Nothing is changed.
+    """Choose runs to copy to a place, with the runs of their steps. Nothing is changed.
 
     Runs that an earlier copy has marked as moved to this place are chosen too. Raises `RunNotFound`, and `UsageProblem`
     for a name that several runs have, or a step of another run.
@@ -150,7 +150,7 @@ async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
 
 
 def _obstacle(row: RunRow, place: str) -> str:
-    """Return the reason why a run cannot be copied; empty for none."""
+    """Return the reason why a run cannot be copied; empty if it can."""
     moved = place_moved_to(row.owner)
     if moved not in {None, place}:
         return str(RunMoved(row.run, str(moved)))

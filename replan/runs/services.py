@@ -22,9 +22,9 @@ class Process:
     warn: Callable[[str], None]
     """Shows the user a line about something that a service cannot do."""
     stop: Stop | None = None
-    """How a host is asked to stop; None in a command that drives a single run."""
+    """The request that stops a host; None in a command that drives a single run."""
     health_port: int | None = None
-    """The port on which a host answers health checks; None for no port."""
+    """The port on which a host answers health checks; None if it answers none."""
     report: Report = lambda _: None
     """Called with each notice of a host. A service may replace it by a function that calls it."""
 
@@ -34,9 +34,9 @@ class ServicePlugin:
     """A service of a distribution."""
 
     run: Callable[[Process], AbstractAsyncContextManager[None]]
-    """Returns a context manager. Entering it starts the service; leaving it stops the service and waits for its end."""
+    """Returns a context manager. Entering it starts the service. Leaving it stops the service and waits for its end."""
     in_hosts: bool
-    """Whether it runs only in hosts; False for a service that runs in each process that drives runs."""
+    """Whether the service runs only in hosts; False if it runs in each process that drives runs."""
     describe: Callable[[Mapping[str, str]], str] | None = None
     """Returns what `replan doctor` says about it for an environment. Raises `UsageProblem` if something is wrong."""
     plugins: Sequence[PluginGroup] = ()

@@ -37,9 +37,9 @@ class Follower:
         self._seq = 0
 
     async def follow(self, *, leave_undrivable: bool = False) -> RunResult | None:
-        """Report records until the run has finished, waits for a person or was parked by one; return the result.
+        """Report records until the run has finished, waits for a person or was parked by a person. Return the result.
 
-        Return None when no live process drives the run and there is no host. With `leave_undrivable`, also return None
+        Return None if no live process drives the run and there is no host. With `leave_undrivable`, also return None
         when the run's records say why no host can drive it.
         """
         journal, changed = self._engine.journal, Polling(self._engine.journal, LOOK_SECONDS)
@@ -83,7 +83,8 @@ TAKEN_UP_SECONDS = 5.0
 class RunSession:
     """Drives one run here, or follows the host that drives it. Reports its records in order, each once.
 
-    The reports of a new run begin with its first record; those of any other run begin with the next record written.
+    The reports of a new run begin with its first record. The reports of any other run begin with the next record
+    written.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class RunSession:
         """Whether a host drives the run. If so, a stop ends only the following."""
 
     async def begin(self, prepared: PreparedRun, stop: Stop, admit: Admit | None = None) -> RunResult:
-        """Drive a new run here; or, if there is a host for it, record its start by `admit` and follow the host.
+        """Drive a new run here. If there is a host for it, record its start by `admit` and follow the host.
 
         Without `admit`, the run is driven here even if there is a host.
         """
@@ -124,8 +125,8 @@ class RunSession:
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
         """Drive the run here. If a host drives it, follow that host for as long as it can drive the run.
 
-        With `compare`, a notice says if the files that the run was started with have changed since. Raises
-        `Held` if another process that is not a host drives the run.
+        With `compare`, a notice says if the files of the run have changed since its start. Raises `Held` if another
+        process that is not a host drives the run.
         """
         while True:
             try:
@@ -150,7 +151,7 @@ class RunSession:
         return result
 
     async def _follow(self, stop: Stop, *, leave_undrivable: bool) -> RunResult | None:
-        """Follow the run until a stop. Return None, after a notice, if no host drives it any more.
+        """Follow the run until a stop. Return None, after a notice, if no host drives the run any more.
 
         With `leave_undrivable`, also return None if the hosts have recorded why they cannot drive it.
         """
@@ -196,7 +197,7 @@ class RunSession:
             await self._follower.catch_up()
 
     def _report(self, record: Record[Any], state: Any) -> None:
-        """Report a record if it is the next one. A record after a gap is reported later, when the gap has been read."""
+        """Report a record if it is the next one. A record after a gap is reported after the gap has been read."""
         if self._reported is None:
             self._reported = record.seq - 1
         if record.seq == self._reported + 1:

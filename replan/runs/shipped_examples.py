@@ -1,7 +1,7 @@
 """The shipped examples of plans to execute, which are copied into a new folder for each execution.
 
 An example is a folder in `configs/examples`. It has a plan, a tools file, the project that the tools work in, and
-scripts of replies in place of a model. Some have the problem that the plan is for.
+scripts of replies in place of a model. Some examples also have the problem that the plan is for.
 """
 
 import os
@@ -65,7 +65,7 @@ class ShippedExample:
             cause = f"the example cannot be copied: {(error.strerror or str(error)).lower()}"
             raise UsageProblem(cause, place=str(target), hint="name another folder with --workspace") from None
         outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        if git := shutil.which("git"):  # Where it is missing, the tools that need it say so.
+        if git := shutil.which("git"):  # If it is missing, the tools that need it say so.
             for words in (("init", "--quiet"), ("add", "."), (*_AUTHOR, "commit", "--quiet", "--message", "Begin")):
                 subprocess.run([git, *words], cwd=target, env=outside, check=True, capture_output=True)  # noqa: S603 -- no shell, fixed words
 

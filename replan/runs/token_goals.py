@@ -22,12 +22,12 @@ TOKENS_MAX = 1_000
 TOKEN_CHARACTERS_MAX = 200
 """The largest number of characters in one token."""
 MODEL = "template:feature"
-"""The default model of such a run. It runs in this process, and is never called."""
+"""The default model of such a run. This model runs in this process, and is never called."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenGoal:
-    """The tokens that a run must reach, and those that hold at its start."""
+    """The tokens that a run must reach, and the tokens that hold at its start."""
 
     tokens: tuple[str, ...]
     """The tokens that must hold at the end."""
@@ -52,7 +52,7 @@ class TokenGoal:
 
 
 def read_goal(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> TokenGoal:
-    """Return the goal that these texts state, each a comma-separated list of tokens. Raises `UsageProblem`."""
+    """Return the goal in these texts, which are comma-separated lists of tokens. Raises `UsageProblem`."""
     tokens = _tokens(goal, "goal")
     if not tokens:
         raise UsageProblem("the goal has no token", place="goal", hint="name the tokens that must hold at the end")
@@ -84,8 +84,8 @@ def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> R
     """Return a planning run that searches for a plan made from the steps that tools declare.
 
     Raises:
-        UsageProblem: no tool declares a step, the goal cannot be reached or has a token that no tool makes, or no step
-            of the workflow searches for a plan.
+        UsageProblem: no tool declares a step, the goal is unreachable or has a token that no tool makes, or no step of
+            the workflow searches for a plan.
     """
     if not request.pinned.workflow.plans_from_tools:
         cause = f"no step of the workflow {request.pinned.workflow.name!r} has the generator `{TOOL_PLANS}`"

@@ -1,4 +1,4 @@
-"""Verifies a journal: computes all values that follow from its records again, and compares them. It changes nothing.
+"""Verifies a journal: computes again all values that follow from its records, and compares them. It changes nothing.
 
 It compares each run's status row, open questions, title, committed amount, due time and unread messages. It also
 compares the anchors and the totals of the days and tenants. The records, texts and messages are verified by their
@@ -41,14 +41,14 @@ class Booked(NamedTuple):
 
 
 def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
-    """Return how much a run has spent on each day; days are numbered from 1970.
+    """Return how much a run has spent on each day. Days are numbered from 1970.
 
-    If the run's kind is unknown, or its records do not lead to its account, it has only the day of the last amount.
+    If the run's kind is unknown, or its records do not lead to its account, only the day of the last amount is known.
     """
     head = copy.head
     if (
         day_of(copy.records[0].at) == head.account.day
-    ):  # The run began on the day that was booked last, so there is no other.
+    ):  # The run began on the day that was booked last, so there is no other day.
         return spent_last(copy)
     try:
         kind = kinds.get(head.run, head.kind, head.format)
@@ -76,7 +76,7 @@ def _replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int])
 def _find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
     """Return the bookings that lead to a run's account; None if no bookings do.
 
-    A journal of the first version booked nothing, so that the first appends may be left out.
+    A journal of the first version booked nothing, so the first appends may be missing.
     """
     for first in range(len(appends) + 1):
         booked = _book(appends, first)
@@ -102,7 +102,7 @@ class JournalFinding:
     """A value in the journal that contradicts the records."""
 
     run: str
-    """The run's id; empty for the journal as a whole."""
+    """The run's id; empty for the whole journal."""
     cause: str
     """One line that says what is wrong."""
 
@@ -118,7 +118,7 @@ class Verified:
     """How many posted messages were verified."""
     findings: list[JournalFinding] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """The values that could not be compared, in one line each."""
+    """The values that could not be compared, one line each."""
 
 
 def verify(journal: Inspection, kinds: Kinds) -> Verified:
@@ -163,7 +163,7 @@ class _Verification:
             yield "the totals of the days, since it is not known what some runs have committed"
 
     def _verify_run(self, run: str, copied: RunCopy | JournalError, done: Verified) -> Iterator[str]:
-        """Yield the findings about a run; its chain and messages were verified when it was read."""
+        """Yield the findings about a run. Its chain and messages were verified when it was read."""
         if isinstance(copied, JournalError):
             raise copied
         journal, head, chained = self._journal, copied.head, copied.records
@@ -222,7 +222,7 @@ class _Verification:
 
 
 def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterator[str]:
-    """Yield how a run's row and its time in the agenda differ from the summary after its last append."""
+    """Yield the differences of a run's row and its time in the agenda from the summary after its last append."""
     summary = last.summary
     for name, in_row, expected in (
         ("status", row.summary.status, summary.status),
@@ -235,13 +235,13 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
         if in_row != expected:
             yield _difference(name, in_row, expected)
     yield from _question_differences(row.summary.asks, summary.asks)
-    # A journal of the first version had no agenda; its upgrade entered all unfinished runs as due at once.
+    # A journal of the first version had no agenda. Its upgrade entered all unfinished runs as due at once.
     if agenda != summary.due and not (agenda == 0.0 and summary.due is not None):
         yield _difference("time at which hosts take it up", agenda, summary.due)
 
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
-    """Yield how the questions in a row differ from those by the records, in the fields that both have."""
+    """Yield the differences of the questions in a row from the questions in the records, in the common fields."""
     expected = decode_questions(computed)
     try:
         in_row = decode_questions(stored)

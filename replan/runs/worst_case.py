@@ -1,6 +1,6 @@
 """The worst case of a planning run before its start: the most calls and the highest cost. Pure.
 
-Both follow from the limits, the workflow and the model's price: every part of every prompt is counted at its maximum
+Both follow from the limits, the workflow and the model's price. Every part of every prompt is counted at its maximum
 size.
 """
 
@@ -78,7 +78,7 @@ def cost_texts(cost: dict[str, Any]) -> dict[str, str]:
 
 
 def _attached_bytes(request: RunRequest) -> int:
-    """Return the most bytes of the attachments in a prompt, with the frame around each."""
+    """Return the most bytes of the attachments in a prompt, including their frames."""
     return sum(len(each.shown.encode(errors="replace")) + ATTACHMENT_FRAME_BYTES for each in request.attachments)
 
 
@@ -111,7 +111,7 @@ def _purposes(pinned: RunConfig) -> Iterable[str | None]:
 
 
 def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
-    """Return the most that one call can cost, in dollars: every part of its prompt, and the output, at its cap.
+    """Return the highest cost of one call, in dollars: every part of its prompt, and the output, at its maximum.
 
     `step` is None for a classification. Its output has the workflow's own limit.
     """
@@ -126,7 +126,7 @@ def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached:
 
 
 def _prompt_bytes_max(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> int:
-    """Return the most bytes of the prompt of a step, or of a classification, which may have the parts of any step."""
+    """Return the most bytes of the prompt of a step; a classification may have the parts of any step."""
     workflow = pinned.workflow
     if step is None:
         entry = pinned.prompts.entries[CLASSIFIER]

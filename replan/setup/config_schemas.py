@@ -1,6 +1,6 @@
 """Writes the JSON Schemas with which editors complete workflow, prompts, policy, tools and config files.
 
-`python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
+`python -m replan.setup.config_schemas FOLDER` writes them. A test compares them with the committed schemas.
 """
 
 import ast
@@ -42,7 +42,7 @@ NESTING_MAX = 3
 def field_docs(model: type) -> dict[str, str]:
     """Return the docstring below each field of a class, including inherited fields.
 
-    The docstrings are read from the source. Pydantic could read them while it makes a class, but that would take a
+    The docstrings are read from the source. Pydantic could read them while it makes a class, but this would take a
     third of a short command's time.
     """
     docs: dict[str, str] = {}

@@ -25,7 +25,7 @@ NETWORK_FILESYSTEMS = frozenset(
 MOUNTS = Path("/proc/mounts")
 
 NAME_BYTES_MAX, PATH_BYTES_MAX = 255, 4000
-"""The longest name and path of the home's folder, in bytes, so that paths within it stay valid."""
+"""The longest name and path of the home's folder, in bytes. Then paths within the folder stay valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Home:
 
     @property
     def servers(self) -> Path:
-        """The path of the file with what was learned about servers of models."""
+        """The path of the file with knowledge about servers of models."""
         return self.folder / "servers.json"
 
     @property
@@ -92,7 +92,7 @@ def _platform_folder() -> Path:
 def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS, write: bool = True) -> Home:
     """Create the home if it is missing (0700), check it, and return it.
 
-    Without `write`, it must be there, and need not be writable.
+    Without `write`, it must be there, but need not be writable.
 
     Raises `UsageProblem` if it cannot be written, is not safe from other users, or is on a network file system.
     """
@@ -114,7 +114,7 @@ def filesystem_of(path: Path, mounts: str) -> str | None:
     for line in mounts.splitlines():
         _, point, type_name, *_ = [*line.split(" "), "", "", ""]
         mounted = Path(_unescape(point))
-        # A later line of the same point hides the earlier one.
+        # A later line for the same mount point hides an earlier line.
         if point and path.is_relative_to(mounted) and len(mounted.parts) >= depth:
             depth, kind = len(mounted.parts), type_name
     return kind
@@ -131,7 +131,7 @@ LEASE_SECONDS = 8.0
 """The length of a lease in a database, in seconds. It is the longest time before another machine takes over from a
 killed driver.
 
-It is renewed every 2 seconds, so that a pause of 5 seconds costs no driver its run. On one machine a killed process is
+It is renewed every 2 seconds, so a pause of 5 seconds costs no driver its run. On one machine a killed process is
 recognised at once.
 """
 

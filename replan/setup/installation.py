@@ -25,7 +25,7 @@ NAME = "replan"
 def data_root(package: str = NAME) -> Path:
     """Return the folder that holds `prompts/` and `configs/` of a distribution, by its package.
 
-    In a wheel it is `_data` in the package; in a checkout it is the folder of the package. The package must be
+    In a wheel, it is `_data` in the package. In a checkout, it is the folder of the package. The package must be
     installed as files, as pip and uv do.
     """
     folder = Path(str(import_module(package).__file__)).resolve().parent
@@ -37,7 +37,7 @@ def program() -> str:
     """Return the words that call this installation on a command line, for messages.
 
     They are `replan` if the shell finds this installation under that name, else the path of the command or `PYTHON -m
-    replan`. In a process of another program they are `replan`.
+    replan`. In a process of another program, they are `replan`.
     """
     path = sys.argv[0] if sys.argv else ""
     if Path(path).name == "__main__.py" and Path(path).parent.name == NAME:

@@ -1,6 +1,6 @@
 """The kinds of agents that this process knows: built in, installed by entry points, and passed in.
 
-A kind is loaded only when a run of it is used, so that a broken or missing kind harms no other.
+A kind is loaded only when a run of it is used, so a broken or missing kind harms no other kind.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ class Kinds:
         return frozenset({*self._loaded, *self._entries})
 
     def usable(self) -> "Iterator[Kind[Any, Any]]":
-        """Yield the kinds that can be loaded, in the order of their names. `formats` names the others."""
+        """Yield the kinds that can be loaded, in the order of their names. `formats` names all others."""
         for name in sorted(self.names):
             try:
                 yield self.named(name)
@@ -92,7 +92,7 @@ class Kinds:
     def _load(self, name: str) -> "Kind[Any, Any] | None":
         if name in self._loaded:
             return self._loaded[name]
-        # The installed distributions are read only where a name is not built in: that takes time.
+        # Installed distributions are read only for a name that is not built in, because reading takes time.
         entry = _built_in(name) if name in _BUILT_IN else self._entries.get(name)
         if entry is None:
             return None

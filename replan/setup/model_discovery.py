@@ -48,7 +48,7 @@ class FoundModel:
 
 
 def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None = None) -> tuple[FoundModel, ...]:
-    """Return the models of servers on this machine, then those for which the environment has a key or an address.
+    """Return the models of servers on this machine, then the models for which the environment has a key or an address.
 
     `ports` are `PORTS` by default. This takes at most `PROBE_SECONDS`, and raises nothing.
     """
@@ -121,7 +121,7 @@ def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
 
 
 def _names(content: Any, provider: str) -> list[str]:
-    """Return the names of the first `SHOWN_MAX` models in a server's list, without those that only make embeddings."""
+    """Return the names of the first `SHOWN_MAX` models in a server's list, without models that only make embeddings."""
     models = content.get("data") if isinstance(content, Mapping) else None
     names = []
     for item in models if isinstance(models, list) else ():

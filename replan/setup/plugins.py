@@ -1,6 +1,6 @@
 """Loads plug-ins: guards and generators from installed distributions (by entry points), from files, and from a program.
 
-An installed plug-in is loaded only for a workflow that names it, so that a broken one harms no other run.
+An installed plug-in is loaded only for a workflow that names it, so a broken plug-in harms no other run.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def _make_guard(
 ) -> AnyGuard:
     """Return the guard that a factory makes from the `guard_config` of a step.
 
-    A `UsageProblem` of the factory is raised unchanged. For another exception, a `UsageProblem` says `failure`; for a
+    A `UsageProblem` of the factory is raised unchanged. For another exception, a `UsageProblem` says `failure`. For a
     value that is not a guard, it says `wrong` with `hint`. The place of both is `place`.
     """
     try:
@@ -187,13 +187,14 @@ def registry(
 ) -> Registry:
     """Return the built-in guards, generators and templates, and all plug-ins: installed, in `files`, and passed.
 
-    If several plug-ins have one name, a passed one wins over one in a file, and one in a file over an installed one.
+    If several plug-ins have the same name, a passed plug-in wins over one in a file, and one in a file over an
+    installed one.
 
     Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
 
     Raises:
-        UsageProblem: a plug-in that is passed or in a file has a built-in name. Without it, a resume would silently use
-            the built-in one. Also the errors of `_load_plugin_files`.
+        UsageProblem: a plug-in that is passed or in a file has a built-in name. Otherwise a resume would silently use
+            the built-in plug-in. Also the errors of `_load_plugin_files`.
     """
     own = _load_plugin_files(files)
     for group, plugins in (
@@ -230,7 +231,7 @@ class _Factory:
 
 @dataclass(frozen=True, slots=True)
 class _Generators(Mapping[str, Generator]):
-    """The plug-in generators by name. An installed one is loaded when it is looked up."""
+    """The plug-in generators by name. An installed generator is loaded when it is looked up."""
 
     installed: Mapping[str, Installed]
     passed: Mapping[str, TextMaker]

@@ -38,7 +38,7 @@ class RefusalEntry(Config):
     named: Annotated[tuple[_Word, ...], Field(max_length=20)] = ()
     """The words that name the parameter in a refusal, in lower case; empty for its own name."""
     instead: str = ""
-    """Its other name; if empty, the parameter is left out."""
+    """The parameter's other name; if empty, the parameter is left out."""
     weaker: Annotated[tuple[str, ...], Field(max_length=5)] = ()
     """The weaker ways to ask for structure, the strongest first; empty if the parameter does not ask for structure."""
     statuses: Annotated[tuple[Annotated[int, Field(ge=400, le=599)], ...], Field(min_length=1)] = (400, 422)

@@ -73,9 +73,9 @@ class HomeBudgetEntry(Config):
     """The budget of all runs of the home together for a UTC day."""
 
     calls: int | None = Field(default=None, ge=1)
-    """The largest number of model calls in a UTC day; without it there is no limit."""
+    """The largest number of model calls in a UTC day; if missing, there is no limit."""
     usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
-    """The largest cost in a UTC day, in dollars; without it there is no limit."""
+    """The largest cost in a UTC day, in dollars; if missing, there is no limit."""
     when_spent: Literal["wait", "end"] = "wait"
     """Whether a run that would exceed the budget waits for the next day, or ends."""
 
@@ -122,19 +122,19 @@ class ClientTools(Config):
 class ClientsEntry(Config):
     """The choices and limits of clients of `replan serve` and `replan mcp`.
 
-    Limits are ceilings, which a client may only lower; `stop_below` is a floor, which a client may only raise.
+    Limits are ceilings, which a client may only lower. `stop_below` is a floor, which a client may only raise.
     """
 
     workflows: Mapping[str, str] = Field(default_factory=dict)
-    """Workflow files by the name that clients use, beside the shipped ones; a path begins at the config's folder."""
+    """Workflow files by the name that clients use, beside the shipped ones. A path begins at the config's folder."""
     policies: Mapping[str, str] = Field(default_factory=dict)
-    """Policy files for forks, by the name that clients use, beside the shipped ones; paths as for `workflows`."""
+    """Policy files for forks, by the name that clients use, beside the shipped ones. Paths are as for `workflows`."""
     models: Mapping[str, str] = Field(default_factory=dict)
     """Models by the name that clients use, in the form of `--model`, beside the templates and the home's own model."""
     tools: Mapping[str, ClientTools] = Field(default_factory=dict)
-    """Tool sets by the name that clients use; clients execute plans only if the server allows it."""
+    """Tool sets by the name that clients use. Clients execute plans only if the server allows it."""
     tenant: str = ""
-    """The tenant of runs that clients start, which they cannot choose; empty for none."""
+    """The tenant of the runs that clients start, which they cannot choose; empty if there is no tenant."""
     runs_at_once: int = Field(default=4, ge=1)
     """The largest number of active runs of one client. Runs that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)
@@ -142,16 +142,16 @@ class ClientsEntry(Config):
 
     @property
     def offered_models(self) -> Mapping[str, str | None]:
-        """The model behind each name that clients use; None for the home's own."""
+        """The model behind each name that clients use; None for the home's own model."""
         return {DEFAULT: None, **{name: name for name in TEMPLATES}, **self.models}
 
     @property
     def ceilings(self) -> dict[str, Any]:
-        """The ceilings and the floor of a run by the limit's name; None for one that is not set."""
+        """The ceilings and the floor of a run by the limit's name; None if it is not set."""
         return {name: getattr(self, name) for name in CEILINGS}
 
     def check_ceilings(self, limits: Mapping[str, Any]) -> None:
-        """Raise `UsageProblem`, whose place is the limit, if a client wants more than the settings allow."""
+        """Raise `UsageProblem` with the limit as its place if a client wants more than the settings allow."""
         for name, most in self.ceilings.items():
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
@@ -181,7 +181,7 @@ class UserConfig(Config):
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
     """The choices and limits of clients of `replan serve` and `replan mcp`."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
+    """Python files with guards and generators of the user's own. A relative path begins at the config file's folder."""
 
     @model_validator(mode="after")
     def _names_of_tenants(self) -> Self:
@@ -197,7 +197,7 @@ class UserConfig(Config):
 
     @property
     def reminder_rules(self) -> tuple[ReminderRule, ...]:
-        """The rules of reminders that new runs get; the settings of a distribution may have some."""
+        """The rules of reminders for new runs. The settings of a distribution may have some."""
         return ()
 
     @property
@@ -246,7 +246,7 @@ SETTINGS = PluginGroup(
 )
 """The keys of the config file that installed distributions read.
 
-The name of an entry point is a key. It names the subclass of `UserConfig` that has this field; one class may have
+The name of an entry point is a key. Its value is the subclass of `UserConfig` that has this field. One class may have
 several keys.
 """
 
@@ -254,9 +254,9 @@ C = TypeVar("C", bound=UserConfig)
 
 
 def config_model(keys: Iterable[str]) -> type[UserConfig]:
-    """Return the model of a config file with these keys: `UserConfig`, or one with the fields of distributions.
+    """Return the model of a config file with these keys: `UserConfig`, or a subclass with the fields of distributions.
 
-    An unknown key is left to the validation, whose error suggests the keys of all distributions. Raises `UsageProblem`
+    Unknown keys are left to the validation, whose error suggests the keys of all distributions. Raises `UsageProblem`
     for a key whose distribution cannot be used.
     """
     others = [key for key in keys if key not in UserConfig.model_fields]
@@ -274,7 +274,7 @@ def _join(models: tuple[type[UserConfig], ...]) -> type[UserConfig]:
 
 
 def settings_of(config: UserConfig, model: type[C]) -> C:
-    """Return the settings of a distribution: its defaults if the config file has none of its keys."""
+    """Return the settings of a distribution; its defaults if the config file has none of its keys."""
     return config if isinstance(config, model) else model.model_construct(config.model_fields_set, **dict(config))
 
 
@@ -287,16 +287,16 @@ class ModelChoice:
     """The model of a run."""
 
     text: str
-    """Its name as the run stores it, a result of `pin_model`."""
+    """The model's name in the form that the run stores, a result of `pin_model`."""
     spec: ModelSpec
     """The parsed name."""
 
 
 def read_user_config(path: Path) -> UserConfig:
-    """Return the user's config; an empty one if there is no file. Raises `UsageProblem` with file and line."""
+    """Return the user's config; an empty config if there is no file. Raises `UsageProblem` with file and line."""
     if not path.exists():
         return UserConfig()
-    # Root may own it, as where a system's configuration provides it; another user would choose what is run.
+    # Root may own it, because a system's configuration may provide it. Another user could choose what is run.
     if path.stat().st_uid not in {os.geteuid(), 0}:
         raise UsageProblem("this file belongs to another user", place=str(path), hint="make it yours, or move it away")
     document = read_document(path)
@@ -324,10 +324,10 @@ def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
 
 
 def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> ModelChoice:
-    """Return the model to use: that of the flag, of `REPLAN_MODEL`, or of the config file.
+    """Return the model to use: the model of the flag, of `REPLAN_MODEL`, or of the config file.
 
     Raises:
-        NoModel: no model is named; a guess would spend the user's money.
+        NoModel: no model is named. A guess would spend the user's money.
         UsageProblem: a name cannot be read.
     """
     for text, place in (

@@ -1,1 +1,1 @@
-"""Runs as people see them: results, plans, searches, records and questions."""
+"""Runs in the form that people see: results, plans, searches, records and questions."""

@@ -14,7 +14,7 @@ _QUOTE = re.compile(r"(['\"`])([^'\"`\n]{200})[^'\"`\n]+\1")
 
 
 def line_of_error(error: ReplanError) -> str:
-    """Return the one line about an error; for an unknown run it says how to list the runs."""
+    """Return the one line about an error. For an unknown run, it says how to list the runs."""
     hint = f" (`{program()} runs` lists them)" if isinstance(error, RunNotFound) and error.run else ""
     return shorten(f"{error}{hint}")
 
@@ -27,7 +27,7 @@ def line_of_crash(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a line with long quotes cut. If it is still too long, its middle is left out."""
+    """Return a line with long quotes cut. If the line is still too long, its middle is left out."""
     text = _QUOTE.sub(r"\1\2…\1", text)
     if len(text) <= LINE_MAX:
         return text
@@ -41,7 +41,7 @@ def error_object(error: BaseException, exit_code: int) -> dict[str, object]:
 
 
 def error_fields(error: BaseException) -> dict[str, object]:
-    """Return an error as plain data: its kind and its line; for bad input also cause, place and next step."""
+    """Return an error as plain data: its kind and its line; for bad input, also cause, place and next step."""
     expected = isinstance(error, ReplanError)
     fields: dict[str, object] = {
         "kind": type(error).__name__ if expected else "InternalError",

@@ -24,7 +24,7 @@ _PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
 def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
     """Yield the heads of the columns, and each row as one line: id, state, age of the last change, title.
 
-    The column of the states is as wide as the longest one, so that a narrow terminal has room for titles.
+    The column of the states is as wide as the longest state, so a narrow terminal has room for titles.
     """
     words = [_state_word(row, status) for row, status in rows]
     width = max(map(len, (*words, "STATUS")))
@@ -38,7 +38,7 @@ def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
 def _state_word(row: RunRow, status: str) -> str:
     """Return a word for the state of a run: its outcome, its status, or a word for a run that no host can drive.
 
-    It is followed by the level of the limit of which an unfinished run has used most, if it has reached one.
+    The level of the unfinished run's most used limit follows it, if the run has reached a level.
     """
     match status:
         case "finished":
@@ -51,7 +51,7 @@ def _state_word(row: RunRow, status: str) -> str:
 
 
 def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
-    """Return a row as plain data, with the status for people; times are ISO 8601 in UTC."""
+    """Return a row as plain data, with the status for people. Times are ISO 8601 in UTC."""
     fields: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
     if row.tenant:
         fields["tenant"] = row.tenant
@@ -82,7 +82,7 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
 def record_line(
     kind: "Kind[Any, Any]", record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
 ) -> Line:
-    """Return a record as one line: its number, its time, what happened.
+    """Return a record as one line: its number, its time, and what happened.
 
     `state` is the state after it. `worded` replaces the ids in the text by words.
     """
@@ -98,6 +98,6 @@ def record_words(
 
 
 def record_to_json(kind: "Kind[Any, Any]", record: Record[Any]) -> dict[str, Any]:
-    """Return a record as plain data; `at` is when it was written, as ISO 8601 in UTC."""
+    """Return a record as plain data. `at` is the time of writing, as ISO 8601 in UTC."""
     position = {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch}
     return {**position, **kind.views.record_fields(record.event)}

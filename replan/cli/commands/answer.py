@@ -1,4 +1,4 @@
-"""The commands by which people send messages to runs: `questions`, `answer` and `tell`."""
+"""The commands with which people send messages to runs: `questions`, `answer` and `tell`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check`: reads plans from files one by one, and prints the verdict of the guards on each."""
+"""`check`: reads plans from files one by one, and prints the guards' verdict on each plan."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _text(data: bytes, place: str) -> str:
-    """Decode the text. A text that is too large for a plan may be cut within a character; its verdict rejects it."""
+    """Decode the text. A text that is too large for a plan may be cut within a character. Its verdict rejects it."""
     from replan.cli.inputs import as_text
     from runtime.models.replies import BYTES_MAX
 
@@ -236,7 +236,7 @@ class CheckOutput:
             print_text(check_report.JUNIT_HEAD)
 
     def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
-        """Print the report on one plan: its object, the guards of its steps, and the text that was checked."""
+        """Print the report on one plan: its object, the guards of its steps, and the checked text."""
         from replan.cli.terminal.plain import print_json, print_text
         from replan.views import check_report
 

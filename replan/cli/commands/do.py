@@ -167,7 +167,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
 async def _execute(
     engine: Engine, invocation: Invocation, run: str, options: ExecutionOptions, model: str | None
 ) -> int:
-    """Execute the plan of a planning run. Raises `UsageProblem`, whose hint is the command to continue."""
+    """Execute the plan of a planning run. Raises `UsageProblem` with the command to continue as its hint."""
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.executing import plan_of_run, prepare_to_execute

@@ -1,4 +1,4 @@
-"""`explain` says what a printed term means; `help` lists the commands."""
+"""`explain` says what a printed term means. `help` lists the commands."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

@@ -70,7 +70,7 @@ def runs(
     before = None if older_than is None else time.time() - older_than
     most, begin = limit or ALL.limit, ((page or 1) - 1) * (limit or 0)
     which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=most, begin=begin)
-    # A page of waiting runs is one of those that still wait after the answers that nobody has taken yet.
+    # A page of waiting runs is a page of those that still wait after all unread answers.
     rows, _ = read_home(invocation, lambda reader: reader.row_page(which, RowQuery()))
     if as_json:
         print_json({"runs": [row_to_json(row, status) for row, status in rows]})
@@ -305,7 +305,7 @@ class RecordPrinter:
                 print_json(record_to_json(self._kind, record), indent=None)
             else:
                 self._state = self._kind.machine.evolve(self._state, record.event)
-                # `str` changes nothing: the ids stay in the text, without words in their place.
+                # `str` changes nothing: the ids stay in the text and are not replaced by words.
                 print_row(record_line(self._kind, record, self._state, worded=str))
 
 
@@ -404,7 +404,8 @@ async def _document(reader: RunReader, name: str | None, *, form: str, view: str
 def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
     """Print the messages of a call of a run. Return the exit code. If `wanted` is None, use the newest run.
 
-    The code is 1 if the messages do not have the stored hash, such as after a release that renders prompts differently.
+    The code is 1 if the messages do not have the stored hash, for example because this release renders prompts
+    differently.
     """
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice

@@ -1,4 +1,4 @@
-"""The commands below `workflow` and `policy`: they list, show, check and draw what is shipped or in a file."""
+"""The commands below `workflow` and `policy`: they list, show, check and draw shipped files and files of the user."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def _condition_text(row: Row) -> str:
 
 
 def _report(name: str, roles: set[str]) -> dict[str, Any]:
-    """Return the faults of one policy, as `--json` prints them."""
+    """Return the faults of one policy, in the form of `--json`."""
     from actors.config.loader import load_policy, policy_document
     from actors.policy.table import unknown_names
     from replan.setup.installation import data_root

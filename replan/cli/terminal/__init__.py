@@ -1,1 +1,1 @@
-"""Writes to a terminal, or to the pipe in its place, and reads answers from it."""
+"""Writes to a terminal, or to a pipe in its place, and reads answers from it."""

@@ -97,7 +97,7 @@ def has_room(stream: IO[str]) -> bool:
 
 
 def silence(stream: TextIO) -> None:
-    """Redirect a stream that fails to the null device, so that flushing its buffer at exit does not fail again."""
+    """Redirect a failing stream to the null device, so that flushing its buffer at exit does not fail again."""
     with contextlib.suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
@@ -106,7 +106,7 @@ def silence(stream: TextIO) -> None:
 
 @contextmanager
 def ignore_closed_stdout() -> Iterator[None]:
-    """Within the block, ignore a closed stdout: the rest of the output is dropped, and the command continues."""
+    """Within the block, ignore a closed stdout: further output is dropped, and the command continues."""
     try:
         yield
         sys.stdout.flush()
@@ -115,7 +115,7 @@ def ignore_closed_stdout() -> Iterator[None]:
 
 
 def plain_terminal(stream: TextIO | Lossy) -> bool:
-    """Tell whether a stream gets only plain text: it is no terminal, or one without further abilities."""
+    """Tell whether a stream gets only plain text: it is no terminal, or a terminal without further abilities."""
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
 
 
@@ -138,8 +138,8 @@ def rich_tree(lines: LineTree) -> "Tree":
 def notice(text: str) -> None:
     """Print a line for the user on stderr, after the name of the program.
 
-    The buffer of stdout is written first, so that a file that gets both streams has the lines in order. An error of
-    stdout is ignored here: it occurs again when the output ends, and is reported then.
+    The buffer of stdout is written first, so that a file with both streams has the lines in order. An error of stdout
+    is ignored here. It occurs again when the output ends, and is reported then.
     """
     with contextlib.suppress(OSError):
         sys.stdout.flush()
@@ -151,7 +151,7 @@ def notice(text: str) -> None:
 
 
 def show(lines: Iterable[Line]) -> None:
-    """Print lines on stdout. A terminal gets them folded to its width."""
+    """Print lines on stdout. On a terminal, they are folded to its width."""
     if sys.stdout.isatty():
         _print_folded(lines, out())
     else:
@@ -189,8 +189,8 @@ def _print_folded(lines: Iterable[Line], console: "Console") -> None:
 def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
     """Print a line on stdout.
 
-    On a terminal, a line that is too long is folded between words. With `cut` it ends in an ellipsis; with `whole` the
-    terminal folds it.
+    On a terminal, a line that is too long is folded between words. With `cut`, the line ends in an ellipsis. With
+    `whole`, the terminal folds it.
     """
     if not sys.stdout.isatty():
         print_lines([row])
@@ -255,7 +255,7 @@ class Ticker:
     """Progress on stderr: one line that is rewritten on a terminal, else a line every few seconds."""
 
     def __init__(self, what: str) -> None:
-        """`what` names the things that are counted, such as `trials`."""
+        """`what` names the counted things, such as `trials`."""
         self._what = what
         self._live = sys.stderr.isatty()
         self._started = self._shown_at = time.monotonic()

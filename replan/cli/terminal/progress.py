@@ -23,7 +23,7 @@ from runtime.logs.terminal_text import clean
 from runtime.models.watched import LiveReply
 
 FIRST_SECONDS = 30.0
-"""The age in seconds at which a call gets its first line; the next line comes at twice the age."""
+"""The age in seconds at which a call gets its first line. The next line comes at twice this age."""
 GAP_SECONDS_MAX = 60.0
 """The longest time between two lines about a call, in seconds."""
 
@@ -85,7 +85,7 @@ TOLD_SECONDS = 1.0
 ROOM_MIN = 20
 """The fewest characters of a reply that are worth showing."""
 IN_FLIGHT_MAX = 4
-"""The largest number of calls in flight whose age the live tree shows."""
+"""The largest number of open calls whose age the live tree shows."""
 
 
 class Progress(Protocol):
@@ -166,7 +166,7 @@ class LineProgress(Silence):
 
 
 class LiveTree:
-    """Redraws the tree of the run in place. Only records and ticks refresh it, so that no thread draws."""
+    """Redraws the tree of the run in place. Only records and ticks refresh it, so no thread draws."""
 
     def __init__(
         self,

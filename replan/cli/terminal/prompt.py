@@ -66,7 +66,7 @@ def drop_typed() -> None:
 async def _answer() -> str | None:
     """Return a line and all that was pasted with it, or None at the end of input."""
     terminal = sys.stdin.fileno()
-    # A terminal in line mode is readable once a whole line is there, so that nothing blocks here.
+    # A terminal in line mode is readable after a whole line has come, so nothing blocks here.
     await trio.lowlevel.wait_readable(terminal)
     data = os.read(terminal, LINE_BYTES_MAX)
     if not data:
