@@ -70,7 +70,7 @@ class HeldCursor:
         log.get_logger(self._topic).warning("run.left_out", run_id=run, reason=str(error))
 
     async def move(self, positions: Mapping[str, int]) -> bool:
-        """Move the cursor to the given last record of each run; return False if another process holds it now."""
+        """Move the cursor to the given last record of each run. Return False if another process now holds it."""
         moved = await self._journal.move_cursor(self._name, self._owner, positions)
         if not moved:
             self.lose()

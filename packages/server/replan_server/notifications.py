@@ -15,11 +15,11 @@ from replan.setup.limit_fields import duration_schema, duration_up_to
 from runtime.models.providers import is_local, is_name
 
 PREFIX = "whsec_"
-"""The prefix of a secret in Standard Webhooks; the rest is base64."""
+"""The prefix of a secret in Standard Webhooks. The text after it is base64."""
 SECRET_BYTES = range(24, 65)
 """The number of bytes that a secret may have in Standard Webhooks."""
 SECRETS_MAX = 4
-"""The largest number of secrets that sign a message. One is usual; two are in use while one is replaced."""
+"""The largest number of secrets that sign a message. One secret is usual. Two are in use while one is replaced."""
 
 WebhookEvent = Literal["waiting", "parked", "finished", "limit_near"]
 
@@ -34,7 +34,7 @@ class ReceiverEntry(Config):
     a limit.
     """
     page: Annotated[str, Field(max_length=2000)] | None = None
-    """The address of `replan serve` for people; with it, messages have a link to the page."""
+    """The address of `replan serve` for people. With it, messages have a link to the page."""
 
     @model_validator(mode="after")
     def _has_a_page(self) -> Self:
@@ -114,7 +114,7 @@ class PersonEntry(Config):
     """
 
     def may_answer(self, *, people_only: bool) -> bool:
-        """Return whether this person may answer a question; `people_only` says that no program may answer it."""
+        """Return whether this person may answer a question. `people_only` says that no program may answer it."""
         return self.may == "approve" or not people_only
 
 
@@ -122,7 +122,7 @@ class AnswerLinks(Config):
     """The settings of signed links that answer questions."""
 
     secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
-    """Secrets of the form of a webhook's. The first one signs links; links signed with any of them are accepted."""
+    """Secrets of the form of a webhook's. The first secret signs links. Links signed with any of them are accepted."""
     hours: Annotated[int, Field(ge=1, le=720)] = 72
     """How many hours a link can be used, from the record that its message is about."""
 
@@ -143,7 +143,7 @@ class Answering:
 
     @property
     def keys(self) -> tuple[bytes, ...]:
-        """The bytes of the secrets; the first one signs."""
+        """The bytes of the secrets. The first secret signs."""
         return tuple([key for secret in self.links.secrets if (key := _key_of(secret)) is not None])
 
 
@@ -161,7 +161,7 @@ class ReminderStepEntry(Config):
     after: After
     """The time since the question was asked, such as `4h` or `1d`, or in seconds."""
     ask: tuple[str, ...] = ()
-    """Further people who are asked from then on; by default, the people who were asked before are reminded."""
+    """Further people who are asked from then on; by default, the people asked before are reminded."""
 
 
 class ReminderEntry(Config):
@@ -215,6 +215,6 @@ class ReminderEntry(Config):
 
     @property
     def rule(self) -> ReminderRule:
-        """The rule in the form in which a run stores it."""
+        """The rule in the form that a run stores."""
         steps = tuple([ReminderStep(after_seconds=step.after, ask=step.ask) for step in self.steps])
         return ReminderRule(questions=self.questions, ask=self.ask, steps=steps)

@@ -39,7 +39,7 @@ async def _send(process: Process) -> AsyncIterator[None]:
 
 
 def _describe_webhooks(environment: Mapping[str, str]) -> str:
-    """Return the names of the webhooks and senders. Their settings may have tokens, so they are left out."""
+    """Return the names of the webhooks and senders. Their settings may have tokens, so the settings are left out."""
     settings = settings_of(read_user_config(locate_home(environment).config), ServerSettings)
     for name, entry in settings.senders.items():
         by_plugin(name, entry)
@@ -101,7 +101,7 @@ async def _start_orders(process: Process) -> AsyncIterator[None]:
 
 
 def _describe_schedules(environment: Mapping[str, str]) -> str:
-    """Return the schedules, each with its next time. Raises `UsageProblem` for a file that is gone."""
+    """Return the schedules, with their next times. Raises `UsageProblem` for a file that is gone."""
     from replan_server.schedules.scheduler import describe_schedules
 
     return describe_schedules(environment, SystemClock().now())

@@ -31,11 +31,12 @@ class ProxyEntry(Config):
     public: Annotated[str, Field(max_length=300)]
     """The address under which browsers reach it, such as `https://replan.example.org`, without a path."""
     user_header: Annotated[str, Field(max_length=64)]
-    """The header in which it names the user. It must remove this header from what clients send."""
+    """The header in which the proxy names the user. The proxy must remove this header from clients' requests."""
     trusted: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
-    """The addresses or networks from which it connects. Connections from other addresses are closed unread."""
+    """The addresses or networks from which the proxy connects. Connections from other addresses are closed unread."""
     users: Annotated[Mapping[str, Literal["read", "answer", "control"]], Field(min_length=1)]
-    """The rights of each user, by the name in the header; `*` stands for all others that the proxy lets through."""
+    """The rights of each user, by the name in the header. `*` stands for all other users that the proxy lets through.
+    """
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
@@ -91,11 +92,11 @@ class ServerSettings(UserConfig):
     secret_keys: ClassVar[tuple[str, ...]] = ("answer_links", "senders", "webhooks")
 
     proxies: Mapping[str, ProxyEntry] = Field(default_factory=dict)
-    """The authenticating proxies by name; `replan serve --proxy NAME` serves other machines through one."""
+    """The authenticating proxies by name. `replan serve --proxy NAME` serves other machines through a proxy."""
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
     """The addresses to which a host posts signed messages, by name."""
     senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)
-    """The senders of installed distributions to which a host sends messages about runs, by the names of their entry
+    """The senders of installed distributions with which a host sends messages about runs, by the names of their entry
     points.
     """
     people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
@@ -140,5 +141,5 @@ class ServerSettings(UserConfig):
 
     @property
     def answering(self) -> Answering | None:
-        """The people who get links that answer questions, and the signing keys; None for nobody."""
+        """The people who get links that answer questions, and the signing keys; None if nobody gets links."""
         return None if self.answer_links is None else Answering(self.people, self.answer_links)

@@ -99,7 +99,7 @@ def _print_sign_in(*, as_json: bool) -> int:
 
 
 async def _serve_page(invocation: Invocation, proxy: str | None, *, fair: bool, as_json: bool, **options: Any) -> int:
-    """Serve the home until a signal asks to stop; `options` are keywords of `serve_home`. Return the exit code."""
+    """Serve the home until a signal asks to stop. `options` are keywords of `serve_home`. Return the exit code."""
     import trio
 
     from replan.cli.home import open_engine

@@ -1,7 +1,7 @@
 """Waits for a run, and asks its questions meanwhile. The client's user gets a form if the client can show one.
 
 Older clients are asked while the call waits. In the version of 2026-07-28, the call returns the forms with sealed
-state. The client sends both back with the answers, to this process or to a later one.
+state. The client sends both back with the answers, to this process or to a later process.
 """
 
 import json
@@ -71,7 +71,7 @@ def form_of(question: Mapping[str, Any], trouble: str = "") -> ElicitRequest:
 
 
 def answer_of(filled: ElicitResult) -> str | None:
-    """Return the answer in a returned form, as text; None if it was declined. Raises `UsageProblem`."""
+    """Return the answer in a returned form, as text; None if the user declined. Raises `UsageProblem`."""
     if filled.action == "decline":
         return None
     value = (filled.content or {}).get(FIELD)
@@ -137,7 +137,7 @@ def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, st
 async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     """Post the answers in returned forms to the questions.
 
-    Return the questions that they do not answer, each with the cause. The cause is empty if the user closed the form.
+    Return the questions that the forms do not answer, with the causes. The cause is empty if the user closed the form.
     """
     if call.state is None:
         return {}
@@ -155,12 +155,12 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
         except UsageProblem as problem:
             troubles[name] = problem.cause
         except RequestRefused:
-            continue  # Somebody else was first; the run goes on with that.
+            continue  # Somebody else answered first, and the run goes on with that answer.
     return troubles
 
 
 async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
-    """Ask an older client's user. Return whether the question is closed now; False leaves it open without an answer."""
+    """Ask an older client's user. Return whether the question is now closed; False leaves it open without an answer."""
     trouble = ""
     for _ in range(TRIES_MAX):
         filled = await _show_form(call, question, trouble)
@@ -202,7 +202,7 @@ async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio
                 break
         except JournalError as error:
             if not error.passing:
-                break  # Such as for a run that was deleted: who reads the question next says so.
+                break  # For example, the run was deleted. The next reader of the question says so.
         count += 1
         await call.progress(float(count), "waits for your answer")
         with trio.move_on_after(STEP_SECONDS):

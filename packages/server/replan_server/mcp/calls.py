@@ -17,9 +17,9 @@ from replan_server.service.service import Service
 from runtime.core.errors import UsageProblem
 
 TASKS = "io.modelcontextprotocol/tasks"
-"""The name of the extension for tasks, with which a call that starts a run returns a task."""
+"""The name of the extension for tasks. With it, a call that starts a run returns a task."""
 ANSWER_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in one answer as JSON. It is sent twice, as text and as a structure."""
+"""The largest number of bytes in one answer as JSON. An answer is sent twice, as text and as a structure."""
 LOCAL = Principal("mcp", "control")
 """The caller over stdio: the user's own program, which has started the server."""
 
@@ -47,7 +47,7 @@ class ToolCall:
 
     @property
     def modern(self) -> bool:
-        """Whether the client gets forms as the result of a call, instead of during the call."""
+        """Whether the client gets forms as the result of a call, not during the call."""
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
@@ -55,7 +55,7 @@ class ToolCall:
         """Whether the client can show forms to its user, and may send the answers."""
         known = self.context.session.client_capabilities
         offered = None if known is None else known.elicitation
-        # An empty capability means forms, as in the first version of the protocol that had it.
+        # An empty capability means forms, as in the first protocol version that had it.
         return self.who.may("answer") and offered is not None and (offered.form is not None or offered.url is None)
 
     @property
@@ -71,7 +71,7 @@ class ToolCall:
         return {name: response for name, response in responses.items() if isinstance(response, ElicitResult)}
 
     def request(self, **given: Any) -> ProgramRequest:
-        """Return the request in the form of all interfaces; `given` are further fields of it."""
+        """Return the request in the form of all interfaces. `given` are further fields of the request."""
         return ProgramRequest(service=self.desk, who=self.who, terms=MCP, **given)
 
     async def progress(self, count: float, text: str) -> None:

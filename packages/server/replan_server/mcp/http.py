@@ -47,7 +47,7 @@ async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[
 
 
 class _Sessions(StreamableHTTPSessionManager):
-    """The sessions: a limited number for each token, and none for revoked tokens."""
+    """The sessions: a limited number for each token, and no sessions for revoked tokens."""
 
     def __init__(self, desk: Desk, server: Server[Any], **limits: Any) -> None:
         super().__init__(server, **limits)
@@ -63,7 +63,7 @@ class _Sessions(StreamableHTTPSessionManager):
         await super()._handle_stateful_request(scope, receive, send)
 
     async def _make_room(self, requestor: AuthorizationContext) -> None:
-        """End the longest idle session of a client, if the client has as many as it may open."""
+        """End the longest idle session of a client that has its largest number of sessions."""
         sessions = self._sessions_of(requestor)
         if len(sessions) < CLIENT_SESSIONS_MAX:
             return
@@ -101,12 +101,12 @@ class _Gate:
             response.headers.update(error.headers or {})
             await response(scope, receive, send)
             return
-        # A session belongs to the client that has opened it, and what is sealed to the one that it was sent to.
+        # A session belongs to the client that opened it. Sealed data belong to the client that they were sent to.
         await self._app({**scope, "user": _user(who), "replan.caller": who}, receive, send)
 
 
 def _user(who: Principal) -> AuthenticatedUser:
-    # The SDK compares the client's name and the token's hash; the token itself is not kept.
+    # The SDK compares the client's name and the token's hash. The token itself is not kept.
     return AuthenticatedUser(AccessToken(token="", client_id=who.client, scopes=[who.scope], subject=who.token))
 
 

@@ -151,7 +151,7 @@ Answer = CallToolResult | InputRequiredResult | dict[str, Any]
 
 
 async def answer_call(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:
-    """Carry out a call. A bad request is answered with an error; a bug is answered with one line and logged."""
+    """Carry out a call. A bad request is answered with an error. A bug is answered with one line and logged."""
     try:
         call.desk.check_scope(call.who, operation.scope)
         wanted = check_arguments(tool, arguments)
@@ -172,7 +172,7 @@ async def _carry_out(operation: Operation, call: ToolCall, wanted: Any) -> Answe
     starts, run, key = operation.gives is StartedBody, getattr(wanted, "id", None) or "", ""
     sent_key = getattr(wanted, "idempotency_key", None)
     if sent_key is None and starts and call.has_tasks:
-        sent_key = secrets.token_hex()  # Its run gets a long id: nobody guesses that of a task.
+        sent_key = secrets.token_hex()  # Its run gets a long id, so nobody guesses the id of a task.
     if sent_key is not None:
         action = f"mcp {operation.name}" if starts else f"mcp {operation.name} {run}"
         key = hash_key(sent_key, call.who, action, place="idempotency_key")
@@ -184,7 +184,7 @@ async def _carry_out(operation: Operation, call: ToolCall, wanted: Any) -> Answe
 
 
 def check_arguments(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
-    """Return the arguments of a call. Raises `UsageProblem`, whose place is the key."""
+    """Return the arguments of a call. Raises `UsageProblem` with the key as its place."""
     try:
         return tool.takes.model_validate(arguments)
     except ValidationError as error:
@@ -192,7 +192,7 @@ def check_arguments(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
 
 
 def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperation]]:
-    """Return the tools of a server by name, each with its operation."""
+    """Return the tools of a server by name, with their operations."""
     return {
         operation.mcp.name: (operation, operation.mcp)
         for operation in operations()
@@ -201,7 +201,7 @@ def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOp
 
 
 def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
-    """Return a tool in the form in which clients list it. The annotations are only hints; the scope decides."""
+    """Return a tool in the form in which clients list it. The annotations are only hints. The scope decides."""
     gives = operation.gives
     assert not isinstance(gives, tuple), "a tool returns an object"
     schema = gives.model_json_schema(mode="serialization")
@@ -234,7 +234,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 class RunServer(Server[Any]):
-    """The SDK's server. It sends notifications about tasks, but none about changed lists and resources."""
+    """The SDK's server. It sends notifications about tasks, but not about changed lists and resources."""
 
     def get_capabilities(self, *arguments: Any, **options: Any) -> ServerCapabilities:
         """Return the capabilities of the server."""

@@ -72,7 +72,7 @@ async def _open_stdio() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.
 
 
 async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> AsyncIterator[str]:
-    """Yield the lines that are messages of JSON-RPC. Answer each other line with an error, unless it is empty."""
+    """Yield the lines that are messages of JSON-RPC. Answer any other line with an error, unless it is empty."""
     async for line in lines:
         if _is_message(line):
             yield line
@@ -108,7 +108,7 @@ def _error_for(line: str) -> dict[str, Any]:
 
 
 class TextWriter:
-    """A stream that accepts text, as the transport of the SDK writes it."""
+    """A stream that accepts text, in the form in which the SDK's transport writes it."""
 
     def __init__(self, stream: trio.abc.SendStream) -> None:
         self._stream, self._lock = stream, trio.Lock()
@@ -192,8 +192,8 @@ async def serve_mcp(
 ) -> None:
     """Serve the runs of a home until a stop is requested; over stdio, also until the client closes its end.
 
-    `opened` is called with the address once the server listens on one. Raises `UsageProblem` for a port that cannot be
-    used, and the errors of `host`.
+    `opened` is called with the address when the server listens on an address. Raises `UsageProblem` for a port that
+    cannot be used, and the errors of `host`.
     """
     waiting, requests = trio.open_memory_channel[str](WAITING_MAX)
     desk = Desk(

@@ -48,7 +48,7 @@ TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
 
 
 def _named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
-    """Return the ids of the tasks that a client wants to follow. Raises `MCPError` unless they are a list of ids."""
+    """Return the ids of the tasks that a client wants to follow. Raises `MCPError` if they are not a list of ids."""
     sent = (params.notifications.model_extra or {}).get("taskIds", [])
     if not isinstance(sent, list) or not all(isinstance(item, str) for item in sent) or len(sent) > TASKS_MAX:
         raise MCPError(INVALID_PARAMS, f"taskIds: a list of at most {TASKS_MAX} ids is needed")
@@ -122,7 +122,7 @@ async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, A
 
 
 async def _send(call: ToolCall, notification: Notification[Any, Any]) -> None:
-    # The SDK's type has only the notifications of the core protocol, but the SDK sends those of extensions too.
+    # The SDK's type has only the notifications of the core protocol, but the SDK also sends those of extensions.
     sent = cast("ServerNotification", notification)
     await call.context.session.send_notification(sent, related_request_id=call.context.request_id)
 
@@ -167,9 +167,9 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
 
 
 async def _carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
-    """Return the result of a request about tasks. Raises `MCPError` for a bad request; a bug is logged.
+    """Return the result of a request about tasks. Raises `MCPError` for a bad request. A bug is logged.
 
-    `task` is the id in the request, which a header over HTTP repeats; empty for none.
+    `task` is the id in the request, which a header over HTTP repeats; empty if there is no id.
     """
     call = ToolCall(desk, caller_of(context), context)
     if not call.modern:
@@ -204,8 +204,8 @@ def _check_header(context: Context, task: str) -> None:
 async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
     """Post the answers in returned forms. A form whose question is not open is ignored.
 
-    A closed form leaves its question open. If an answer does not fit, the others are posted, and the call is refused;
-    the question stays open under the same name.
+    A closed form leaves its question open. If an answer does not fit, the other answers are posted and the call is
+    refused. The question stays open under the same name.
     """
     desk = call.desk
     desk.check_scope(call.who, "answer")
@@ -227,7 +227,7 @@ async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
         except UsageProblem as problem:
             unfit.append(f"{name}: {line_of_error(problem)}")
         except RequestRefused:
-            continue  # Somebody else was first; the run goes on with that.
+            continue  # Somebody else answered first, and the run goes on with that answer.
     if unfit:
         raise UsageProblem("; ".join(unfit), place="inputResponses")
     return {}
@@ -241,7 +241,7 @@ def _form(sent: Any) -> ElicitResult:
 
 
 async def _cancel(call: ToolCall, run: str) -> dict[str, Any]:
-    """Cancel the run of a task. A run that has ended stays as it is."""
+    """Cancel the run of a task. A run that has ended stays unchanged."""
     call.desk.check_scope(call.who, "control")
     call.desk.count_write(call.who)
     if not _has_ended(await read_task(call, run)):

@@ -1,7 +1,7 @@
 """The address of a Postgres journal: its URL, read once, and the part of it that may be shown.
 
-A URL may hold a password, and a mistyped one may hold it in the wrong place. So no message quotes a URL: messages show
-the servers and the database, once both have the form of such names.
+A URL may hold a password, and a mistyped URL may hold it in the wrong place. So no message quotes a URL. Messages show
+the servers and the database, if both look like such names.
 
 By default, a server on another machine must prove its name by a certificate (`sslmode=verify-full`). No server gets the
 password in clear text or as an MD5 hash (`require_auth`). The URL and the variables of libpq can change both.
@@ -27,7 +27,7 @@ SECRET_MIN = 4
 """The minimum length of a password that is removed from messages. Shorter ones occur in ordinary words."""
 
 NO_WEAK_PASSWORDS = "!password,!md5"
-"""The refused ways to sign in, by which a false server would learn the password or its hash."""
+"""The refused ways to sign in: with these, a false server would learn the password or its hash."""
 
 _SERVERS = re.compile(r"[\w.:,%/\\-]*")
 _PORTS = re.compile(r"[\d,]*")

@@ -66,7 +66,7 @@ class Committer:
         self._writer, self._number = secrets.token_bytes(12), 0
 
     def commit(self, link: DatabaseLink, works: Sequence[Request]) -> list[JobOutcome]:
-        """Commit the jobs, and return the outcome of each in order. Never raises."""
+        """Commit the jobs, and return the outcome of each job in order. Never raises."""
         outcomes: dict[int, JobOutcome] = {}
         for batch in _batches(works):
             self._commit_batch(link, batch, outcomes)
@@ -106,7 +106,7 @@ class Committer:
                     time.sleep(pause)
                     pause = min(pause * 1.5, 10 * PAUSE_SECONDS)
                     continue
-                if not again and len(batch) > 1:  # What is wrong with one of them is not the others' affair.
+                if not again and len(batch) > 1:  # The error of one job must not affect the other jobs.
                     for place, work in batch.items():
                         self._commit_batch(link, {place: work}, outcomes)
                     return
@@ -127,7 +127,7 @@ class Committer:
             group = lock(link, [*works.values()], self._budget.current(), exact=exact)
             decided = decide(group, works)
             early = {place: error for place, error in decided.errors.items() if writes_early(works[place])}
-            if early:  # The others are tried again without them, so that nothing of them is left.
+            if early:  # The other jobs are tried again without them, so nothing of the failed jobs is left.
                 return GroupResults(errors=early)
             if group.changed:
                 self._number += 1

@@ -1,4 +1,4 @@
-"""Connections to Postgres: opens one, and replaces a broken one.
+"""Connections to Postgres: opens a connection, and replaces a broken one.
 
 A session keeps nothing that outlives a transaction: no prepared statements, settings or locks. So connections may go
 through a pooler that assigns them per transaction.
@@ -27,7 +27,7 @@ CONNECT_SECONDS = 5
 """How long to wait for a connection to a server."""
 
 ANSWER_SECONDS = 10.0
-"""How long to wait for an answer. Without one, the connection is closed."""
+"""How long to wait for an answer. Without an answer in this time, the connection is closed."""
 
 WAIT_MS = 2000
 """The time limit in milliseconds for a lock, and for an idle open transaction."""
@@ -41,7 +41,7 @@ LOCAL = (
     " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
     " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
 )
-"""The settings of a transaction. Without the second one, a frozen client would keep its locks forever."""
+"""The settings of a transaction. Without the second setting, a frozen client would keep its locks forever."""
 
 TRANSACTION_MS = 30_000
 """The time limit of a transaction in milliseconds. Only servers of version 17 and later support it."""
@@ -110,7 +110,7 @@ class DatabaseLink:
     def __init__(
         self, address: DatabaseAddress, time_: Time | None = None, answer_seconds: float = ANSWER_SECONDS
     ) -> None:
-        """Take the address; `time_` replaces the server's clock, for tests."""
+        """Store the address. `time_` replaces the server's clock, for tests."""
         self.address, self.time = address, time_
         self._answer_seconds = answer_seconds
         self._connection: Connection | None = None
@@ -129,11 +129,11 @@ class DatabaseLink:
 
     @property
     def fixed(self) -> float | None:
-        """The time of the clock that replaces the server's; None without such a clock."""
+        """The time of the clock that replaces the server's clock; None without such a clock."""
         return None if self.time is None else self.time.now()
 
     def take_time(self, now: float) -> float:
-        """Store the server's time. Return it, or the time of the clock that replaces it."""
+        """Store the server's time. Return it, or the time of the clock that replaces the server's clock."""
         if self.time is not None:
             return self.time.now()
         self._ahead = now - _steady()
@@ -166,7 +166,7 @@ _PASSING = frozenset(
         *("40001", "40P01", "55P03", "25P03"),  # Other transactions were in the way.
         *("57P01", "57P02", "57P03", "53300"),  # The server stops, starts, or has no connection left.
         *("57P05", "25P04"),  # The server has ended a connection that was idle, or a transaction that took too long.
-        "23503",  # A text was deleted between its insertion by somebody else and its use here.
+        "23503",  # Somebody else inserted a text, and it was deleted before its use here.
     }
 )
 _UNKNOWN_AFTER_COMMIT = ("08", "57")
@@ -186,7 +186,7 @@ def leaves_unknown(error: psycopg.Error) -> bool:
 
 
 def explain(address: DatabaseAddress, error: Exception) -> Exception:
-    """Return the runtime's error for an error of Postgres; any other error is returned unchanged."""
+    """Return the runtime's error for an error of Postgres. Any other error is returned unchanged."""
     if not isinstance(error, psycopg.Error):
         return error
     place, cause = address.place, address.message_line(str(error)) or type(error).__name__
@@ -220,7 +220,7 @@ class StatementResult:
 
 
 class StatementBatch:
-    """Collects statements, and runs them in order. The first one that fails ends the batch."""
+    """Collects statements, and runs them in order. The first statement that fails ends the batch."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._cursor = psycopg.ClientCursor[Any](connection)

@@ -1,8 +1,8 @@
 """The group of jobs that one transaction commits: their requests, and their changes in memory.
 
-A job names in advance what it concerns (`runtime.journal.rules.RunOperation`). So the transaction locks and reads
-everything for the whole group in a few statements. Then each job decides in turn, in memory, on the locked rows: it
-changes the group, or raises and changes nothing. At the end all changes are written at once.
+A job names in advance the rows that it concerns (`runtime.journal.rules.RunOperation`). So the transaction locks and
+reads everything for the whole group in a few statements. Then each job decides in turn, in memory, on the locked rows:
+it changes the group, or it raises and changes nothing. At the end all changes are written at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ class Alone(NamedTuple, Generic[T]):
     """A job that has its own transaction."""
 
     run: Callable[[Cursor, float], T]
-    """A function that reads and writes; it gets the time."""
+    """A function that reads and writes. It gets the time."""
 
 
 Request = RunOperation[Any] | Alone[Any]
@@ -56,7 +56,7 @@ class Group:
     budget: HomeBudget
     """The daily budget."""
     totals: dict[TenantDay, Amount] | None = None
-    """The totals of the days if they are locked. Otherwise the limits are checked when the totals are written."""
+    """The totals of the days, if these are locked. Otherwise the limits are checked when the totals are written."""
     runs: dict[str, RunHead] = field(default_factory=dict)
     """The locked runs."""
     admitted: dict[str, RunHead] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Group:
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
     """The posted messages that jobs ask about, by the run's number and the key."""
     fresh: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """The posted messages that jobs will consume, and whether each is still unconsumed."""
+    """The posted messages that jobs will consume, and whether each of them is still unconsumed."""
     changed: dict[int, tuple[int, int]] = field(default_factory=dict)
     """The epoch and the last record number of each changed run when it was locked, by the run's number."""
     records: list[tuple[int, Stored, bool]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Group:
     named: set[tuple[bytes, int]] = field(default_factory=set)
     """The texts that runs name now."""
     asked: dict[int, bytes] = field(default_factory=dict)
-    """The open questions of runs with new summaries, by number; empty for none."""
+    """The open questions of runs with new summaries, by number; empty if a run has none."""
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
     """New messages with their ids and the numbers of their runs."""
     booked: dict[TenantDay, Amount] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The journal in Postgres: one database for several machines; every append is durable before it returns.
+"""The journal in Postgres: one database for several machines. Every append is durable before it returns.
 
 One thread commits all writes in groups, and another thread reads. Leases, record numbers and budgets are checked under
 locks in the transaction that writes, by the server's clock. So the rules hold between machines with different clocks.
@@ -123,7 +123,7 @@ async def open_postgres(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a database, and make its tables if they are missing.
 
-    When the context ends, everything that was handed in is written, and no thread or connection is left open.
+    When the context ends, all writes that it was given are done, and no thread or connection is left open.
 
     Args:
         address: the database.

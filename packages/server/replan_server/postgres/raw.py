@@ -88,7 +88,7 @@ class PostgresRaw(RawStore):
     """A database as the source or the target of moved runs."""
 
     def __init__(self, link: DatabaseLink) -> None:
-        """Take a link whose tables have been checked."""
+        """Store a link whose tables have been checked."""
         self._link, self._committer, self._texts = link, Committer(NO_LIMIT), Texts()
 
     @contextmanager
@@ -181,7 +181,7 @@ def _values(head: RunHead) -> tuple[Any, ...]:
 
 @contextmanager
 def open_raw(address: DatabaseAddress) -> Iterator[PostgresRaw]:
-    """Open a database to move runs out of it or into it; its tables are made if they are missing.
+    """Open a database to move runs out of it or into it. Its tables are made if they are missing.
 
     Raises the errors of `open_postgres`.
     """
@@ -208,9 +208,9 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
                 return
             check_upgraded(version, address.place)
             with snapshot(link) as (cursor, now):
-                # `problems` and `check_end` keep their defaults, since the tables' constraints are checked at every
-                # change, and no part of the server's log can be removed. So does `lost`: a gap in the numbers of runs
-                # proves no loss, since a failed admission leaves one too.
+                # `problems` and `check_end` keep their defaults: the tables' constraints are checked at every change,
+                # and no part of the server's log can be removed. `lost` also keeps its default: a gap in the numbers of
+                # runs proves no loss, since a failed admission leaves a gap too.
                 rows = cursor.execute("SELECT id, due, unread FROM replan.runs")
                 agenda = {run: (due, unread) for run, due, unread in rows}
                 yield Inspection(PostgresReader(cursor, now), agenda=lambda head: agenda[head.id])

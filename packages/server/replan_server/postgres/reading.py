@@ -1,7 +1,7 @@
 """Reads from a Postgres journal outside of a group: rows, records, messages, due runs, and totals.
 
 For each run that it wakes, a host sends its queries in one message, with the end of the snapshot (`last`). On a busy
-machine every round trip waits for several processes in turn.
+machine, every round trip waits for several processes in turn.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ DUE = (
     "id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL SELECT id FROM replan.runs WHERE unread)"
     f" AND last_seq > 0 AND status <> 'parked' AND {_FREE} AND {_DRIVABLE}"
 )
-"""The SQL condition for a run that a host has to drive. Its values are those of `due_values`."""
+"""The SQL condition for a run that a host has to drive. Its values come from `due_values`."""
 
 _DUE = f"SELECT run FROM replan.runs WHERE {DUE} ORDER BY priority DESC, id LIMIT %(limit)s"
 _UNREAD = f"SELECT run FROM replan.runs WHERE unread AND NOT {_FREE} AND {_DRIVABLE}"
@@ -137,7 +137,7 @@ class PostgresReader(StoreReader):
         return lambda digest: known.get(bytes.fromhex(digest))
 
     def row(self, run: str) -> RunRow:
-        """Implement `StoreReader.row`; the query and the end of the snapshot are sent together."""
+        """Implement `StoreReader.row`. The query and the end of the snapshot are sent together."""
         for values in self._last((_HEADS_ASKS, [[run]]))[0].rows:
             return read_head(values[1:], values[0]).row_at(self.now)
         raise RunNotFound(run)

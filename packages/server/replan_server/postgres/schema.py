@@ -1,9 +1,9 @@
 """The tables of a Postgres journal, in their own schema, and the rights of the roles that use them.
 
-`runs` has the values that change with every append. Its rows have room for their next version, so that an append
-changes no index; `due` and `unread` are indexed only for rows that a host must find. `asked` has the open questions
-that lists show. Events name their texts by hash. The table `named_texts` has these names too, so the database refuses
-to delete a text that is needed.
+`runs` has the values that change with every append. Its rows have room for their next version, so an append changes no
+index. `due` and `unread` are indexed only for rows that a host must find. `asked` has the open questions that lists
+show. Events name their texts by hash. The table `named_texts` also has these names, so the database refuses to delete a
+needed text.
 
 `journal.version` is the journal's (`runtime.journal.port`).
 """

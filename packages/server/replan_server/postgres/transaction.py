@@ -1,4 +1,4 @@
-"""The statements of a group's transaction: lock and read what its jobs concern, and write what they changed.
+"""The statements of a group's transaction: lock and read the rows that its jobs concern, and write their changes.
 
 All processes take locks in the same order: texts by hash, runs by number, and then the totals of days. Statements are
 sent together, so a group of any size costs three round trips.
@@ -68,7 +68,8 @@ _TYPES: Mapping[str, str] = {
     "unread": "boolean",
 }
 WRITTEN: Mapping[str, str] = {name: _TYPES.get(name, "bigint") for name in f"{CHANGING}, due, unread".split(", ")}
-"""The columns that a transaction changes, with their types: the columns of the row, and those that hosts search."""
+"""The columns that a transaction changes, with their types: the columns of the row, and the columns that hosts search.
+"""
 
 _UPDATE = (
     f"UPDATE replan.runs SET {', '.join(f'{name} = new.{name}' for name in WRITTEN)} FROM {{rows}} AS new"
@@ -90,7 +91,7 @@ MARK = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, %s)"
     " ON CONFLICT (id) DO UPDATE SET last = excluded.last, at = clock_timestamp()"
 )
-"""The statement that marks a transaction, so that the writer can find out later whether it was committed."""
+"""The statement that marks a transaction. By the mark, the writer finds out later whether it was committed."""
 
 _MARKED = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, 0)"
@@ -117,7 +118,7 @@ class OverBudgetError(Exception):
 
 
 def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBudget, *, exact: bool) -> Group:
-    """Begin a transaction, lock and read what the jobs concern, and return the group.
+    """Begin a transaction, lock and read the rows that the jobs concern, and return the group.
 
     With `exact`, the totals of the days are locked too. Raises `JournalNewer`, `psycopg.Error`.
     """
@@ -239,7 +240,7 @@ def _spend(batch: StatementBatch, group: Group, key: TenantDay, amount: Amount) 
 
 
 def _days_of(group: Group) -> Iterator[TenantDay]:
-    """Yield the totals to which the jobs of a group may add."""
+    """Yield the totals that the jobs of a group may add to."""
     for row in (*group.runs.values(), *group.admitted.values()):
         for tenant in group.budget.of(row.placement.tenant):
             yield from ((tenant, day_of(group.now)), (tenant, row.account.day))
@@ -304,7 +305,7 @@ class Listening:
         connection = await trio.to_thread.run_sync(self._connect)
         try:
             while True:
-                callback()  # Also at first, for what was notified before.
+                callback()  # Also at first, for earlier notices.
                 await trio.lowlevel.wait_readable(connection.pgconn.socket)
                 connection.pgconn.consume_input()
                 while connection.pgconn.notifies() is not None:

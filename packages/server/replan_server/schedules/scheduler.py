@@ -104,9 +104,9 @@ class Schedule:
     record: str = ""
     """The id of the record of its times; empty until the journal was read."""
     handled: float = 0.0
-    """The last handled time. Before the first, the time at which the schedule got its times."""
+    """The last handled time. Before any time was handled, the time at which the schedule got its times."""
     next: float = 0.0
-    """The first time after `handled`; infinite if there is none."""
+    """The first time after `handled`; infinite if there is no such time."""
 
     def done(self, time: float) -> None:
         """Record in memory that all times up to `time` are handled."""
@@ -149,7 +149,7 @@ class Scheduler:
             await trio.sleep(LOOK_SECONDS)
 
     async def look(self, schedule: Schedule) -> None:
-        """Do what a schedule does now. Raises `JournalError`."""
+        """Carry out the current action of a schedule. Raises `JournalError`."""
         engine = self._engine_of(schedule)
         if not schedule.record:
             await self._begin(engine, schedule)
@@ -223,7 +223,7 @@ class Scheduler:
                     engine, f"{name}-v{number}", schedule.title, Outcome.SUCCESS, "it starts at these times"
                 )
             except RunExists:
-                return  # Another host has written it in the meantime; the next look reads it.
+                return  # Another host has written it in the meantime. The next look reads it.
             newest = await engine.journal.row(f"{name}-v{number}")
         done = [float(item.key.removeprefix("due ")) for item in await engine.journal.inbox(newest.run)]
         schedule.done(max([newest.created, *done]))
@@ -239,7 +239,7 @@ async def _rows(engine: Engine, name: str) -> list[RunRow]:
 
 
 def prepare_order(entry: ScheduleEntry, offer: ServerOffer, engine: Engine, name: str) -> PreparedRun:
-    """Return the order of a schedule, ready to begin. Raises `UsageProblem`, whose place is the key or the file."""
+    """Return the order of a schedule, ready to begin. Raises `UsageProblem` with the key or the file as its place."""
     limits = limits_in(entry)
     if entry.problem is not None:
         path, hint = offer.folder / entry.problem, "the schedule's problem is the path of a text file"
@@ -271,7 +271,7 @@ async def run_schedules(process: Process) -> AsyncIterator[None]:
 
 
 def describe_schedules(environment: Mapping[str, str], now: float) -> str:
-    """Return the schedules, each with its next time. Raises `UsageProblem` for a file that is gone."""
+    """Return the schedules, with their next times. Raises `UsageProblem` for a file that is gone."""
     folder = locate_home(environment)
     shown = []
     for name, entry in settings_of(read_user_config(folder.config), ServerSettings).schedules.items():

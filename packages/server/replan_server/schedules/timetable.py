@@ -1,7 +1,7 @@
 """The schedules of the config file, their times, and what a schedule does at a time. Pure.
 
-Times are whole seconds since 1970, UTC. A time that daylight saving skips comes at the next one that exists, and a time
-that it repeats comes once. A schedule for each hour or for some minutes of each hour follows the real hours.
+Times are whole seconds since 1970, UTC. A time that daylight saving skips moves to the next existing time. A time that
+it repeats comes once. A schedule for each hour or for some minutes of each hour follows the real hours.
 """
 
 import re
@@ -28,7 +28,7 @@ _STAMP = "%Y%m%dt%H%Mz"
 
 @with_limits()
 class ScheduleEntry(Config):
-    """An order that hosts start at certain times. Its names and limits are those of a client's order.
+    """An order that hosts start at certain times. Its names and limits are the same as in a client's order.
 
     It has `problem` for a planning run, `plan` and `tools` for an execution, or `kind` and `order` for another kind.
     """
@@ -54,7 +54,8 @@ class ScheduleEntry(Config):
     model: Name = "default"
     """The name of a model: of `clients.models`, a template, or `default`."""
     overlap: Literal["skip", "queue"] = "skip"
-    """The action at a time if an earlier run of the schedule has not finished: none, or a start after it has finished.
+    """What happens at a time if an earlier run of the schedule has not finished: nothing, or a start after it has
+    finished.
     """
 
     @model_validator(mode="after")
@@ -85,7 +86,7 @@ class ScheduleEntry(Config):
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return a time zone by its name. Raises `ValueError` for an unknown one."""
+    """Return a time zone by its name. Raises `ValueError` for an unknown zone."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, OSError) as error:  # Some folders of zones have the form of a name.
@@ -100,12 +101,12 @@ class Timetable:
     zone: str
 
     def next(self, after: float) -> int | None:
-        """Return the first time after another one; None if there is none in the next 50 years."""
+        """Return the first time after another time; None if there is none in the next 50 years."""
         start = self._local(after) - _SHIFT
         return next((time for time in self._times(start, reverse=False) if time > after), None)
 
     def latest(self, after: float, until: float) -> int | None:
-        """Return the last time that is later than `after` and not later than `until`; None if there is none."""
+        """Return the last time that is later than `after` and not later than `until`; None if there is no such time."""
         start = self._local(until) + _SHIFT
         time = next((time for time in self._times(start, reverse=True) if time <= until), None)
         return None if time is None or time <= after else time
@@ -141,10 +142,10 @@ class SkipDue:
 
 
 def decide(table: Timetable, overlap: str, *, handled: float, now: float, busy: str) -> StartDue | SkipDue | None:
-    """Return the current action of a schedule; None for none.
+    """Return the current action of a schedule; None if there is nothing to do.
 
-    Of several times that have passed since the last one, only the latest counts. `handled` is the last time that was
-    started or skipped, or when the schedule began. `busy` is the unfinished run of the schedule, empty for none.
+    If several times have passed since the last one, only the latest counts. `handled` is the last time that was started
+    or skipped, or when the schedule began. `busy` is the unfinished run of the schedule; empty if there is none.
     """
     due = table.latest(handled, now)
     if due is None:

@@ -33,7 +33,7 @@ class Principal:
     scope: Scope
     """The rights of the sender."""
     session: str = ""
-    """The secret id of the browser's session, or what replaces it behind a proxy; empty for a program."""
+    """The secret id of the browser's session, or its replacement behind a proxy; empty for a program."""
     token: str = ""
     """The hash of the program's token; empty for a browser."""
 
@@ -102,7 +102,7 @@ def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[We
 
 
 def remove_token(state: WebState, name: str) -> tuple[WebState, None]:
-    """Return the state without the token of this name. Raises `UsageProblem` if there is none."""
+    """Return the state without the token of this name. Raises `UsageProblem` if there is no such token."""
     if name not in state.tokens:
         raise UsageProblem(
             f"there is no token {name[:60]!r}", place="NAME", hint=f"`{program()} token list` lists them"
@@ -118,11 +118,11 @@ def _not_expired(ends: Mapping[str, float], now: float) -> dict[str, float]:
 SESSION_SECONDS = 12 * 3600.0
 """The length of a session in seconds."""
 SESSIONS_MAX = 100
-"""The largest number of sessions at a time. For a new one, the session that ends first is dropped."""
+"""The largest number of sessions at a time. A new session replaces the session that ends first."""
 
 
 class Sessions:
-    """The sessions: the end of each in UTC seconds since 1970, by the hash of its id."""
+    """The sessions: the end of each session in UTC seconds since 1970, by the hash of its id."""
 
     def __init__(self) -> None:
         self._ends: dict[str, float] = {}
@@ -139,7 +139,7 @@ class Sessions:
         return session
 
     def end(self, session: str) -> None:
-        """End a session; an empty id ends all sessions."""
+        """End a session. An empty id ends all sessions."""
         if session:
             self._ends.pop(digest(session), None)
         else:

@@ -29,7 +29,7 @@ class AgUiMessage(AgUiBody):
     id: Annotated[str, Field(max_length=200)]
     """Its id, chosen by the client."""
     role: str
-    """Who wrote it; only messages of the role `user` are read."""
+    """The author of the message. Only messages of the role `user` are read."""
     content: Any = None
     """A text, or a list of parts. Only parts of the type `text` are read."""
 
@@ -50,7 +50,7 @@ class AgUiAnswer(AgUiBody):
     """The answer to an interrupt."""
 
     interrupt_id: Annotated[str, Field(max_length=200)]
-    """The id of the question from which the interrupt was made."""
+    """The id of the question that the interrupt was made from."""
     status: Literal["resolved", "cancelled"]
     """Whether the question is answered or declined."""
     payload: Any = None
@@ -80,8 +80,8 @@ class AgUiInput(AgUiBody):
     run_id: Annotated[str, Field(max_length=200)]
     """The client's id for this stream."""
     messages: Annotated[tuple[AgUiMessage, ...], Field(max_length=MESSAGES_MAX)]
-    """The conversation so far. The first message of the user is the problem. If a later one is the last message, it is
-    sent to the run.
+    """The conversation so far. The first message of the user is the problem. If a later message of the user is the last
+    message, it is sent to the run.
     """
     state: Any = None
     """The last state that the client got. Its `after` is the number of the last record that the client knows."""
@@ -92,7 +92,7 @@ class AgUiInput(AgUiBody):
 
     @property
     def after(self) -> int:
-        """The number of the last record that the client knows; 0 for none."""
+        """The number of the last record that the client knows; 0 if it knows none."""
         known = self.state.get("after") if isinstance(self.state, dict) else None
         return known if isinstance(known, int) and not isinstance(known, bool) and 0 < known < 10**12 else 0
 
@@ -116,7 +116,7 @@ class AgUiInput(AgUiBody):
                 raise UsageProblem("either 'note' or 'requirement'", place=f"forwardedProps.{OWN}.kind")
 
     def start(self) -> StartRun:
-        """Return the run to start. Raises `UsageProblem`, whose place is the key."""
+        """Return the run to start. Raises `UsageProblem` with the key as its place."""
         texts = [message.text for message in self.messages if message.role == "user"]
         if not texts:
             raise UsageProblem("no message of a user states a problem", place="messages")
@@ -131,7 +131,7 @@ class AgUiInput(AgUiBody):
     def new_message(self, *, started: bool) -> AgUiMessage | None:
         """Return the message to send to the run; None if the user did not write the last message.
 
-        With `started`, the conversation began with the run, so that its first message is the problem.
+        With `started`, the conversation began with the run, so its first message is the problem.
         """
         own = [message for message in self.messages if message.role == "user"]
         if not own or own[-1] is not self.messages[-1] or (started and len(own) == 1):

@@ -23,7 +23,7 @@ QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The
 
 
 class Arguments(SentBody):
-    """The arguments of a tool. Unlike in HTTP, a number may be a text, because language models write them."""
+    """The arguments of a tool. Unlike in HTTP, a number may be a text, because language models write numbers so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -37,7 +37,7 @@ class Ordered(SentBody):
     model: Name = DEFAULT
     """The name of a model; the resource replan://offer lists them."""
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """A repeated call with the same key returns the run that the first one has started."""
+    """A repeated call with the same key returns the run that the first call has started."""
 
 
 class TextFile(Arguments):
@@ -99,7 +99,7 @@ class MaybeRun(Arguments):
     """A run, or all runs."""
 
     id: RunId | None = None
-    """The id of the run; without one, the questions of all runs are listed."""
+    """The id of the run; without an id, the questions of all runs are listed."""
 
 
 class AnswerArguments(Arguments):
@@ -108,7 +108,7 @@ class AnswerArguments(Arguments):
     question: QuestionId
     """The id of the question, as RUN/QUESTION."""
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
-    """The answer, as the question's answer_schema wants it, as text."""
+    """The answer, as text in the form of the question's answer_schema."""
     decline: bool = False
     """Whether the question is declined instead of answered. Its `otherwise` says what happens then."""
 
@@ -147,7 +147,7 @@ class ChangeLimits(ChangedLimits):
 
 
 class ForkRun(StartFork):
-    """A run to start from the middle of another one."""
+    """A run to start from the middle of another run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 

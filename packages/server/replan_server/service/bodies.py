@@ -1,4 +1,4 @@
-"""The JSON bodies of the HTTP API. Requests are checked strictly; a kind of runs may add keys to answers."""
+"""The JSON bodies of the HTTP API. Requests are checked strictly. A kind of runs may add keys to answers."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -88,7 +88,7 @@ class ChangedLimits(SentBody):
 
 @with_limits()
 class StartFork(SentBody):
-    """A run to start from the middle of another one. Missing limits are the defaults of clients."""
+    """A run to start from the middle of another run. Missing limits are the defaults of clients."""
 
     at: Annotated[str, Field(max_length=200)] = ""
     """The number of the last shared record, an attempt, or `before:` and an attempt; empty for the last place before
@@ -128,7 +128,7 @@ class StartRun(SentBody):
 
 @with_limits()
 class StartOfKind(SentBody):
-    """The model and the limits of a run of an installed kind; its order has the other fields."""
+    """The model and the limits of a run of an installed kind. Its order has the other fields."""
 
     model: Name = DEFAULT
     """The name of a model; `GET /api/offer` lists them."""
@@ -150,7 +150,7 @@ class AnswerBody(SentBody):
     """An answer to a question, or a decline."""
 
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
-    """The answer, as the question's `answer_schema` wants it, as text."""
+    """The answer, as text in the form of the question's `answer_schema`."""
     decline: bool = False
     """Whether the question is declined instead of answered."""
 
@@ -190,7 +190,7 @@ class Got(BaseModel):
 
 
 class NearLimit(Got):
-    """The limit of which an unfinished run has used most."""
+    """The limit that an unfinished run has used most of."""
 
     limit: str
     percent: int
@@ -242,7 +242,7 @@ def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
 class ResultBody(Got):
     """The result of a run, as `replan show --json` prints it, and whether the run goes on by itself.
 
-    The keys of all kinds are listed together. A run has those of its kind.
+    The keys of all kinds are listed together. A run has the keys of its kind.
     """
 
     driven: bool

@@ -44,7 +44,7 @@ class _Kept:
         return mark * MARK, self.marks[mark]
 
     def with_records(self, new: Sequence[Record[Any]]) -> "_Kept":
-        """Return the run after more records. Nothing is changed in place, so that any thread may call this."""
+        """Return the run after more records. Nothing is changed in place, so any thread may call this."""
         state, marks, loaded = self.loaded.state, list(self.marks), self.loaded
         for record in new:
             state = loaded.kind.machine.evolve(state, record.event)
@@ -54,7 +54,7 @@ class _Kept:
 
 
 class CachedReader(RunReader):
-    """Reads the runs of a journal, and keeps those that were read recently."""
+    """Reads the runs of a journal, and keeps the recently read runs."""
 
     def __init__(self, journal: Readable[Any], kinds: "Kinds", *, records_max: int = RECORDS_MAX) -> None:
         self.journal, self.kinds, self._records_max = journal, kinds, records_max
@@ -78,7 +78,7 @@ class CachedReader(RunReader):
         return kept.loaded, kept.near
 
     async def page(self, run: str, after: int, most: int = MARK) -> tuple[Loaded, list[tuple[Record[Any], Any]]]:
-        """Return a run, and up to `most` records with a number above `after`, each with the state after it."""
+        """Return a run, and up to `most` records with numbers above `after`, each with the state after it."""
         kept = await self._read(run)
         (place, state), machine, pairs = kept.near(after), kept.loaded.kind.machine, []
         for record in kept.loaded.records[place : after + most]:
@@ -103,7 +103,7 @@ class CachedReader(RunReader):
     async def _read(self, run: str) -> _Kept:
         row = await self.journal.row(run)
         kept = self._kept.get(run)
-        if kept is None or kept.created != row.created:  # Another run may have been given the id of a deleted one.
+        if kept is None or kept.created != row.created:  # Another run may have got the id of a deleted run.
             kind = self.kinds.get(run, row.kind, row.format)
             initial = kind.machine.initial()
             kept = _Kept(row.created, Loaded(kind, initial, []), [initial])

@@ -15,7 +15,7 @@ Reason = Literal["unauthorized", "forbidden", "conflict", "too_many"]
 class RequestRefused(ReplanError):
     """A request that is refused although its values are valid.
 
-    `retry_after` is the number of seconds after which the client may try again; None if it is unknown.
+    `retry_after` is the number of seconds after which the client may try again; None if unknown.
     """
 
     def __init__(self, message: str, reason: Reason, *, retry_after: int | None = None) -> None:
@@ -29,7 +29,7 @@ FAILURES_MAX = 10
 WRITES_MAX = 60
 """The largest number of writes of one client in a minute."""
 STREAMS_MAX = 20
-"""The largest number of open streams of one client. A browser opens one for each visible tab."""
+"""The largest number of open streams of one client. A browser opens one stream for each visible tab."""
 STREAMS_ALL_MAX = 256
 """The largest number of open streams of all clients together."""
 MINUTE = 60.0
@@ -38,7 +38,7 @@ CLIENTS_MAX = 1000
 """The number of clients above which clients without a recent action are forgotten."""
 
 KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
-"""A function that marks the current connection as that of a known client, so that it is not closed to make room.
+"""A function that marks the current connection as a known client's, so that it is not closed to make room.
 
 Over stdio it does nothing.
 """
@@ -86,13 +86,13 @@ class Streams:
 
 
 class Place:
-    """One counted stream. At the end of its `with` block, or with `free`, it is no longer counted."""
+    """One counted stream. It stops counting at the end of its `with` block, or by `free`."""
 
     def __init__(self, free: Callable[[], None]) -> None:
         self._free: Callable[[], None] | None = free
 
     def free(self) -> None:
-        """Stop counting the stream; a second call does nothing."""
+        """Stop counting the stream. A second call does nothing."""
         free, self._free = self._free, None
         if free is not None:
             free()

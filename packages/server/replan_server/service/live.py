@@ -12,11 +12,11 @@ from runtime.core.errors import JournalError
 from runtime.journal.port import Journal
 
 LOOK_SECONDS = 0.05
-"""The seconds between two checks for commits; a check takes microseconds."""
+"""The seconds between two checks for commits. A check takes microseconds."""
 PING_SECONDS = 15.0
 """How often an idle stream gets a comment, in seconds, so that a broken connection is detected."""
 SHARED_MAX = 64
-"""The largest number of shared answers at a time; the one that was used least recently is dropped."""
+"""The largest number of shared answers at a time. The least recently used answer is dropped."""
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Hub:
 
     async def _look(self) -> None:
         version = self._version
-        with suppress(JournalError):  # It may be busy, or its disk full; the next look tells.
+        with suppress(JournalError):  # The journal may be busy, or its disk full. The next look tells.
             version = await self._journal.version()
         if version != self._version:
             self._version = version

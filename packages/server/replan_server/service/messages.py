@@ -73,10 +73,10 @@ async def edit_plan(
     via: Via,
     dropped: Collection[str] = (),
 ) -> None:
-    """Give a run an edited plan. `revision` and `edits` are those of the plan that was opened.
+    """Give a run an edited plan. `revision` and `edits` belong to the plan that was opened.
 
-    Raises `RequestRefused` if the plan was changed since, if only a person may edit it, and for an execution of a
-    server that executes no plans. Raises `EditRejected`, and the errors of `open_plan`.
+    Raises `RequestRefused` if the plan was changed since, if only a person may edit it, and for an execution if the
+    server executes no plans. Raises `EditRejected`, and the errors of `open_plan`.
     """
     engine = service.engine
     try:
@@ -122,7 +122,7 @@ async def undo(service: Service, who: Principal, run: str) -> Posted:
 
 
 async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
-    """Cancel a run; return whether it has ended. If it is cancelled already, nothing changes.
+    """Cancel a run. Return whether it has ended. If the run is cancelled already, nothing changes.
 
     Raises the errors of `cancel_run`, with the same `shown_by`.
     """
@@ -133,7 +133,7 @@ async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
 
 
 async def _resume_if_reopened(service: Service, who: Principal, run: str) -> None:
-    """Resume a run that has ended and may go on now, because hosts do not do that by themselves."""
+    """Resume a run that has ended and may now go on, because hosts do not resume it by themselves."""
     finished = (await service.engine.journal.row(run)).status == "finished"
     if not finished or not goes_on(await service.reader.common_with_inbox(run)):
         return

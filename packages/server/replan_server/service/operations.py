@@ -31,7 +31,7 @@ class HttpAddress:
     path: str
     """The path, with the names of its variable parts in braces."""
     body: type[BaseModel] | None = None
-    """The model of the body that is sent; None for no body."""
+    """The model of the request's body; None if there is no body."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The values that a variable part of the path can have, by its name. A part that is not listed may be any text."""
     query: Mapping[str, QueryField] = field(default_factory=dict)
@@ -72,9 +72,9 @@ class Operation:
     function: Function | None = None
     """The function for both HTTP and MCP; None if only one of them has the operation, with its own function."""
     http: HttpAddress | None = None
-    """Its address in the HTTP API; None if it is only an MCP tool."""
+    """The operation's address in the HTTP API; None if it is only an MCP tool."""
     mcp: McpOperation | None = None
-    """Its MCP tool; None if it has only an HTTP address."""
+    """The operation's MCP tool; None if it has only an HTTP address."""
     writes: bool = True
     """Whether the operation changes something."""
     executes: bool = False

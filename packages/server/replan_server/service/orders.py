@@ -1,7 +1,7 @@
 """Orders of clients to plan a problem, to execute a plan and to fork a run.
 
 A client gives text, bytes and names. Names refer to workflows, policies, models and tool sets in the server's config
-file; a path, an address, a plug-in or a prompt is never taken from a client.
+file. A path, an address, a plug-in or a prompt is never taken from a client.
 """
 
 import os
@@ -55,14 +55,14 @@ class ExecutionOrder(ModelAndLimits):
 
 @dataclass(frozen=True, slots=True)
 class ForkOrder(ModelAndLimits):
-    """An order of a client to fork a run; the model `default` is the run's own."""
+    """An order of a client to fork a run. The model `default` is the run's own model."""
 
     at: str = ""
     """The place of the fork; see `ForkRequest.at`."""
     workflow: str | None = None
-    """The name of another workflow; None for the run's own."""
+    """The name of another workflow; None for the run's own workflow."""
     policy: str | None = None
-    """The name of another policy; None for no change, or for the policy of the new workflow."""
+    """The name of another policy; None if it does not change, or for the policy of the new workflow."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that hold from there on, as texts by the path of the field."""
 
@@ -89,7 +89,7 @@ class ServerOffer(Offer):
     def prepare_execution(
         self, order: ExecutionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
     ) -> PreparedRun:
-        """Return the execution that a client has ordered. Raises `UsageProblem`, whose place is the field."""
+        """Return the execution that a client has ordered. Raises `UsageProblem` with the field as its place."""
         chosen = choose(order.tools, self.config.clients.tools, "tools", thing="tool set", things="tools")
         options = ExecutionOptions(
             tools=str(self.folder / chosen.file),
@@ -130,7 +130,7 @@ class ServerOffer(Offer):
     def fork_of(self, order: ForkOrder, environment: Mapping[str, str] = os.environ) -> ForkRequest:
         """Return the fork that a client has ordered. Limits that the order lacks are the defaults of clients.
 
-        Raises `UsageProblem`, whose place is the field.
+        Raises `UsageProblem` with the field as its place.
         """
         limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)

@@ -75,7 +75,7 @@ def offer_of(service: Service) -> Mapping[str, Any]:
 
 
 async def questions(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the open questions of a run, or those of all runs, the oldest first."""
+    """Return the open questions of a run, or of all runs, the oldest first."""
     if request.run:
         return {"questions": await open_questions(request, request.run), "problems": [], "more": False}
     page = await all_questions(request.service.reader, limit=QUESTIONS_MAX)
@@ -88,7 +88,7 @@ async def questions(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def open_questions(request: ProgramRequest, run: str) -> list[dict[str, Any]]:
-    """Return the open questions of a run, the oldest first, as the client sees them."""
+    """Return the open questions of a run in the client's form, the oldest first."""
     return [_hide_artifact(request, item) for item in await questions_of(request.service.reader, run)]
 
 
@@ -103,7 +103,7 @@ def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[st
 
 
 async def rest_of_plan(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the plan of a planning run, or the rest of an execution's plan.
+    """Return the plan of a planning run, or the remaining plan of an execution.
 
     A model does not get a plan under review, as in `_hide_artifact`.
     """
@@ -176,7 +176,7 @@ class QueryField:
 
 
 def _empty_or(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"anyOf": [schema, {"const": ""}]}  # A form sends an empty text for a field that is left out.
+    return {"anyOf": [schema, {"const": ""}]}  # A form sends an empty text for a missing field.
 
 
 FIELDS: Mapping[str, QueryField] = {
@@ -195,7 +195,7 @@ FIELDS: Mapping[str, QueryField] = {
 async def run_page(
     reader: RunReader, fields: Mapping[str, str], *, number: int, rows_max: int
 ) -> tuple[list[tuple[RunRow, str]], int]:
-    """Return the rows of a page, each with its status for people, and how many runs match. Pages are counted from 0.
+    """Return the rows of a page, with their statuses for people, and how many runs match. Pages are counted from 0.
 
     Raises `UsageProblem` for a value that no run can have.
     """

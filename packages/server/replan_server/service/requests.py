@@ -33,7 +33,7 @@ class Terms:
     places: Mapping[str, str]
     """The client's name for each argument of the command line, if errors can have it as their place."""
     via: Via
-    """The way by which answers of such a client come."""
+    """The interface by which answers of such a client come."""
     shows_reviews: bool
     """Whether clients see the artifact that a person has to review."""
 
@@ -72,7 +72,7 @@ def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
 
 
 def wrong_value(error: ValidationError, takes: type[BaseModel], terms: Terms) -> UsageProblem:
-    """Return the first validation error of the model `takes`; its place is the path of the key."""
+    """Return the first validation error of the model `takes`. Its place is the path of the key."""
     first = error.errors(include_url=False)[0]
     path = [str(part) for part in first["loc"]]
     place, outermost = ".".join(path)[:PLACE_MAX] or terms.whole, len(path) == 1
@@ -97,13 +97,13 @@ class ProgramRequest:
     terms: Terms
     """The words of its interface."""
     run: str = ""
-    """The id of the run that it is about; empty for none."""
+    """The id of the run that the request is about; empty if there is none."""
     question: str = ""
-    """The id of the question that it is about, as RUN/QUESTION; empty for none."""
+    """The id of the question that the request is about, as RUN/QUESTION; empty if there is none."""
     body: Any = None
     """The checked body: an instance of the operation's model, or None."""
     key: str = ""
-    """The hash of its idempotency key; empty for none."""
+    """The hash of the request's idempotency key; empty if there is no key."""
 
 
 def encode_json(value: Any) -> bytes:

@@ -39,7 +39,7 @@ class ShownMessage:
     who: str = "you"
     """Who wrote it: the name of a person, `a program`, or `you` for the user of the page."""
     way: str = ""
-    """How an answer or a decline came, in words after a blank; empty if that is not known."""
+    """How an answer or a decline came, in words after a blank; empty if unknown."""
 
 
 _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
@@ -48,7 +48,7 @@ _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python":
 def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[ShownMessage]:
     """Return the messages and answers to a run, the oldest first.
 
-    `recorded` is the state after its records; `with_inbox` is the state after the messages in its inbox too.
+    `recorded` is the state after the run's records. `with_inbox` is the state after the messages in its inbox too.
     """
     found = [
         (message.place, ShownMessage(message.kind, message.text, seen=message.seen)) for message in with_inbox.messages
@@ -146,7 +146,7 @@ class DemandRow:
     source: str
     """The source of the words: `problem`, `user` or `answer`."""
     standing: str
-    """How the plan treats the demand and what it assumes, in words."""
+    """How the plan treats the demand, and which meaning it assumes, in words."""
     missing: bool
     """Whether the demand is in no step of the plan."""
 
@@ -201,7 +201,7 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outline(artifact: str) -> Sequence[Line]:
-    """Return the outline of an artifact under review; no lines if no kind has one for it."""
+    """Return the outline of an artifact under review; empty if no kind has an outline for it."""
     try:
         return outline_of(json.loads(artifact))
     except (ValueError, RecursionError):
@@ -209,9 +209,9 @@ def _outline(artifact: str) -> Sequence[Line]:
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a hash of the question. A form carries it, so that an answer to an outdated question is refused.
+    """Return a hash of the question. A form carries this hash, so an answer to an outdated question is refused.
 
-    The hash leaves out what deadlines and reminders change.
+    The hash leaves out the parts that deadlines and reminders change.
     """
     stable_fields = {
         name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")
@@ -226,7 +226,7 @@ def _question_form(question: Mapping[str, Any]) -> Form:
 
 
 def _form_choices(question: Mapping[str, Any]) -> list[str]:
-    """Return the answers that a form offers as choices; empty if the answer can only be typed."""
+    """Return the answers that a form offers as choices; empty if the answer must be typed."""
     match _question_form(question):
         case "choice":
             return options_of(question["answer_schema"])
@@ -242,7 +242,7 @@ def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
     """Return the answer in a form: the picked choice, or the typed text.
 
     For a rejection, the text is the reason; for another model, its name. If the choices are only suggestions, a typed
-    text wins over a picked one.
+    text wins over a picked choice.
     """
     if _question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"
@@ -262,7 +262,7 @@ class RowPage(Generic[T]):
 
     shown: T
     begin: int
-    """How many rows before these are left out."""
+    """How many rows before this page are left out."""
     count: int
     """How many rows are shown from `begin` on. A tree also shows the rows above them."""
     total: int
@@ -282,7 +282,7 @@ def row_page(rows: Sequence[T], begin: int, most: int) -> RowPage[Sequence[T]]:
 
 
 def tree_page(tree: LineTree, begin: int | None, most: int) -> RowPage[LineTree]:
-    """Return at most `most` rows of a tree, in the order in which they are shown, and the rows above them in the tree.
+    """Return at most `most` rows of a tree in their order of display, and the rows above them in the tree.
 
     Without `begin`, return the last rows. The top row does not count.
     """

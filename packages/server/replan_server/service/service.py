@@ -86,13 +86,13 @@ class Service:
     store: Store
     """The store of tokens, sign-ins and starts."""
     hub: Hub
-    """Wakes those who wait for a change of a run."""
+    """Wakes the tasks that wait for a change of a run."""
     now: Callable[[], float]
     """The wall clock, in UTC seconds since 1970."""
     allow_execute: bool = False
     """Whether clients may execute plans with the tool sets of the settings."""
     waiting: trio.MemorySendChannel[str] | None = None
-    """Where the ids of the runs to resume are sent; None if this server drives no runs."""
+    """The channel for the ids of the runs to resume; None if this server drives no runs."""
     starting: trio.Lock = field(default_factory=trio.Lock)
     """Held while a run is started for a client."""
     repeating: trio.Lock = field(default_factory=trio.Lock)
@@ -120,7 +120,7 @@ class Service:
         """Ask this server to resume a run that hosts do not resume by themselves. Return False if it drives no runs."""
         if self.waiting is None:
             return False
-        with suppress(trio.WouldBlock):  # `WAITING_MAX` runs wait already; the person may ask again.
+        with suppress(trio.WouldBlock):  # `WAITING_MAX` runs wait already. The person may ask again.
             self.waiting.send_nowait(run)
         return True
 
@@ -184,7 +184,7 @@ def is_at_rest(service: Service, shown: ShownRun) -> bool:
     """Return whether a run rests: nothing happens to it until a person or a program does something."""
     common = shown.common
     match shown.status:
-        case "finished" if common is not None and common.reopening:  # A message lets it go on: it is driven next.
+        case "finished" if common is not None and common.reopening:  # A message lets it go on, so it is driven next.
             return service.waiting is None and not shown.hosted
         case "finished" | "moved":
             return True
@@ -200,7 +200,7 @@ def is_at_rest(service: Service, shown: ShownRun) -> bool:
 
 
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
-    """Return a run once it rests, or in its state after some seconds. Raises the errors of `read_shown`."""
+    """Return a run when it rests, or its state after some seconds. Raises the errors of `read_shown`."""
     shown = await read_shown(service.reader, run)
     last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):

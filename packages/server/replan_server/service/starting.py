@@ -31,7 +31,7 @@ Begin = Callable[[Engine, str], Awaitable[str]]
 
 
 async def start(service: Service, who: Principal, order: Order) -> str:
-    """Record the start of a planning run that a client has ordered; return its id.
+    """Record the start of a planning run that a client has ordered. Return its id.
 
     Raises the errors of `start_prepared`.
     """
@@ -46,7 +46,7 @@ def prepare_planning(service: Service, order: Order) -> PreparedRun:
 async def start_prepared(
     service: Service, who: Principal, prepared: PreparedRun, *, run: str = "", mark: str = ""
 ) -> str:
-    """Record the start of a run that a client has ordered; return its id. `mark` is the hash of the order.
+    """Record the start of a run that a client has ordered. Return its id. `mark` is the hash of the order.
 
     Raises `RunExists` for an id that is taken, and `RequestRefused` for a client that has started too many.
     """
@@ -54,7 +54,7 @@ async def start_prepared(
 
 
 async def start_fork(service: Service, who: Principal, origin: str, wanted: ForkRequest, *, key: str, mark: str) -> str:
-    """Record a fork that a client has ordered; return its id. `key` is a hashed idempotency key, empty for none.
+    """Record a fork that a client has ordered. Return its id. `key` is a hashed idempotency key, empty for none.
 
     Raises the errors of `replan.runs.forks.fork_run` and `start_prepared`. Raises `RequestRefused` if the key came with
     another order before, or if the run is an execution and clients may execute no plans.
@@ -75,7 +75,7 @@ async def start_fork(service: Service, who: Principal, origin: str, wanted: Fork
 async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "", mark: str = "") -> str:
     """Record the start of a run, if the client may start one more."""
     name = run or new_run_id()
-    async with service.starting:  # So that two requests at a time do not both find room for one.
+    async with service.starting:  # So two simultaneous requests cannot both take the last place.
         await _check_room(service, who)
         await _check_busy(service, who)
         await service.add_start(who, Start(run=name, at=service.now(), order=mark))
@@ -102,7 +102,7 @@ def prepare_of_kind(
 ) -> PreparedRun:
     """Return an ordered run of an installed kind, ready to begin. Raises `UsageProblem` if it cannot be carried out.
 
-    With `may_take_long` it may read many files, so call it in a thread.
+    With `may_take_long`, it may read many files, so call it in a thread.
     """
     engine = service.engine
     return interface.prepare(order, OrderContext(service.offer, engine.registry, engine.environment, may_take_long))
@@ -116,7 +116,7 @@ def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
 async def go_on(service: Service, who: Principal, run: str) -> bool:
     """Resume a run that rests, for a client. Return whether this server drives runs.
 
-    It counts as a run that the client has started. Raises `RequestRefused` if the client has too many runs under way.
+    The run counts as started by the client. Raises `RequestRefused` if the client has too many runs under way.
     """
     async with service.starting:
         if (await service.engine.journal.row(run)).status not in UNDER_WAY:
@@ -146,7 +146,7 @@ def _run_of_key(key: str) -> str:
 
 
 def mark_of(order: str) -> str:
-    """Return the hash of an order, by which repeated orders with one idempotency key are compared."""
+    """Return the hash of an order. By it, repeated orders with one idempotency key are compared."""
     return hashlib.sha256(order.encode()).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """The stored data of a home's servers: access (`web.json`), and the runs that clients have started (`starts.sqlite3`).
 
-`web.json` has hashes of tokens, never the tokens. Processes change it under a lock, so that `replan token` and
-`replan serve --sign-in` work while a server runs. Its lists are bounded; what grows with use is in the database.
+`web.json` has hashes of tokens, never the tokens. Processes change it under a lock, so `replan token` and `replan serve
+--sign-in` work while a server runs. Its lists are bounded. Data that grow with use are in the database.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ NAME, LOCK, STARTS = "web.json", "web.lock", "starts.sqlite3"
 STARTS_MAX = 1000
 """The largest number of starts of one client that are kept. Older ones are dropped."""
 CLIENTS_MAX = 1000
-"""The largest number of clients whose starts are kept: those that have started a run last."""
+"""The largest number of clients whose starts are kept: the clients that started a run last."""
 DAY = 86_400.0
 KEPT_SECONDS = 30 * DAY
 """How long a start is kept, in seconds."""
@@ -61,7 +61,7 @@ class WebState(_Stored):
     tokens: Mapping[str, Token] = Field(default_factory=dict)
     """The tokens of the HTTP API by name."""
     form_key: str = ""
-    """The key that signs the forms of users behind a proxy; nobody can sign in with it. Empty until it is needed."""
+    """The key that signs the forms of users behind a proxy. Nobody can sign in with it. Empty until it is needed."""
     servers: Mapping[str, str] = Field(default_factory=dict)
     """The addresses of the servers, by the name of their process. Their host names are secret."""
 
@@ -75,7 +75,7 @@ class Store:
         self._known: tuple[tuple[int, int, int], WebState] | None = None
 
     def read(self) -> WebState:
-        """Return the content; an empty one if there is no file. Raises `UsageProblem` for a damaged file."""
+        """Return the content; empty if there is no file. Raises `UsageProblem` for a damaged file."""
         try:
             facts = self._path.stat()
         except FileNotFoundError:

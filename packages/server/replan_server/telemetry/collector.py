@@ -69,9 +69,9 @@ class CheckedSession(requests.Session):
         super().__init__()
         self._type = response
         self.problem = ""
-        """The error in the last answer; empty for none. It contains no text from the server."""
+        """The error in the last answer; empty if there was none. It contains no text from the server."""
         self.status = 0
-        """The status of the last answer; 0 for none."""
+        """The status of the last answer; 0 if there was none."""
         self.rejected = 0
         """How many items collectors have rejected in accepted batches."""
 
@@ -181,7 +181,7 @@ class Collector:
 def resource(more: Mapping[str, str] | None = None) -> Resource:
     """Return the resource of this service: its name, and the attributes in the user's variables.
 
-    It contains nothing about the process or the release, so that a repeated span is equal.
+    It contains nothing about the process or the release, so a repeated span is equal.
     """
     return Resource({SERVICE_NAME: names.SCOPE}).merge(OTELResourceDetector().detect()).merge(Resource(more or {}))
 

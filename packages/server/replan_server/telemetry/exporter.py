@@ -43,10 +43,10 @@ TALLY_SECONDS = 15.0
 
 @dataclass
 class ExportBatch:
-    """Spans that are sent together, and what changes after they are accepted."""
+    """Spans that are sent together, and the changes after they are accepted."""
 
     spans: list[Span] = field(default_factory=list)
-    """The spans, in the order in which they were completed."""
+    """The spans, in the order of their completion."""
     positions: dict[str, int] = field(default_factory=dict)
     """The sequence number to which the cursor moves, by run."""
     measures: list[Measurement] = field(default_factory=list)
@@ -159,7 +159,7 @@ class Exporter:
             self._collector.close()
 
     async def _take(self, row: Behind, batch: ExportBatch) -> bool:
-        """Add the spans of a run's new records to the batch. Send a full batch; return False if that fails."""
+        """Add the spans of a run's new records to the batch. Send a full batch. Return False if that fails."""
         try:
             trace, records = await self._read(row)
         except UNREADABLE as error:
@@ -198,7 +198,7 @@ class Exporter:
         return trace, records
 
     async def _send(self, batch: ExportBatch) -> bool:
-        """Send a batch and move the cursor; return False if either fails. An unsent batch is kept for the next time."""
+        """Send a batch and move the cursor. Return False if either fails. An unsent batch is kept for the next time."""
         self._pending = batch
         if not await self._send_spans(batch):
             return False

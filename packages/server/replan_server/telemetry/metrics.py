@@ -35,7 +35,7 @@ class Measurement:
     value: float
     """The value, in the instrument's unit."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """The attributes of the value; each has few possible values."""
+    """The attributes of the value. Each of them has few possible values."""
 
 
 CALLS = "replan.calls"
@@ -148,7 +148,7 @@ _HISTOGRAMS = {
 
 
 class Metrics:
-    """The instruments of this process. The SDK sends them in a thread of its own."""
+    """The instruments of this process. The SDK sends them in its own thread."""
 
     def __init__(self, now: Callable[[], float], limits: Callable[[], Mapping[str, ServerLimits]] = dict) -> None:
         """Begin to measure. The exporter reads the environment.

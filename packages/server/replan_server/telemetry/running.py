@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from replan_server.telemetry.metrics import Metrics
 
 FLUSH_SECONDS = 2.0
-"""How long a process that is about to end may wait for the collector. The next process sends the rest."""
+"""How long a process that is about to end may wait for the collector. The next process sends the remaining spans."""
 AWAY_SECONDS = 0.5
 """The same time if the collector did not accept the last spans."""
 

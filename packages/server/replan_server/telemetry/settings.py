@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 DELAY_MS = 5000
-"""How long the exporter waits between two looks into the journal, in milliseconds, as the specification advises."""
+"""How long the exporter waits between two looks into the journal, in milliseconds. The specification advises this."""
 DELAY_MS_MIN = 100
 """The shortest accepted value of `DELAY_MS`."""
 PROTOCOL = "http/protobuf"

@@ -2,7 +2,7 @@
 
 A span is complete with the record that ends it, and never changes again. So a run that waits for days already has spans
 before its end. The span of the whole run ends with the run's first end. Work after an undone end is in a span of its
-own, below the first one.
+own, below the first span.
 """
 
 import json
@@ -37,7 +37,7 @@ from runtime.core.names import span_id, trace_id
 
 
 def _input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:
-    """Return the attributes with the messages that a call got; none if they cannot be rebuilt."""
+    """Return the attributes with the messages of a call; empty if they cannot be rebuilt."""
     if kind.views.prompt is None:
         return {}
     try:
@@ -83,12 +83,12 @@ class Span:
     trace: int
     id: int
     parent: int | None
-    """The id of its parent, which may be exported later; None for the span of the whole run."""
+    """The id of the parent span, which may be exported later; None for the span of the whole run."""
     name: str
     start: int
     """When it began."""
     end: int = 0
-    """When it ended; 0 while it is open."""
+    """When the span ended; 0 while it is open."""
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
     links: tuple[SpanLink, ...] = ()
     remote: bool = False
@@ -98,7 +98,7 @@ class Span:
 
 
 def _tokens(usage: Usage) -> dict[str, Scalar]:
-    """Return the attributes of a call's usage; parts that are zero are left out."""
+    """Return the attributes of a call's usage, without parts that are zero."""
     parts = {
         names.CACHE_READ_TOKENS: usage.cache_read_tokens,
         names.CACHE_WRITE_TOKENS: usage.cache_write_tokens,
@@ -109,7 +109,7 @@ def _tokens(usage: Usage) -> dict[str, Scalar]:
 
 
 def _nanoseconds(at: float) -> int:
-    """Return a time in whole nanoseconds. Records are precise to microseconds, so the rest is rounded away."""
+    """Return a time in whole nanoseconds. Records are precise to microseconds, so smaller parts are rounded away."""
     return round(at * 1_000_000) * 1000
 
 
@@ -131,7 +131,7 @@ class Trace:
         self._at, self._last, self._left = 0, 0, 0
         self._shared = 0
         self.seq = 0
-        """The number of the last record that was taken; 0 before the first."""
+        """The number of the last record that was taken; 0 before the first record."""
 
     def take(self, record: Record[Any]) -> list[Span]:
         """Process the next record. Return the spans that it completes."""
@@ -183,7 +183,7 @@ class Trace:
         run = self._kind.run_state(self._state)
         if self._root_key not in self._open and (
             run is None or run.finished is None
-        ):  # The end was undone: what follows is below the run's span.
+        ):  # The end was undone: later work is below the run's span.
             assert self._root is not None
             self._under, self._root_key = self._root.id, f"again:{self.seq}"
             name = f"{names.INVOKE_AGENT} {self._kind.name} again"
@@ -364,7 +364,7 @@ class Trace:
         error: str = "",
         more: Mapping[str, Scalar] | None = None,
     ) -> None:
-        """End a span. If the run's end has already closed it, begin it again for the later result."""
+        """End a span. If the run's end has already closed the span, begin it again for the later result."""
         if key not in self._open:
             self._start(key, name, {}, node, part="late")
             self._open[key] = replace(self._open[key], start=max(self._left, self._root.start if self._root else 0))
@@ -405,7 +405,7 @@ class Trace:
             self._end(key, WITHDRAWN)
 
     def _finish(self, event: RunFinished) -> None:
-        """End all spans except those of running tools. The span of the run is last."""
+        """End all spans except those of running tools. The span of the run comes last."""
         run = self._kind.run_state(self._state)
         running = {} if run is None else run.tools
         for key in [key for key in self._open if key not in running and key != self._root_key]:
@@ -419,6 +419,6 @@ class Trace:
 
 
 def spans_of(kind: Kind[Any, Any], records: Sequence[Record[Any]], *, content: bool = False) -> list[Span]:
-    """Return the complete spans of a run, in the order in which they were completed, from all of its records."""
+    """Return the complete spans of a run, from all of its records, in the order of their completion."""
     trace = Trace(kind, records[0].run, content=content) if records else None
     return [] if trace is None else [span for record in records for span in trace.take(record)]

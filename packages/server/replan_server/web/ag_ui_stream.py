@@ -1,7 +1,7 @@
 """The stream of AG-UI 1.0: one request starts or resumes a run, answers its questions, and shows its events.
 
-A thread is a run: its id, or a name from which the id of the started run is made. So a request may be repeated. The
-stream ends once the run rests: with its result, with its questions as interrupts, or with the reason why nobody drives
+A thread is a run: its id, or a name that the id of the started run is made from. So a request may be repeated. The
+stream ends when the run rests: with its result, with its questions as interrupts, or with the reason why nobody drives
 it. A run goes on after its client has left.
 """
 
@@ -37,7 +37,7 @@ from runtime.core.names import RUN_ID
 from runtime.logs.terminal_text import clean
 
 AgUiEvent = dict[str, Any]
-"""An event in the form in which it is sent: its `type`, and its fields in camel case."""
+"""An event in its sent form: its `type`, and its fields in camel case."""
 PROTOCOL = "1.0"
 """The version of AG-UI."""
 
@@ -159,7 +159,7 @@ async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInpu
         try:
             await site.engine.journal.row(wanted.thread_id)
         except RunNotFound:
-            pass  # A name for a new one.
+            pass  # A name for a new run.
         else:
             return wanted.thread_id, False
     key = hash_key(wanted.thread_id, who, request.url.path, place="threadId")
@@ -190,7 +190,7 @@ async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> As
                 questions = await open_questions(request, run)
             except JournalError as error:
                 if error.passing:
-                    continue  # It may be busy; the next change, or the next ping, tells.
+                    continue  # The journal may be busy. The next change or ping tells.
                 yield _encode_event(
                     {"type": "RUN_ERROR", "message": line_of_error(error), "code": type(error).__name__}
                 )

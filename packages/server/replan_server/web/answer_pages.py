@@ -1,9 +1,9 @@
 """The pages that need no session: signing in, and answering a question by a signed link.
 
-Opening the page of a link changes nothing; sending its form answers.
+Opening the page of a link changes nothing. Sending its form answers.
 
-The link is used in place of a session: it is signed, is for one person and one question, and is verified at each
-request. An approval is shown again for confirmation before it is posted.
+The link replaces a session: it is signed, is for one person and one question, and is verified at each request. An
+approval is shown again for confirmation before it is posted.
 """
 
 import re
@@ -94,7 +94,7 @@ class Linked:
 
 
 async def show_linked_question(site: Site, request: Request) -> Response:
-    """Return the page with the question and its form. It changes nothing, so that programs may open links too."""
+    """Return the page with the question and its form. It changes nothing, so programs may open links too."""
     try:
         return _form_page(site, await _verify_link(site, request))
     except LinkUnknown as error:  # No page has this address.
@@ -228,7 +228,7 @@ def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
 
 
 async def show_opening(site: Site, request: Request) -> Response:
-    """Return the page that opens the server. It needs no session, and reads none."""
+    """Return the page that opens the server. It needs no session, and reads no session."""
     return HTMLResponse(_sign_in_page(button=request.headers["host"].lower() in site.hosts_named))
 
 

@@ -46,7 +46,7 @@ _WRITE_ERRORS = {
 
 
 def addressed_operations() -> list[tuple[Operation, HttpAddress]]:
-    """Return the operations with an HTTP address, each with its address."""
+    """Return the operations with an HTTP address, together with their addresses."""
     return [(operation, operation.http) for operation in operations() if operation.http is not None]
 
 
@@ -232,7 +232,7 @@ def _request(site: Site, request: Request, who: Principal, body: object, key: st
 
 
 async def _body(request: Request, model: type[BaseModel]) -> object:
-    """Return the body of a request, checked. Raises `UsageProblem`, whose place is the key."""
+    """Return the body of a request, checked. Raises `UsageProblem` with the key as its place."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise HTTPException(415, "a body is JSON: content-type must be application/json")

@@ -35,7 +35,7 @@ LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
 """The beginnings of the paths that are also served at the loopback address. None of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"
-"""The caching header of files that pages load; their addresses change with their content."""
+"""The caching header of files that pages load. Their addresses change with their content."""
 
 
 def make_app(site: Site, health: Health) -> ASGIApp:
@@ -104,7 +104,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
 
 
 def _pages_of_kind(site: Site, interface: KindInterface) -> Iterator[BaseRoute]:
-    """Yield the routes of an installed kind: of its form, and of what its runs make for people to keep."""
+    """Yield the routes of an installed kind: of its form, and of texts that its runs make for people to keep."""
     form = f"/new/{interface.kind}"
     yield Route(form, get_endpoint(site, partial(start_page.show_form_of_kind, interface)))
     yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, interface)), methods=["POST"])

@@ -29,7 +29,7 @@ class Box:
     """The box of a node."""
 
     id: tuple[str, ...]
-    """The lines of the node's id, or of its note; none if the name says the same."""
+    """The lines of the node's id, or of its note; empty if the name says the same."""
     name: tuple[str, ...]
     """The lines of the node's name."""
     title: str
@@ -52,7 +52,7 @@ class Arrow:
     style: str
     """`recovery`, `taken`, both or neither."""
     title: str = ""
-    """The outcomes after which the arrow is taken; empty if it always is."""
+    """The outcomes after which the arrow is taken; empty if it is always taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Drawing:
     """The height in pixels."""
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
-    """The edges. Those that were taken come last, so that they are drawn on top."""
+    """The edges. The edges that were taken come last, so they are drawn on top."""
     contingent: bool
     """Whether some boxes are needed only after a failure."""
     path: bool

@@ -69,7 +69,7 @@ class RequestGuard:
     origin: str | None = None
     """The origin of the server's own pages behind a proxy. None derives it from `Host`."""
     linked: tuple[str, ...] = ()
-    """The paths of pages without a session, to which links elsewhere may lead. One ending in `/` is all below it."""
+    """The paths of pages without a session. Links elsewhere may lead to them. One ending in `/` is all below it."""
     loopback: frozenset[str] = frozenset()
     """The values of `Host`, with the port, that name the loopback address. Only `public` paths are served there."""
     public: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class RequestGuard:
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             return _refuse(scope, 400, "the length of the body is not a number")
-        # 18 digits are already too large; `int` refuses thousands of them.
+        # 18 digits are already too large, and `int` refuses thousands of digits.
         if int(length[:18]) > self._body_bytes_max(scope):
             return _refuse(scope, 413, f"a body has at most {self._body_bytes_max(scope):,} bytes")
         return None
@@ -196,7 +196,7 @@ def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, b
 
 
 def _refuse(scope: Scope, status: int, text: str) -> Response:
-    """Return the answer to a request that is refused: JSON for programs, text for others."""
+    """Return the answer to a refused request: JSON for programs, text for others."""
     headers = {"connection": "close"}
     if scope["path"].startswith(API):
         return json_error(HTTPException(status, text, headers))

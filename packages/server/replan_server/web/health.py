@@ -24,7 +24,7 @@ from runtime.journal.port import Journal
 ASK_SECONDS = 2.0
 """How long the journal may take to answer, in seconds."""
 AGE_SECONDS = 1.0
-"""The seconds for which an answer of the journal is reused, so that requests cannot make it busy."""
+"""The seconds for which an answer of the journal is reused, so that requests cannot make the journal busy."""
 
 
 @dataclass

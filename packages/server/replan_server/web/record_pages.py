@@ -188,7 +188,7 @@ def _events(loaded: "Loaded") -> Iterator[Any]:
 
 
 def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
-    """Return the fields of the form that forks the run, each choice with its value and its text.
+    """Return the fields of the form that forks the run. A choice has a value and a text.
 
     An execution has no fields if this server may not execute plans.
     """
@@ -205,13 +205,14 @@ def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class OtherAttempt:
-    """An attempt that can be shown beside another one."""
+    """An attempt that can be shown beside another attempt."""
 
     loaded: "Loaded"
     run: str
     node: str
     key: str
-    """Its name in the address of a comparison: the node; for an attempt of another run, after that run's id."""
+    """Its name in the address of a comparison: the node; for an attempt of another run, the node after that run's id.
+    """
     words: str
     """Its name for people."""
 
@@ -245,7 +246,7 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
     try:
         origin = await site.reader.read(fork.origin)
     except (JournalDamaged, KindUnknown, RunNotFound, UsageProblem):
-        return others  # The other run may be deleted or damaged; the fork does not need it.
+        return others  # The other run may be deleted or damaged. The fork does not need it.
     later = [attempt for attempt, seq in _ended_attempts(origin, step).items() if seq > fork.seq][-OTHERS_MAX:]
     named = [(item, f"{fork.origin}:{item}", f"{in_words(item)}, of run {fork.origin}") for item in later]
     return [*(OtherAttempt(origin, fork.origin, *item) for item in named), *others]

@@ -42,7 +42,7 @@ PARTS = "<!-- main -->"
 
 
 class PageInParts(Response):
-    """A page whose beginning is sent at once, and whose rest is sent when it is ready."""
+    """A page whose beginning is sent at once, and whose other part is sent when it is ready."""
 
     media_type = "text/html"
 
@@ -63,7 +63,7 @@ class PageInParts(Response):
 
 
 def compile_templates() -> None:
-    """Compile all templates, so that no page has to wait for that when it is first used."""
+    """Compile all templates, so that no page waits for that at its first use."""
     for name in _environment().list_templates():
         _environment().get_template(name)
 

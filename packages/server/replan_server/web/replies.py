@@ -58,13 +58,13 @@ class ToolOutput:
     request_id: str
     tool: str
     how: str
-    """How it ended, and how long it took, in a few words."""
+    """How the call ended, and how long it took, in a few words."""
     failed: bool
     """Whether it did not succeed."""
     output: str
-    """The output, or the reason if there is none."""
+    """The output, or the reason if there is no output."""
     seq: int
-    """The number of the record in which it ended."""
+    """The number of the record in which the call ended."""
 
     @property
     def words(self) -> str:
@@ -122,7 +122,7 @@ class PairedLine:
 
 
 def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
-    """Return the lines of a reply, each with its findings. Findings about no place in it are at the first line."""
+    """Return the lines of a reply, each with its findings. Findings without a place in it are at the first line."""
     lines = list(_format_lines(content))
     by_line: dict[int, list[Finding]] = {}
     for finding in findings:
@@ -145,9 +145,9 @@ _Path = tuple[str, ...]
 
 
 def _format_lines(content: str) -> Iterator[tuple[str, _Path | None]]:
-    """Yield the lines of a reply, each with the path of the value that begins in it.
+    """Yield the lines of a reply, with the path of the value that begins in each line.
 
-    The last line of a long reply has all the text that is left.
+    The last line of a long reply has all remaining text.
     """
     read = None if has_more_values(content, LINES_MAX // 2) else read_reply(content)
     if isinstance(read, Parsed):
@@ -170,7 +170,7 @@ def _lines(value: Any, path: _Path, indent: str, head: str, tail: str) -> Iterat
 
 
 def _line_of(where: str, lines: Sequence[tuple[str, _Path | None]]) -> int:
-    """Return the number of the line that a finding is about: where the value at its path, or with its id, begins."""
+    """Return the number of the line that a finding is about. The value at its path, or with its id, begins there."""
     named = [f'"{key}": {dumps(where, ensure_ascii=False)}' for key in ("step_id", "id")]
     for number, (text, _) in enumerate(lines):
         if text.strip().removesuffix(",") in named:

@@ -55,7 +55,7 @@ class FormFields:
         return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
     def texts(self, name: str) -> list[str]:
-        """Return the texts of all fields with a name, such as those of ticked boxes."""
+        """Return the texts of all fields with a name, such as ticked boxes."""
         return [value for value in self.data.getlist(name) if isinstance(value, str)]
 
     def whole(self, name: str) -> int | None:
@@ -86,7 +86,7 @@ class FormFields:
         return tuple([(item.filename or "", await item.read()) for item in found])
 
     async def mark(self) -> str:
-        """Return the hash of all fields and files, to compare a form with the one that was sent before."""
+        """Return the hash of all fields and files, to compare a form with an earlier form."""
         digest = sha256()
         for name, value in self.data.multi_items():
             if isinstance(value, str):
@@ -100,7 +100,7 @@ class FormFields:
 
 
 IDEMPOTENCY_KEY = "idempotency_key"
-"""The field of a form that starts a run, by which a form that is sent again is recognised."""
+"""The field of a start form that identifies a repetition of the same form."""
 
 
 def status_of_error(error: ReplanError) -> int:
@@ -142,7 +142,7 @@ def post_endpoint(
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint for POST, for users with a scope. Its form must carry the session's token.
 
-    With `counted` False it does not count as a write of the client, because it only shows a form again.
+    With `counted` False, it does not count as a write of the client, because it only shows a form again.
     """
 
     async def post(site: Site, request: Request, who: Principal) -> Response:

@@ -1,4 +1,4 @@
-"""The actions of people on a run: send a message, change limits, resume, fork, undo, cancel, keep what it made."""
+"""The actions of people on a run: send a message, change limits, resume, fork, undo, cancel, keep its text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,7 +70,7 @@ def limits_in_form(form: FormFields) -> RunLimits:
 
 
 def values_in_form(text: str) -> dict[str, str]:
-    """Return the values in a form, which has a line `PATH = VALUE` for each. Raises `UsageProblem`."""
+    """Return the values in a form with lines `PATH = VALUE`. Raises `UsageProblem`."""
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.split("\n"))):
         path, sign, value = map(str.strip, line.partition("="))
@@ -129,7 +129,7 @@ async def show_plan_form(site: Site, request: Request, who: Principal) -> Respon
 
 
 async def edit_plan(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Judge an edited plan, and give it to its run. What is rejected is shown again with the findings."""
+    """Judge an edited plan, and give it to its run. A rejected plan is shown again with the findings."""
     run, text = request.path_params["run"], form.text("plan")
     dropped = [name for name in form.text("dropped").split("\n") if name] if form.text("drop") == "yes" else []
     person = who.client.removeprefix("user:") if who.client.startswith("user:") else ""
@@ -172,7 +172,7 @@ async def _plan_page(
 ) -> Response:
     """Return the page that edits a plan. `trouble` is why an edit was rejected, `changes` what somebody else changed.
 
-    `opened` is the plan now; None if it cannot be edited now.
+    `opened` is the present plan; None if it cannot be edited now.
     """
     row = await site.engine.journal.row(run)
     values: dict[str, Any] = {
@@ -202,7 +202,7 @@ async def cancel(site: Site, request: Request, who: Principal, form: FormFields)
 
 
 async def show_made(interface: KindInterface, site: Site, request: Request, who: Principal) -> Response:
-    """Return the page on which people edit what a run has made and a person has approved."""
+    """Return the page on which people edit a text that a run has made and a person has approved."""
     kept = _kept_text(interface)
     text = kept.text((await read_shown(site.reader, request.path_params["run"])).result)
     if text is None:
@@ -243,7 +243,7 @@ async def _made_page(
     trouble: str = "",
     replaces: bool = False,
 ) -> Response:
-    """Return the page that edits a text. `trouble` is why it was not kept; empty for no reason."""
+    """Return the page that edits a text. `trouble` is why it was not kept; empty without a reason."""
     row = await site.engine.journal.row(request.path_params["run"])
     values: dict[str, Any] = {
         "run": row.run,

@@ -95,7 +95,7 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
     tab = request.query_params.get("tab", "plan")
     asks = b"" if shown.moved_to is not None else loaded.kind.machine.summary(shown.with_inbox).asks
     questions = decode_questions(asks)
-    # A checklist has all that the lines have. Beside a question, only what was found so far is shown.
+    # A checklist has all that the lines have. Beside a question, only the results so far are shown.
     lines = () if parts.checklist is not None else shown.result.so_far() if questions else parts.lines
     next_step = next((item for item in parts.lines if item.plain.startswith("Next: ")), None)
     lines = [item for item in lines if item is not next_step]
@@ -174,7 +174,7 @@ def _tab_part(request: Request, tab: str, parts: RunParts, lines: Sequence[Line]
 
 
 def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
-    """Return which actions the page offers, as values for the template. A run that was moved has none."""
+    """Return which actions the page offers, as values for the template. A run that was moved has no actions."""
     here = shown.moved_to is None
     common = shown.common
     over = shown.status == "finished"

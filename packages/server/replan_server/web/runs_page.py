@@ -116,7 +116,7 @@ def _address(fields: Mapping[str, Any]) -> str:
 PARKED_MAX = 200
 """The largest number of parked runs on one page."""
 QUESTIONS_MAX = 50
-"""The largest number of questions on one page. The oldest are shown, each with a form."""
+"""The largest number of questions on one page. The oldest questions are shown, each with a form."""
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
@@ -151,7 +151,7 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
 
 
 async def show_question(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of one open question; links in notifications lead here."""
+    """Return the page of one open question. Links in notifications lead here."""
     question = await _question(site, request)
     return page(site, who, "question.html", {**question, "back": "/", "trouble": "", "typed": ""})
 

@@ -1,6 +1,6 @@
 """The HTTP server: Hypercorn under trio, for HTTP/1.1 only, with limits for connections and for slow readers.
 
-It listens on the loopback address. Behind a proxy it may listen on another address, where it serves only the proxy.
+It listens on the loopback address. Behind a proxy, it may listen on another address. There it serves only the proxy.
 """
 
 import socket
@@ -61,7 +61,7 @@ def loopback_names(port: int) -> frozenset[str]:
 def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
     """Return a socket that listens on a port of an address. The port 0 stands for any free port. Raises `UsageProblem`.
 
-    `option` is the command line option that sets the port; the error message names it.
+    `option` is the command line option that sets the port. The error message names it.
     """
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -85,7 +85,7 @@ class _Connection:
         self.is_known = False
         """Whether a client with a session or a token has sent a request over the connection."""
         self.in_flight = False
-        """Whether a request is in flight: its head has come, and its response has not ended."""
+        """Whether a request is open: its head has come, and its response has not ended."""
 
     async def receive_some(self, most: int) -> bytes:
         return bytes(await self._stream.receive_some(most))
@@ -142,7 +142,7 @@ class _Http1(H11Protocol):
             await put(message)
 
     async def _check_protocol(self, event: h11.Request) -> None:
-        if event.method == b"PRI":  # The beginning of HTTP/2; a header `upgrade: h2c` may be ignored (RFC 9110, 7.8).
+        if event.method == b"PRI":  # The beginning of HTTP/2. A header `upgrade: h2c` may be ignored (RFC 9110, 7.8).
             await self._send_error_response(505)
             raise _OtherProtocol
 
@@ -183,7 +183,8 @@ class _Server(TCPServer):
                     await self._read_data()
                 except _OtherProtocol:
                     await self.protocol.handle(Closed())
-                # The client has left. Its request may go on, but no longer counts as in flight, and no other follows.
+                # The client has left. Its request may go on, but no longer counts as open, and no other request
+                # follows.
                 self._connection.in_flight = False
                 await self.idle_task.stop()
         except OSError:
@@ -195,10 +196,10 @@ class _Server(TCPServer):
 class Connections:
     """The open connections by address, at most `most` from one address.
 
-    If an address has `most` connections, a new one closes an older one: the oldest without a known client, or else the
-    oldest without a request in flight. A client is known after it has sent a request with a session or a token. If all
-    connections have requests in flight, up to `SPARE_MAX` more are open for health checks only. If all of these are
-    open, a new one closes the oldest of them.
+    If an address has `most` connections, a new connection closes an older one: the oldest without a known client, or
+    else the oldest without an open request. A client is known after it has sent a request with a session or a token. If
+    all connections have requests in flight, up to `SPARE_MAX` more are open for health checks only. If all of these are
+    open, a new connection closes the oldest of them.
     """
 
     def __init__(self, most: int) -> None:

@@ -1,4 +1,4 @@
-"""State that the pages and the API of one server share: sessions, the proxy, and the parts of pages that are kept."""
+"""State that the pages and the API of one server share: sessions, the proxy, and kept parts of pages."""
 
 import hashlib
 import hmac
@@ -43,15 +43,15 @@ class RunParts:
     tree: Tree
     """The tree of its actions."""
     flow: Flow | None
-    """The graph of its steps or gates; None before there is one."""
+    """The graph of the run's steps or gates; None if there is no graph yet."""
     drawing: Drawing | None
     """The drawing of this graph; None for a large graph too."""
     checklist: Checklist | None
     """The checklist of an execution; None for other kinds."""
     calls: Sequence[str]
-    """The nodes of its model calls, if the tree names no nodes; else empty."""
+    """The nodes of the run's model calls, if the tree names no nodes; else empty."""
     timeline: Timeline | None
-    """When its calls, tools, waits and questions began and ended; None before the first."""
+    """When the run's calls, tools, waits and questions began and ended; None before the first."""
     outputs: Sequence[ToolOutput]
     """The calls of tools that have ended."""
     lines: Sequence[Line]
@@ -61,7 +61,7 @@ class RunParts:
 
 
 class PartsMaker:
-    """Makes the parts of runs, and keeps those used last."""
+    """Makes the parts of runs, and keeps the parts that were used last."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
@@ -82,7 +82,7 @@ class PartsMaker:
 
 
 async def _make_aside(shown: ShownRun) -> RunParts:
-    """Return the parts of a run. Those of a long run are made in a thread, so that other tasks need not wait."""
+    """Return the parts of a run. The parts of a long run are made in a thread, so that other tasks need not wait."""
     if shown.loaded.seq <= AT_ONCE_MAX:
         return _make_parts(shown)
     return await trio.to_thread.run_sync(_make_parts, shown, limiter=_MAKERS)
@@ -106,7 +106,7 @@ _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 
 
 def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
-    """Return the user of a request through the proxy; None if it names none, several, or one without rights.
+    """Return the user of a request through the proxy; None if it names no user, several, or a user without rights.
 
     `key` signs the token that the user's forms carry, in place of a session's token.
     """
@@ -146,9 +146,9 @@ class Site(Service):
     hosts: bool = True
     """Whether this server drives runs."""
     proxy: ProxyEntry | None = None
-    """The proxy that the server is behind; None for a server that only this machine reaches."""
+    """The proxy before the server; None for a server that only this machine reaches."""
     answering: Answering | None = None
-    """The people who may answer questions through links; None for nobody."""
+    """The people who may answer questions through links; None if nobody may."""
     form_key: str = ""
     """The key that signs the forms of the proxy's users."""
     sessions: Sessions = field(default_factory=Sessions)
@@ -168,7 +168,7 @@ class Site(Service):
         return f"replan_{self.port}"
 
     def visitor(self, request: Request) -> Principal | None:
-        """Return the owner of the request's session, or the user whom the proxy names; None for nobody."""
+        """Return the owner of the request's session, or the user whom the proxy names; None if there is neither."""
         if self.proxy is not None:
             who = _user_of(self.proxy, request.headers, self.form_key)
         else:

@@ -1,6 +1,6 @@
 """The cost and the workflow of a run, for the form that starts it. They are updated as the fields change.
 
-The form asks with a GET request, which starts nothing and is not a write; without scripts, a button shows the form
+The form asks with a GET request, which starts nothing and is not a write. Without scripts, a button shows the form
 again.
 """
 
@@ -35,12 +35,12 @@ WORKFLOW = "search"
 
 @dataclass(frozen=True, slots=True)
 class WorkflowExplained:
-    """A workflow, with what people need to choose it."""
+    """A workflow, with the facts that people need to choose it."""
 
     name: str
     """The name that clients use."""
     sentence: str
-    """Its description; for an unreadable workflow the error."""
+    """The workflow's description; for an unreadable workflow, the error."""
     drawing: Drawing | None
     """The drawing of its steps. None if it cannot be read, or is too large to be drawn."""
 
@@ -50,13 +50,13 @@ class StartCost:
     """The cost of the run that the fields of a form describe."""
 
     rows: tuple[tuple[str, str], ...] = ()
-    """The model, the most calls and the most money, each with its label; none if there is a problem."""
+    """The model, the most calls and the most money, with labels; empty if there is a problem."""
     trouble: str = ""
     """Why such a run cannot be started; empty if it can."""
     lacking: str = ""
     """What the run lacks before it can start; empty if nothing."""
     workflow: WorkflowExplained | None = None
-    """The chosen workflow; None for a kind of run that has no workflow."""
+    """The chosen workflow; None for a kind of run without workflows."""
 
 
 async def show_cost(site: Site, request: Request, who: Principal) -> Response:
@@ -66,7 +66,7 @@ async def show_cost(site: Site, request: Request, who: Principal) -> Response:
 
 
 def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
-    """Return the cost of the run that a form describes, for an unknown kind that of a planning run.
+    """Return the cost of the run that a form describes; for an unknown kind, the cost of a planning run.
 
     It does not depend on the form's text.
     """
@@ -118,7 +118,7 @@ def model_labels(site: Site, kind: str) -> dict[str, str]:
             continue
         try:
             model = describe_model(site.offer.choice_of(name, site.engine.environment).text)
-        except UsageProblem:  # The form says so where it is chosen.
+        except UsageProblem:  # The form says so at the choice.
             model = name
         labels[name] = name if model == name else f"{name} ({model})"
     return labels
@@ -157,7 +157,7 @@ def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[t
 
 
 def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[str, str], ...]:
-    """Return the rows for a run that has no bound on its calls except its limits."""
+    """Return the rows for a run whose calls only its limits bound."""
     limits, environment = site.offer.limits_of(wanted, usual_calls), site.engine.environment
     choice = site.offer.choice_of(wanted.model, environment)
     price = price_for(choice, site.offer.config, environment, site.now())

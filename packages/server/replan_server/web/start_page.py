@@ -47,7 +47,7 @@ LINE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class OrderInput:
-    """A field of a kind's order with what the form shows for it."""
+    """A field of a kind's order, with the facts that the form shows for it."""
 
     name: str
     label: str
@@ -57,7 +57,7 @@ class OrderInput:
     options: tuple[str, ...]
     """The values to choose from; empty unless `form` is `choice`."""
     labels: Mapping[str, str]
-    """The labels of the values that have one; the others are shown themselves."""
+    """The labels of the values that have a label. Other values are shown themselves."""
 
 
 def _fields_of_form(kind: str) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ async def start_of_kind(
 
 
 def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
-    """Return the order of a kind's run in a form. Raises `UsageProblem`, whose place is the field."""
+    """Return the order of a kind's run in a form. Raises `UsageProblem` with the field as its place."""
     values: dict[str, Any] = {}
     for name, drawn_as in _input_forms(interface).items():
         text = form.text(name)
@@ -139,7 +139,7 @@ def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
             case _ if text.strip():
                 values[name] = text
             case _:
-                pass  # An empty field is one that is left out.
+                pass  # An empty field is a missing field.
     try:
         return interface.order.model_validate(values)
     except ValidationError as error:
@@ -230,7 +230,7 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
     if form_of(loaded) != kind:
         raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
     filled = _fields_of(site, loaded)
-    if typed:  # The run has made what is named; its limits were those of its own task.
+    if typed:  # The run has made what is named. Its limits belonged to its own task.
         filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
     return _form(site, who, kind, filled, like=run, kept=request.query_params.get("done") == "kept")
 
@@ -262,7 +262,7 @@ def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
 
 
 def _limits_as_text(limits: Limits) -> dict[str, str]:
-    """Return limits of a run in the form in which people type them, without the deadline: it is past or near."""
+    """Return limits of a run in the form in which people type them, without the deadline, which is past or near."""
     shown = {name: spec for name, spec in LIMITS.items() if spec.key != "deadline" and spec.unit != "switch"}
     values = {name: getattr(limits, spec.key, None) for name, spec in shown.items()}
     return {name: shown[name].typed(value) for name, value in values.items() if value is not None}

@@ -1,9 +1,9 @@
 """The streams of server-sent events that keep pages current.
 
-The event `at` says where a stream begins, `changed` that there is something new, `gone` that the run was deleted. The
-id of each is a cursor: the run, the number of its last record, and a hash of facts that no record has, such as a driver
-that has left. A client that reconnects sends its last cursor, so that nothing is missed; a page of ours holds the
-cursor of what it shows.
+The event `at` says where a stream begins, `changed` that there is something new, and `gone` that the run was deleted.
+The id of an event is a cursor: the run, the number of its last record, and a hash of facts without a record, such as a
+driver that has left. A client that reconnects sends its last cursor, so nothing is missed. A page of ours holds the
+cursor of its content.
 
 The event `reply` has no id, since it is not recorded. It has the end of a reply in progress, if this process makes the
 call.
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from runtime.models.watched import LiveReply
 
 CURSOR_MAX = 120
-"""The largest number of characters in a cursor. A longer one is ignored."""
+"""The largest number of characters in a cursor. A longer cursor is ignored."""
 RETRY_MILLISECONDS = 1000
 """How long a browser waits before it reconnects, in milliseconds."""
 
 
 async def live(site: Site, request: Request, who: Principal) -> Response:
-    """Return the stream of one run; without a run, that of the whole home."""
+    """Return the stream of one run; without a run, the stream of the whole home."""
     run = request.query_params.get("run", "")
     if run and not RUN_ID.fullmatch(run):
         raise HTTPException(404, "no such run")
@@ -107,7 +107,7 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
             except RunNotFound:
                 yield event("gone", "")
                 return
-            except JournalError:  # It may be busy; the next change, or the next ping, tells.
+            except JournalError:  # The journal may be busy. The next change or ping tells.
                 continue
             if first:
                 yield event("at" if known in ("", cursor) else "changed", cursor)

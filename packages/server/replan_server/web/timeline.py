@@ -49,7 +49,7 @@ class TimelineBar:
     used: Amount = ZERO
     """The amount that is charged for it."""
     node: str = ""
-    """The node of a call, by which the page links its attempt; empty for other kinds."""
+    """The node of a call, with which the page links its attempt; empty for other kinds."""
 
     @property
     def words(self) -> str:
@@ -70,7 +70,7 @@ class TimelineRow:
     run_begin: float
     """When the run began, in UTC seconds since 1970."""
     price_known: bool
-    """Whether the price of the model is known, so that a cost can be shown."""
+    """Whether the price of the model is known. Only then a cost is shown."""
 
     @property
     def after(self) -> str:
@@ -84,7 +84,7 @@ class TimelineRow:
 
     @property
     def cost(self) -> str:
-        """The tokens and the cost of the bar; empty if there are none."""
+        """The tokens and the cost of the bar; empty if it has neither."""
         return _cost(self.bar.used, self.price_known)
 
 

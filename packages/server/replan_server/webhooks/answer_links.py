@@ -1,4 +1,4 @@
-"""Signed links (HMAC-SHA256) by which one person answers one question, and the confirmation of an approval. Pure.
+"""Signed links (HMAC-SHA256) with which one person answers one question, and the confirmation of an approval. Pure.
 
 A link names its person, its question and its expiry. The journal ensures that it is used only once: each question has
 its own id, and the first answer counts.
@@ -18,7 +18,7 @@ from runtime.core.errors import ReplanError
 CONFIRM_SECONDS = 600
 """How long an approval can be confirmed after its page was shown, in seconds."""
 TOKEN_MAX = 1000
-"""The largest number of characters in a token. A longer one is refused unread."""
+"""The largest number of characters in a token. A longer token is refused unread."""
 
 
 class LinkRefused(ReplanError):
@@ -104,7 +104,7 @@ def _text(data: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes that `_text` encoded as this text; no bytes for any other text."""
+    """Return the bytes that `_text` encoded as this text; empty for any other text."""
     try:
         data = base64.b64decode(text.encode() + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error):

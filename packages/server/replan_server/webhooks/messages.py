@@ -78,7 +78,7 @@ class Notification:
 
 
 def _notification_of(event: Any, run: str, at: float) -> Notification | None:
-    """Return the content of the messages about an event of a run; None if there are no messages about it.
+    """Return the content of the messages about an event of a run; None if the event has no messages.
 
     `at` is the time of its record, in UTC seconds since 1970.
     """
@@ -159,7 +159,7 @@ class Webhook:
 
 
 def message_about(record: Record[Any], about: About, webhook: Webhook, redactor: Redactor) -> OutgoingMessage | None:
-    """Return the message of a webhook about a record; None if the webhook gets none."""
+    """Return the message of a webhook about a record; None if the webhook gets no message."""
     found = _notification_of(record.event, about.run, record.at)
     if found is None or not webhook.gets(found):
         return None

@@ -5,7 +5,7 @@ messages.
 
 A cursor in the journal has, for each run, the last record whose message needs no more work. A receiver that is down
 delays only its own messages. Of the processes that share a journal, one at a time posts to a webhook. If it dies after
-it has posted a message, and before it moves the cursor, the message is posted again, with the same id.
+it has posted a message and before it moves the cursor, the message is posted again, with the same id.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 POST_SECONDS = 15.0
-"""The time limit of one try, in seconds; Standard Webhooks advises 15 to 30."""
+"""The time limit of one try, in seconds. Standard Webhooks advises 15 to 30."""
 RETRY_AFTER_MAX = 3600.0
 """The longest pause that a response may ask for, in seconds."""
 GONE = 410
@@ -52,7 +52,7 @@ AT_ONCE_MAX = 4
 PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 """The seconds before the second, third and each further try of a message. The last value repeats."""
 GIVE_UP_SECONDS = 3 * 86_400.0
-"""The age of a message, in seconds, from which it is not tried again. Every message is tried once at any age."""
+"""The age of a message, in seconds, after which it is not tried again. Every message is tried once at any age."""
 EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})
 """All statuses of runs. A new webhook gets no messages about the earlier records of runs with these statuses."""
 
@@ -83,7 +83,7 @@ def _open_client(url: str) -> "httpx2.AsyncClient":
 def _headers_of(entry: WebhookEntry, message: OutgoingMessage, now: float) -> dict[str, str]:
     """Return the headers of a message that is sent at `now` (UTC seconds since 1970).
 
-    They have a signature for each secret of the webhook, so that a receiver can verify either while one is replaced.
+    They have a signature for each secret of the webhook. So a receiver can verify either secret while one is replaced.
     """
     import standardwebhooks  # noqa: PLC0415 -- as above
 
@@ -150,7 +150,7 @@ SENDER_PLUGINS = PluginGroup(
 """The senders of installed distributions.
 
 `async def send(message, settings)` sends a message: a dictionary with the keys of a webhook's body and its `id`. It
-raises any error if the message is to be sent again later. `settings` are those of the config file.
+raises any error if the message is to be sent again later. `settings` are the settings of the config file.
 """
 
 
@@ -222,7 +222,7 @@ class Sender:
                     await trio.sleep(LOOK_SECONDS)
 
     async def _look(self, post: Post, nursery: trio.Nursery) -> None:
-        """Start to deliver messages about new records, and those due for another try. Raises `JournalError`."""
+        """Start to deliver messages about new records, and messages due for another try. Raises `JournalError`."""
         if not await self._cursor.hold():
             self._version = -1
             return
@@ -252,7 +252,7 @@ class Sender:
             await self._cursor.move(passed)
 
     async def _read(self, row: Behind) -> tuple[list[OutgoingMessage], int]:
-        """Return the messages about a run's new records, and the number of the last one; 0 for unreadable records.
+        """Return the messages about a run's new records, and the number of the last record; 0 for unreadable records.
 
         There are no messages about a run that is a step of another run.
         """

@@ -30,7 +30,7 @@ _PATH = f"SELECT set_config('search_path', '{tables.SCHEMA}, pg_catalog', true)"
 
 
 class OnThread(BaseAsyncConnector):
-    """Runs Procrastinate's statements on a thread, each in its own transaction."""
+    """Runs Procrastinate's statements on a thread, each statement in its own transaction."""
 
     def __init__(self, thread: ConnectionThread[DatabaseLink]) -> None:
         self._thread = thread
@@ -135,7 +135,7 @@ class ProcrastinateDispatcher:
     async def beat(self) -> None:
         await self._jobs.update_heartbeat(self._worker)
         if not await self._thread.do(partial(in_transaction, partial(_is_registered, self._worker))):
-            await self.begin()  # Others took this worker for dead; what it held is only a hint.
+            await self.begin()  # Others took this worker for dead. Its job is only a hint.
         await self._jobs.prune_stalled_workers(STALLED_SECONDS)
         await self._remove_stalled()
 

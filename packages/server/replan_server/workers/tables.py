@@ -2,8 +2,8 @@
 
 They are in their own schema, `replan_jobs`, so another Procrastinate in the same database is not touched. The trigger
 fires if a run without a driver becomes due or gets a message. It makes the job in the transaction that makes the run
-due, in every program. A job is only a hint, so an error in making one is a warning in the server's log, and never fails
-the transaction.
+due, in every program. A job is only a hint, so an error in making a job is a warning in the server's log, and never
+fails the transaction.
 """
 
 import re
@@ -22,7 +22,7 @@ TASK = "replan.drive"
 """The name of the task of all jobs."""
 
 QUEUE = "replan"
-"""The queue of runs without a tenant; a tenant's runs have the queue `replan/TENANT`."""
+"""The queue of runs without a tenant. A tenant's runs have the queue `replan/TENANT`."""
 
 WAITING_MAX = 64
 """The largest number of waiting jobs of a tenant with at least a run's priority. A sweep adds jobs for further runs."""
@@ -114,7 +114,7 @@ def make(connection: Connection, place: str) -> Rights:
 
 
 def stamp_of(connection: Connection) -> tuple[int, ...]:
-    """Return the version of the existing tables; empty if there are none. Raises `psycopg.Error`."""
+    """Return the version of the existing tables; empty if there are no tables. Raises `psycopg.Error`."""
     statement = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
     for (text,) in connection.execute(statement, (SCHEMA,)):
         return tuple(map(int, re.findall(r"\d+", text or "")))
