@@ -58,7 +58,7 @@ class ChildRun:
     change: Mapping[str, Any] = field(default_factory=dict)
     """The message with changed settings for the child run (`actors.run.settings`); empty if nothing changed."""
     tell: Callable[["LimitNear"], Awaitable[object]] = _tell_nobody
-    """Tells the run above of its warnings about limits."""
+    """Tells the parent run of warnings about limits."""
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]

@@ -422,7 +422,7 @@ class Driver(Opener):
 
 @asynccontextmanager
 async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any], None]]:
-    """Yield a function that gets each record of a child run, and tells the run above of its warnings."""
+    """Yield a function that gets each record of a child run, and tells the parent run of its warnings."""
     try:
         async with trio.open_nursery() as nursery:
 
