@@ -17,6 +17,7 @@ import trio
 from runtime.core.errors import JournalError, root_cause
 from runtime.core.events import ROUNDING
 from runtime.core.hooks import mark_point
+from runtime.core.ledger import ZERO
 from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import LimitUsed, Mailed, Message, Parking, Resumed, stamp
 from runtime.drive.actor import Actor, Delivery, Envelope, Mailbox, Report
@@ -94,7 +95,7 @@ class Supervisor(Generic[S, E, M]):
             admission=admission,
             turn=turn,
         )
-        self._turn, self._tells_day = turn, tells_day
+        self._turn, self._tells_day, self._told = turn, tells_day, ZERO
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
         self._at_once, self._is_new = at_once, admission is not None
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
@@ -135,6 +136,7 @@ class Supervisor(Generic[S, E, M]):
     async def _load(self) -> Ending | None:
         """Read the run. Return the run's ending if there is nothing to drive; else None."""
         self._inbox_seen = await self._log.load()
+        self._told = self._log.summary.committed
         if await self._end_by_inbox():
             return Ending.FINISHED
         return Ending.WAITING if await self._was_driven_elsewhere() else None
@@ -214,7 +216,8 @@ class Supervisor(Generic[S, E, M]):
         """Append the facts of a takeover, and the decisions that follow if the run goes on."""
         state = fold(self._machine, [event for event, _ in facts], self.state)
         if self._machine.summary(state).status != "finished":
-            await self._write(facts)
+            await self._log.write(facts, self._will_continue)
+            await self._after_write()
         else:
             await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
 
@@ -286,7 +289,8 @@ class Supervisor(Generic[S, E, M]):
         if delivery.message is not None:
             await self._process_message(delivery.message)
         elif self._log.held_back and not self._parked:
-            await self._write([])
+            await self._log.write([], self._will_continue)
+            await self._after_write()
             self._reconcile()
         else:
             self._reconcile()
@@ -314,22 +318,12 @@ class Supervisor(Generic[S, E, M]):
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            await self._write([(accepted, inbox)])
+            await self._log.write([(accepted, inbox)], self._will_continue)
+            await self._after_write()
         self._reconcile()
 
-    async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
-        """Append facts and decisions. If they made a request, tell the machine what is committed of the daily budgets.
-
-        Raises the errors of `RunLog.write` and `_stop_if_parked`.
-        """
-        before = self._log.summary.committed
-        await self._log.write(facts, self._will_continue)
-        after = self._log.summary.committed
-        if self._tells_day and (after.calls > before.calls or after.micro_usd > before.micro_usd):
-            await self._tell_day()
-        await self._stop_if_parked()
-
     async def _tell_day(self) -> None:
+        """Tell the machine how much is committed of each daily budget."""
         try:
             budgets = await self._journal.budgets_today(self.run)
         except JournalError as error:
@@ -343,11 +337,14 @@ class Supervisor(Generic[S, E, M]):
                 if accepted is not None and not isinstance(accepted, Refused):
                     await self._log.write([(accepted, None)], self._will_continue)
 
-    async def _stop_if_parked(self) -> None:
-        """Stop the work if the latest records have parked the run.
+    async def _after_write(self) -> None:
+        """Stop the work if the latest records have parked the run. If they made a request, tell what is used of a day.
 
         Raises `trio.Cancelled` if the supervisor was cancelled in the meantime.
         """
+        before, self._told = self._told, self._log.summary.committed
+        if self._tells_day and (self._told.calls > before.calls or self._told.micro_usd > before.micro_usd):
+            await self._tell_day()
         if self._log.summary.parked and not self._parked:
             self._stop_work()
         # A write is finished even if this task is cancelled, but the actors are cancelled too: without this check,
