@@ -7,7 +7,7 @@ from actors.run.ending import EARLY, STUCK_FOR_GOOD, exhausted_limit
 from actors.run.limits import LIMITS, Unit, flag, name_of
 from actors.run.result import RunResult
 from runtime.core.ledger import Limit
-from runtime.models.port import Fault, FaultKind
+from runtime.models.port import LACKS_REPLY, Fault, FaultKind
 from runtime.models.providers import PROVIDERS, Provider, ProviderName
 
 _SERVERS = {
@@ -28,7 +28,7 @@ def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = 
         case FaultKind.AUTH:
             return _account_advice(fault.status, provider)
         case FaultKind.NOT_FOUND:
-            return _missing_advice(fault.status, provider)
+            return _missing_advice(fault, provider)
         case FaultKind.CONTENT_REFUSED:
             return "reword what the provider's filter may object to in the problem, or use another model"
         case FaultKind.PROMPT_TOO_LONG:
@@ -71,10 +71,12 @@ def _account_advice(status: int | None, provider: Provider) -> str:
             return "add credit to the account, or use another key"
 
 
-def _missing_advice(status: int | None, provider: Provider) -> str:
-    if status is None:  # A script or a recording, not a server.
+def _missing_advice(fault: Fault, provider: Provider) -> str:
+    if fault.message.startswith(LACKS_REPLY):
+        return "add `?lenient` to the model's name, which takes the reply to the same request, or use another model"
+    if fault.status is None:  # A script, not a server.
         return "give the script the reply that it lacks, or use another model"
-    if status == 404:
+    if fault.status == 404:
         version = "" if provider.interface == "messages" else ", up to its version, such as /v1"
         return f"correct the model's name (-m or REPLAN_MODEL), or {provider.address}{version}"
     return f"set {provider.address} to where the server redirects"

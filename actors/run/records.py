@@ -135,7 +135,7 @@ def _tool_text(event: Any) -> str:
         case ToolProcessEnded():
             return f"{event.call}: " + ("its process has ended" if event.certain else "its process cannot be seen here")
         case ToolReissued():
-            return f"{event.again.request_id} calls {event.again.tool} again, {event.replaces} was interrupted"
+            return f"{event.again.request_id} calls {event.again.tool} again, in place of {event.replaces}"
         case _:
             return str(event.kind).replace("_", " ")
 
@@ -181,7 +181,7 @@ def _changes_text(event: SettingsChanged) -> str:
     if event.limits is not None:
         limits = event.limits.model_dump(exclude_none=True)
         texts = {name: value if isinstance(value, str) else f"{value:,.12g}" for name, value in limits.items()}
-        parts.append("the limits to " + ", ".join(f"{name} {text}" for name, text in texts.items()))
+        parts.append(f"the limits (now {', '.join(f'{name} {text}' for name, text in texts.items())})")
     if event.model is not None:
         parts.append(f"the model to {event.model}")
     if event.timeout_seconds is not None:

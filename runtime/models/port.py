@@ -55,6 +55,8 @@ _FINAL = frozenset(
 _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED, FaultKind.NO_API}
 NO_COMPLETION = frozenset({FaultKind.BAD_REPLY, FaultKind.NO_API})
 """The faults of replies that are not chat completions. The address may belong to another service."""
+LACKS_REPLY = "the recording has no reply"
+"""The first words of the fault of a recording that has no reply to a prompt."""
 
 
 class Fault(Value):

@@ -21,7 +21,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 from runtime.core.ledger import Usage
 from runtime.core.pydantic_messages import describe
-from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
+from runtime.models.port import LACKS_REPLY, Fault, FaultKind, Model, ModelRequest, Reply
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """Bytes of a recording's file."""
@@ -144,10 +144,10 @@ class RecordingModel:
         nearest = [answer for answer in self._answers if _call_of(answer.request_id) == call]
         nearest += [answer for answer in self._answers if answer.request_id.partition("/")[0] == step][-1:]
         if not nearest:
-            return f"{SAID}has no reply for {request_id!r}, and none for its step: the run took another way"
+            return f"{LACKS_REPLY} for {request_id!r}, and none for its step: the run took another way"
         other = nearest[0]
         then = other.prompt()
-        cause = f"{SAID}has no reply to the prompt of {request_id!r}"
+        cause = f"{LACKS_REPLY} to the prompt of {request_id!r}"
         if then is None:
             return f"{cause}; that of {other.request_id!r} has another fingerprint, and cannot be rendered any more"
         difference = prompt_difference(then, (system, user))

@@ -183,7 +183,7 @@ def test_a_spent_budget_is_raised(replan, problem, scripted):
     assert result.exit_code == 0, result.output
     shown = json.loads(result.stdout)
     assert (shown["outcome"], shown["calls"]) == ("success", 3)
-    assert "you changed the limits to calls 3" in replan("log", run).stdout
+    assert "you changed the limits (now calls 3" in replan("log", run).stdout
     assert replan("resume", run, "--max-calls", "9").exit_code == 2, "a success is final"
 
 

@@ -9,7 +9,7 @@ from actors.run.limits import LIMITS, flag
 from actors.run.result import RunResult, heading, message_lines, question_lines, usage_line
 from actors.values.answers import TEXT
 from runtime.core.ledger import Amount, Limit
-from runtime.models.port import Fault, FaultKind
+from runtime.models.port import LACKS_REPLY, Fault, FaultKind
 
 SPENT = {"run_id": "r", "calls": 1, "tokens": 2_400, "cost_usd": None}
 RESUME, LOG, TRACE = "`p resume r`", "`p log r` has the details", ", and the log file has the traceback"
@@ -117,6 +117,11 @@ def test_each_fault_of_a_provider_has_its_next_step(kind, status):
     fault = Fault(kind=kind, message="", status=status)
     assert provider_advice(fault, "p").startswith(FAULTS[kind, status])
     assert "OPENAI" not in provider_advice(fault, "p", "anthropic")
+
+
+def test_a_recording_that_lacks_a_reply_is_taken_leniently():
+    fault = Fault(kind=FaultKind.NOT_FOUND, message=f"{LACKS_REPLY} to the prompt of 'plan/v1.a1'")
+    assert provider_advice(fault, "p").startswith("add `?lenient` to the model's name")
 
 
 @pytest.mark.parametrize(
