@@ -63,7 +63,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
     for where, asked in _find_ambiguities(stated, context):
         yield _conflict_finding(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
-        question = "The problem states no goal. What should be true when the work is done?"
+        question = "What should be true when the work is done, as the problem states no goal?"
         yield _conflict_finding(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
 
 
