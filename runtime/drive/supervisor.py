@@ -142,6 +142,8 @@ class Supervisor(Generic[S, E, M]):
         return Ending.WAITING if await self._was_driven_elsewhere() else None
 
     async def _start_and_drive(self, first: Any) -> Ending:
+        """Start or resume the run, process the messages in its inbox, and drive it. A stop only records the start."""
+        starts = first is not None and self._log.seq == 0
         async with trio.open_nursery() as nursery:
             try:
                 nursery.start_soon(self._lease.renew_forever)
@@ -149,7 +151,14 @@ class Supervisor(Generic[S, E, M]):
                     address: Mailbox(actor, nursery, self._receive_answer, self._now)
                     for address, actor in self._actors.items()
                 }
-                await self._begin(first)
+                if self._stop.requested.is_set():
+                    if starts:
+                        await self._log.write_start(first)
+                elif starts:
+                    await self._process_message(first)
+                    await self._process_mail(self._early_mail)
+                else:
+                    await self._take_over()
                 nursery.start_soon(self._watch_inbox)
                 if self._may_stop:
                     nursery.start_soon(self._watch_stop)
@@ -182,21 +191,6 @@ class Supervisor(Generic[S, E, M]):
             return False
         due = (await self._journal.row(self.run)).summary.due
         return due is None or due > self._now()
-
-    async def _begin(self, first: Any) -> None:
-        """Start or resume the run, and process the messages in its inbox.
-
-        If a stop was requested, only record the start.
-        """
-        starts = first is not None and self._log.seq == 0
-        if self._stop.requested.is_set():
-            if starts:
-                await self._log.write_start(first)
-        elif starts:
-            await self._process_message(first)
-            await self._process_mail(self._early_mail)
-        else:
-            await self._take_over()
 
     async def _take_over(self) -> None:
         """Resume the run, which may undo a preliminary end, and process the messages in its inbox."""
