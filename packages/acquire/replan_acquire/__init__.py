@@ -1,6 +1,6 @@
 """Acquisition runs for Replan: fill a typed schema by searching documents, asking people and calculating.
 
-Call `acquire`, or `aacquire` in a trio or asyncio program. The public names are loaded when they are first used.
+Call `acquire`, or `aacquire` in a trio or asyncio program. The public names are loaded at their first use.
 """
 
 from importlib import import_module

@@ -32,10 +32,9 @@ def prepare_to_acquire(
 ) -> Prepared[PreparedAcquisition]:
     """Return an acquisition that may begin.
 
-    `docs` is a folder of documents; without one, the search service of the user's config is asked, if there is one.
-    Reading the documents may take minutes. Without `reads`, the first search reads them, and there are no notices
-    about them. Raises `UsageProblem`, whose place is `docs`, `model` or the name of a field of
-    `AcquisitionInput`.
+    `docs` is a folder of documents. Without it, the search service of the user's config is asked, if there is one.
+    Reading the documents may take minutes. Without `reads`, the first search reads them, and there are no notices about
+    them. Raises `UsageProblem` with `docs`, `model` or the name of a field of `AcquisitionInput` as its place.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
@@ -48,7 +47,7 @@ def prepare_to_acquire(
 
 
 def documents_folder(docs: str) -> Path:
-    """Return the absolute path of a folder of documents. Raises `UsageProblem`, whose place is `docs`."""
+    """Return the absolute path of a folder of documents. Raises `UsageProblem` with `docs` as its place."""
     folder = Path(docs).expanduser().absolute()
     if not docs or not folder.is_dir():
         cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"
@@ -57,7 +56,7 @@ def documents_folder(docs: str) -> Path:
 
 
 def _search_settings(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the settings that the search tool is opened with, and notices about them."""
+    """Return the settings for opening the search tool, and notices about them."""
     if docs is None:
         service = settings_of(config, AcquireConfig).search
         if service is not None:

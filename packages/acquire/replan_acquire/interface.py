@@ -31,7 +31,7 @@ from replan_acquire.profile_proposals import (
 from replan_acquire.settings import AcquireConfig
 
 PROPOSES = "*"
-"""The value of the field `profile` with which a model proposes a profile. Only the web page offers it."""
+"""The value of the field `profile` that makes a model propose a profile. Only the web page offers it."""
 GIVEN_MAX = 200
 """The largest number of values that an acquisition is started with."""
 _Name = Annotated[str, Field(max_length=100)]
@@ -65,7 +65,7 @@ def _profiles_of(offer: Offer) -> Mapping[str, str]:
 
 
 def _fixed_profiles(offer: Offer) -> dict[str, str]:
-    """Return the shipped profiles and those of the settings. A kept profile may not have one of their names."""
+    """Return the shipped profiles and the profiles of the settings. A kept profile must not have such a name."""
     settings = settings_of(offer.config, AcquireConfig).acquisitions
     own = {name: str(offer.folder / path) for name, path in settings.profiles.items()}
     return {name: name for name in shipped_profiles()} | own

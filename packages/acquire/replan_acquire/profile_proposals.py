@@ -77,7 +77,7 @@ def proposes_profile(loaded: Loaded) -> bool:
 
 
 def proposed_profile(result: RunResult) -> Profile | None:
-    """Return the profile that a run has proposed and a person has approved; None if there is none."""
+    """Return the profile that a run has proposed and a person has approved; None if there is no such profile."""
     from actors.planning.result import Result  # noqa: PLC0415 - only planning runs have it
 
     if not isinstance(result, Result) or not result.succeeded:
@@ -124,7 +124,7 @@ def kept_profiles(home: Path) -> dict[str, str]:
 
 
 def parse_profile(text: str) -> Profile:
-    """Return the profile in a YAML text. Raises `UsageProblem`, whose place is `profile:LINE key.path`."""
+    """Return the profile in a YAML text. Raises `UsageProblem` with `profile:LINE key.path` as its place."""
     if len(text.encode("utf-8", "replace")) > TEXT_BYTES_MAX:
         cause = f"it has more than {TEXT_BYTES_MAX // 1024} KiB"
         raise UsageProblem(cause, place=_SOURCE, hint="leave out fields that no result needs")

@@ -59,7 +59,7 @@ class StatedNumber:
     """A number that a text states."""
 
     value: str
-    """The number as the text writes it."""
+    """The number in the form of the text."""
     quote: str
     """The sentence that states it."""
     confidence: float
@@ -67,7 +67,7 @@ class StatedNumber:
 
 
 def find_stated_number(sought: Sought, source: Source) -> StatedNumber | None:
-    """Return the number in a text that fits best; None if no sentence states one."""
+    """Return the number in a text that fits best; None if no sentence states a number."""
     text = _remove_orders(source.text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
@@ -106,7 +106,7 @@ def _sentences(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _find_number(sought: Sought, source: Source, table: UnitTable) -> StatedNumber | None:
-    """Return the number that one sentence of a text states; None if it states none."""
+    """Return the number that one sentence of a text states; None if it states no number."""
     sentence = source.text
     if len(sentence) > SENTENCE_CHARACTERS_MAX or _ORDERS.search(sentence):
         return None
@@ -161,7 +161,7 @@ def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
 
 
 def _names(text: str, words: str) -> bool:
-    """Return whether a text contains some words; their endings are ignored."""
+    """Return whether a text contains some words. Their endings are ignored."""
     return _position_of(text, words) is not None
 
 
@@ -214,7 +214,7 @@ def _observation(material: Mapping[str, Any]) -> dict[str, Any]:
 def _make_observation(
     field: Mapping[str, Any], passage: Mapping[str, Any], material: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool] | None:
-    """Return the value that a passage states for a field and whether the passage names the place; or None."""
+    """Return the value that a passage states for a field, and whether the passage names the place; or None."""
     places = tuple(text for text in material.get("place", ()) if isinstance(text, str))
     words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
     sought = Sought(words, field.get("unit", ""), material.get("units", {}), places)

@@ -49,6 +49,6 @@ class AcquireConfig(UserConfig):
     """The keys of this class whose values may contain a secret, or an address with a token."""
 
     search: SearchEntry | None = None
-    """The search service for acquisitions; without it, only folders of documents are searched."""
+    """The search service for acquisitions; if it is missing, only folders of documents are searched."""
     acquisitions: AcquisitionsEntry = Field(default_factory=AcquisitionsEntry)
     """The profiles and documents that clients may choose."""

@@ -1,6 +1,6 @@
 """The questions of an acquisition about its fields, and the values that answers and corrections state. Pure.
 
-A field without a question of its own gets one that is made of its label. The label is English. It is a noun phrase
+A field without a question of its own gets a question made of its label. The label is English. It is a noun phrase
 (`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
 
 A correction is a value that a person tells a run without being asked, as `FIELD=VALUE`. A finished run accepts
@@ -57,7 +57,7 @@ _PLURALS = word_set("people children men women criteria media feet teeth mice")
 
 
 def field_question(schema: Schema, path: str) -> str:
-    """Return the question about a field: its own, or one that is made of its label."""
+    """Return the question about a field: its own question, or one made of its label."""
     spec = schema.fields[path]
     return one_line(schema.fill_slots(spec.question)) or make_label_question(spec, counted=_is_counted(schema, path))
 
@@ -121,7 +121,7 @@ def _is_counted(schema: Schema, path: str) -> bool:
 TEXT_MAX = 500
 """The largest number of characters in a text field's value."""
 BLOCKED = "The calculation is blocked:"
-"""How the first line of a question begins if it says what blocks the calculation."""
+"""The beginning of a question's first line that says what blocks the calculation."""
 _CURRENCY = re.compile(r"[A-Za-z]{3}")
 
 
@@ -154,7 +154,7 @@ def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]
 
 
 def read_answer(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
-    """Return the value that a person's text gives a field, or why it gives none."""
+    """Return the value of a field in a person's text, or why there is none."""
     spec = schema.fields[path]
     if spec.type == "number":
         unit = schema.unit(path)

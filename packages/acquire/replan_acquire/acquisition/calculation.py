@@ -1,4 +1,4 @@
-"""Calculates the results of a profile, each twice: from the chosen values, and from their ranges. Pure."""
+"""Calculates each result of a profile twice: from the chosen values, and from their ranges. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def known_numbers(schema: Schema) -> dict[str, KnownNumber]:
 
 
 def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, KnownNumber]) -> bool | None:
-    """Return whether a check holds for the chosen values; None if that is unknown, such as if a value is missing."""
+    """Return whether a check holds for the chosen values; None if unknown, for example because a value is missing."""
     values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
         case "yes":
@@ -50,7 +50,7 @@ def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, Known
 
 
 def names_of(check: FormulaCheck) -> tuple[str, ...]:
-    """Return the names in a check, each once; none if it cannot be read."""
+    """Return the names in a check, each name once; empty if the check is unreadable."""
     try:
         return parse_check(check.check).names
     except FormulaUnreadable:
@@ -73,7 +73,7 @@ _CODES: Mapping[BlockCode, str] = {
 def evaluate_formula(
     schema: Schema, formula: str, unit: str | None, known: Mapping[str, KnownNumber]
 ) -> KnownNumber | Blocked:
-    """Return the value of a formula in a unit, or why it has none.
+    """Return the value of a formula in a unit, or why it has no value.
 
     `unit` is None while its currency is not known.
     """

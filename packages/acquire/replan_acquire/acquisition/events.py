@@ -22,13 +22,13 @@ PURPOSES = (PLAN, OBSERVE, DECOMPOSE, REFLECT)
 
 
 class DecisionRequested(CallRequested):
-    """A model was asked for the next decision; the node is `plan/vVISIT.aATTEMPT`."""
+    """A model was asked for the next decision. The node is `plan/vVISIT.aATTEMPT`."""
 
     kind: Literal["decision_requested"] = "decision_requested"
 
 
 class ObservationRequested(CallRequested):
-    """A model was asked for the values in some passages; the node is `observe/vVISIT.aATTEMPT`."""
+    """A model was asked for the values in some passages. The node is `observe/vVISIT.aATTEMPT`."""
 
     kind: Literal["observation_requested"] = "observation_requested"
     path: str
@@ -36,7 +36,7 @@ class ObservationRequested(CallRequested):
 
 
 class DecompositionRequested(CallRequested):
-    """A model was asked for the components of a field; the node is `decompose/vNUMBER.aATTEMPT`."""
+    """A model was asked for the components of a field. The node is `decompose/vNUMBER.aATTEMPT`."""
 
     kind: Literal["decomposition_requested"] = "decomposition_requested"
     path: str
@@ -44,7 +44,7 @@ class DecompositionRequested(CallRequested):
 
 
 class ReflectionRequested(CallRequested):
-    """A model was asked to review the run; the node is `reflect/vVISIT.aATTEMPT`."""
+    """A model was asked to review the run. The node is `reflect/vVISIT.aATTEMPT`."""
 
     kind: Literal["reflection_requested"] = "reflection_requested"
 
@@ -53,7 +53,7 @@ AcquisitionCall = DecisionRequested | ObservationRequested | DecompositionReques
 
 
 class RequestReissued(CallReissued):
-    """An open request of an earlier driver was repeated; the first try stays charged as unknown."""
+    """An open request of an earlier driver was repeated. The first try stays charged as unknown."""
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: AcquisitionCall

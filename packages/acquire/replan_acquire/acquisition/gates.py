@@ -58,7 +58,7 @@ from replan_acquire.quantities.calculator import Blocked
 from runtime.core.copies import changed
 
 ROUNDS_MAX = 5
-"""The largest number of passes over computed fields: one for each level of fields that are made of others."""
+"""The largest number of passes over computed fields: one for each level of fields made of other fields."""
 
 
 def compose_values(state: State, schema: Schema) -> Mapping[str, Values]:
@@ -84,15 +84,15 @@ def _note(changes: dict[str, Values], schema: Schema, path: str, value: FieldVal
 
 
 def _computed_or_default(schema: Schema, path: str) -> Values:
-    """Return those values of a field that are computed or a default."""
+    """Return the values of a field that are computed or a default."""
     return tuple(value for value in schema.planner.values.get(path, ()) if value.via in ("computed", "default"))
 
 
 def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
     """Return a field's default if it has no other value and no attempt is left; otherwise None.
 
-    An attempt is a question for a field of source `user`, and a search for any other. A default that was assumed in an
-    earlier round is kept.
+    An attempt is a question for a field of source `user`, and a search for any other field. A default that was assumed
+    in an earlier round is kept.
     """
     others = [value for value in schema.planner.values.get(path, ()) if value.via != "default"]
     if spec.default is None or others:
@@ -131,7 +131,7 @@ def _confidence(schema: Schema, path: str) -> float:
 
 
 def search(state: State) -> Hop | None:
-    """Store the passages of a search, or note that it found none (S49, S50). None while the search runs."""
+    """Store the passages of a search, or note that it found none (S49, S50). Return None while the search runs."""
     ended = state.tool
     decision = state.planner.decision
     if ended is None or decision is None:
@@ -152,7 +152,7 @@ def search(state: State) -> Hop | None:
 def observe(state: State) -> Hop | None:
     """Accept the values that the model reads in the passages, if their quotes state them.
 
-    None while the run waits for a reply.
+    Return None while the run waits for a reply.
     """
     model_replies = replies_for(state, OBSERVE)
     if not model_replies:
@@ -183,7 +183,7 @@ def ask_user(state: State) -> Hop | None:
 
 
 def observe_user(state: State) -> Hop:
-    """Accept the value in the user's answer, or note that there is none."""
+    """Accept the value in the user's answer, or note that there is no value."""
     question = state.run.questions[state.question]
     decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"
@@ -241,7 +241,7 @@ def finish(state: State) -> Hop:
 
 
 def require_node(path: str) -> str:
-    """Return the name of the node that asks for a bootstrap field; it ends with the last part of the field's path."""
+    """Return the name of the node that asks for a bootstrap field. It ends with the last part of the field's path."""
     return f"require_{path.rpartition('.')[2]}"
 
 
@@ -326,7 +326,7 @@ def acquisition_gate(state: State) -> Hop:
     if (task := first_task(state, schema, others)) is not None:
         return _task(task, task.reasoning)
     lost = [path for path in (*missing, *others) if schema.fields[path].required]
-    if lost:  # Nothing is left to do for them: `retry_gate` ends the run.
+    if lost:  # Nothing is left to do for them, so `retry_gate` ends the run.
         why = f"nothing else can supply {lost[0]}"
         return _task(PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why), why)
     if (task := first_task(state, schema, chance_finds(state, schema))) is not None:
@@ -430,7 +430,7 @@ def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDeci
 def retry_gate(state: State) -> Hop:
     """Limit the attempts for a field (S75 to S77).
 
-    A search without attempts left is replaced by a question, or by a review if no question is left. The run ends if no
+    A question replaces a search without attempts. If no question is left, a review replaces it. The run ends if no
     question about the field is left.
     """
     decision = state.planner.decision

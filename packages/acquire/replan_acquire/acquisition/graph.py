@@ -21,12 +21,12 @@ END = "END"
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The answer of a gate: the outcome by which the run leaves the gate's node."""
+    """The answer of a gate: the outcome with which the run leaves the gate's node."""
 
     outcome: str
     """One of the node's outcomes in the table."""
     reason: str
-    """The reason in one line for people, tests and events; no decision depends on it."""
+    """The reason in one line for people, tests and events. No decision depends on it."""
     writes: Writes = NOTHING
     """Changes to the planner's state, only to fields that the node owns."""
 

@@ -80,7 +80,7 @@ def _apply_event(common: Common, state: State, run: RunState[AcquisitionCall], e
 def _correct_value(state: State, event: ValueTold) -> State:
     """Return the state after a correction. It drops the calculation and the reviews, which did not know the new value.
 
-    It keeps the searches and questions of the round, so that nobody is asked again.
+    It keeps the searches and questions of the round, so nobody is asked again.
     """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
@@ -188,7 +188,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
         return ReplyReceived(**fields)
 
     def message_event(self, state: State, message: Mailed) -> AcquisitionEvent | None:
-        """Return the event of a correction; None for another message."""
+        """Return the event of a correction; None for any other message."""
         from replan_acquire.acquisition.answers import accept_correction  # noqa: PLC0415 -- only a driver needs it
 
         return accept_correction(state, message)

@@ -36,10 +36,10 @@ def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | 
 
 
 def query_for(state: State, schema: Schema, path: str) -> str:
-    """Return the first query for a field that was not made in this round; empty if none is left.
+    """Return the first query for a field that was not made in this round; empty if no query is left.
 
-    The field's own `query` comes first. Each other query is one of the field's words, or its label, followed by the
-    values of the bootstrap fields of type `text`, such as the region.
+    The field's own `query` comes first. Each other query is a word of the field, or its label, followed by the values
+    of the bootstrap fields of type `text`, such as the region.
     """
     spec = schema.fields[path]
     place = " ".join(schema.text(name) for name in schema.profile.bootstrap if schema.fields[name].type == "text")
@@ -94,7 +94,7 @@ def optional_fields(schema: Schema) -> Iterator[str]:
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
     """Yield the required fields that were not searched for, because searches for other fields found their values.
 
-    Documents may state more values than the one that was found by chance.
+    Documents may state more values than the value that was found by chance.
     """
     components = [
         component
@@ -112,7 +112,7 @@ def chance_finds(state: State, schema: Schema) -> Iterator[str]:
 
 
 def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDecision | None:
-    """Return the decision for the first of the fields that has an attempt left; None if none has."""
+    """Return the decision for the first of the fields with an attempt left; None if no field has one."""
     for path in paths:
         decision = _decision_for(state, schema, path)
         if decision is not None:
@@ -144,7 +144,7 @@ def next_acquisition_task(state: State) -> PlannerDecision | None:
 
 
 def _fields_to_acquire(schema: Schema, path: str) -> Iterator[str]:
-    """Yield the fields to acquire for a field: the field itself, or its components if it is made of others."""
+    """Yield the fields to acquire for a field: the field itself, or its components if it is made of other fields."""
     if path not in schema.fields:
         return
     if schema.is_made(path):

@@ -70,7 +70,7 @@ def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 
 
 def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
-    """Return the passage that contains a quote; None if none does.
+    """Return the passage that contains a quote; None if no passage does.
 
     If any passage is from the named source, only passages from that source count.
     """
@@ -88,7 +88,7 @@ def read_stated_quantity(
     """Return the quantity that a quote and a value name in a passage, in the unit `wanted`; or why there is none.
 
     The value only says which number of the quote is meant. The number, its unit and its rates are read from the passage
-    around the quote. `units` are those of the profile.
+    around the quote. `units` are the units of the profile.
     """
     text = compose_characters(passage.text)
     spans = find_quote(text, quote)
@@ -125,7 +125,7 @@ def _read_other_rows(
 ) -> tuple[Found, ...]:
     """Return quantities of other rows in the table.
 
-    These rows differ from that of `found` only in years and numbers.
+    These rows differ from the row of `found` only in years and numbers.
     """
     text = compose_characters(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
@@ -153,7 +153,7 @@ def _read_other_rows(
 
 
 def _cell_offsets(text: str, start: int) -> list[tuple[int, int]]:
-    """Return the offsets of the cells in the line that begins at `start`; none if the line is not a row of a table."""
+    """Return the offsets of the cells in the line that begins at `start`; empty if the line is not a row of a table."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     cells = []

@@ -16,11 +16,11 @@ from runtime.core.copies import changed
 from runtime.core.events import Value
 
 Action = Literal["search", "ask_user", "reflect", "calculate", "finish"]
-"""The actions of decisions; each of them is a node of the graph."""
+"""The actions of decisions. Each action is a node of the graph."""
 Origin = Literal["deterministic", "llm", "llm_error"]
 """The author of a decision: a gate, a model, or a gate because the model's reply could not be used."""
 Status = Literal["active", "aborted"]
-"""Whether the run may still acquire values; `aborted` once a required value cannot be acquired."""
+"""Whether the run may still acquire values; `aborted` if a required value cannot be acquired."""
 
 
 class PlannerDecision(Value):
@@ -29,13 +29,13 @@ class PlannerDecision(Value):
     action: Action
     """The node that executes it."""
     target_field: str = ""
-    """The path of the field; empty if the action is about none."""
+    """The path of the field; empty if the action is about no field."""
     query: str = ""
-    """The query of a search; if it is empty, one is made of the field's words."""
+    """The query of a search; if it is empty, a query is made of the field's words."""
     question: str = ""
     """The question to the user; if it is empty, the field's own question is asked."""
     reasoning: str = ""
-    """The reason in one sentence for people; no decision depends on it."""
+    """The reason in one sentence for people. No decision depends on it."""
 
 
 class FoundPassage(Value):
@@ -48,7 +48,7 @@ class FoundPassage(Value):
     first_line: int = 1
     """The number of its first line in the document, from 1."""
     decimal_mark: DecimalMark = ""
-    """The decimal mark of the document; empty if it is not known."""
+    """The decimal mark of the document; empty if it is unknown."""
     language: str = ""
     """The language of the document as a code; empty if it is not clear."""
     places: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=operator.not_)
@@ -69,14 +69,14 @@ class SearchMade(Value):
     found: int
     """The number of passages; 0 also if the tool failed."""
     problem: str = ""
-    """Why the tool failed, in one line; empty if it did not."""
+    """Why the tool failed, in one line; empty if it did not fail."""
 
 
 class Rejection(Value):
     """A value in a reply that was not accepted."""
 
     path: str
-    """The path of the field; empty if the reply names none."""
+    """The path of the field; empty if the reply names no field."""
     code: str
     """The reason as a code: `missing_evidence`, `quote_cut`, `not_understood`, `no_unit`, `wrong_unit`,
     `out_of_bounds`, `unreadable` or `unknown_field`."""
@@ -124,7 +124,8 @@ class LatestCalculation(Value):
     """The latest calculation of a run."""
 
     status: CalculationStatus = "none"
-    """`succeeded` if all results were calculated and all preconditions were true; `none` before the first one."""
+    """`succeeded` if all results were calculated and all preconditions were true; `none` before the first calculation.
+    """
     count: int = 0
     """The number of calculations in this round."""
     inputs_hash: str = ""
@@ -141,7 +142,7 @@ class Reflection(Value):
     inputs_hash: str
     """The hash of the inputs of the calculation at that time."""
     next_field: str = ""
-    """The path of the proposed next field; empty for none."""
+    """The path of the proposed next field; empty if no field is proposed."""
     finish: bool = False
     """Whether the run should finish with the values that it has."""
     caveats: tuple[str, ...] = ()
@@ -150,13 +151,13 @@ class Reflection(Value):
 
 @dataclass(frozen=True)
 class PlannerState:
-    """The state of the graph. Every field has a default, so that records of releases without the field can be read."""
+    """The state of the graph. Every field has a default, so records of releases without the field can be read."""
 
     iterations: int = 0
     """The number of passes through the acquisition graph in this round."""
     status: Status = "active"
     decision: PlannerDecision | None = None
-    """The current decision; None before the first."""
+    """The current decision; None before the first decision."""
     decision_origin: Origin = "deterministic"
     values: Mapping[str, Values] = field(default_factory=dict)
     """The values of fields, by path."""
@@ -173,7 +174,7 @@ class PlannerState:
     last_observation: tuple[FoundPassage, ...] = ()
     """The passages of the latest search."""
     rejections: tuple[Rejection, ...] = ()
-    """The values that were not accepted, oldest first. A repeated one is listed once, with its count."""
+    """The values that were not accepted, oldest first. A repeated rejection is listed once, with its count."""
     calculation: LatestCalculation = field(default_factory=LatestCalculation)
     reflections: tuple[Reflection, ...] = ()
     """The reviews of this round, oldest first."""
@@ -202,8 +203,8 @@ class Writes(Value):
     values: Mapping[str, tuple[FieldValue, ...]] = {}
     """The values to add to each field, by path."""
     composed: Mapping[str, tuple[FieldValue, ...]] = {}
-    """The new computed or default values of each field, by path. They replace the old ones; an empty tuple removes
-    these.
+    """The new computed or default values of each field, by path. They replace the old values. An empty tuple removes
+    the old values.
     """
     decompositions: Mapping[str, Decomposition | None] = {}
     searches: tuple[SearchMade, ...] = ()
@@ -221,7 +222,7 @@ STATE_FIELD: Mapping[str, str] = {"composed": "values"}
 """The field of the state that a field of `Writes` changes, if the two have different names."""
 
 REJECTIONS_MAX = 200
-"""The largest number of rejections that are kept; older ones are only in the journal."""
+"""The largest number of rejections that are kept. Older rejections are only in the journal."""
 
 
 def names_of_writes(writes: Writes) -> frozenset[str]:
@@ -289,7 +290,7 @@ LANGUAGE_CHARACTERS_MAX = 20
 
 
 def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
-    """Return the passages that a search has found; none if it failed, or if its output has another form."""
+    """Return the passages that a search has found; empty if it failed, or if its output has another form."""
     if ended.outcome is not ToolOutcome.SUCCEEDED:
         return ()
     found = read_output(ended.output)

@@ -42,13 +42,13 @@ class AcquisitionInput:
     goal: str
     """The purpose of the filled schema, in the user's words."""
     search: Mapping[str, Any] = field(default_factory=dict)
-    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty for none."""
+    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are none."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that the user gives at the start, as texts by the path of the field."""
     limits: RunLimits = field(default_factory=RunLimits)
     """The limits; the defaults are `CALLS`, `OUTPUT_TOKENS`, and the time limit of the model's server."""
     question_expires_seconds: float | None = None
-    """The seconds after which an unanswered question expires; None for never."""
+    """The seconds after which an unanswered question expires; None if it never expires."""
 
 
 @dataclass(frozen=True, slots=True)

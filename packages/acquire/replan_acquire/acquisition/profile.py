@@ -38,7 +38,7 @@ class FieldSpec(Config):
     type: FieldType = "number"
     """The type of its value: a `number` with a unit, a `text`, a `choice`, or a `currency` (three letters)."""
     unit: Annotated[str, StringConstraints(max_length=80)] = ""
-    """The unit of a number, such as `building`; empty for a plain number; `{PATH}` stands for a currency field."""
+    """The unit of a number, such as `building`; empty for a plain number. `{PATH}` stands for a currency field."""
     minimum: float | None = Field(default=None, allow_inf_nan=False)
     """The smallest number that is accepted, in `unit`."""
     maximum: float | None = Field(default=None, allow_inf_nan=False)
@@ -50,28 +50,28 @@ class FieldSpec(Config):
     source: Source = "web"
     """How it is acquired: by searches first, by a question, composed of components, or derived by its formula."""
     words: tuple[ShortText, ...] = Field(default=(), max_length=20)
-    """Words by which documents name the value, most specific first; without any, the label is used."""
+    """Words with which documents name the value, most specific first; if there are none, the label is used."""
     query: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
-    """The query of its first search; `{PATH}` stands for the value of a text field.
+    """The query of the field's first search. `{PATH}` stands for the value of a text field.
 
     By default it is made of the words.
     """
     question: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
-    """The question to the user; by default it is made of the label."""
+    """The question to the user. By default, it is made of the label."""
     default: float | str | None = None
-    """The value that is assumed if the searches find none; the result marks it as a default."""
+    """The value that is assumed if the searches find none. The result marks it as a default."""
     choose: Choose = "confidence"
-    """The rule that chooses one of several values from sources; a value from the user is always chosen."""
+    """The rule that chooses one of several values from sources. A value from the user is always chosen."""
     period: Annotated[str, StringConstraints(pattern=r"^(latest|any|(19|20)[0-9][0-9])$")] = "latest"
-    """The year whose values count: `latest` (the latest found), `any`, or a year; undated values always count."""
+    """The year whose values count: `latest` (the latest found), `any`, or a year. Undated values always count."""
     formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
     """The formula of a derived field, over the paths of other fields."""
     decomposition: "Decomposition | Literal['generated'] | None" = None
-    """The components of a field of source `components`; with `generated`, the model proposes them."""
+    """The components of a field of source `components`. With `generated`, the model proposes them."""
 
 
 class Decomposition(Config):
-    """How a field is composed of components, each of which is acquired as a field of its own."""
+    """How a field is composed of components. Each component is acquired as a field of its own."""
 
     formula: Formula
     """The formula of the composed value, over the names of the components."""
@@ -83,7 +83,7 @@ class FormulaCheck(Config):
     """A comparison of two formulas, and its meaning."""
 
     check: Formula
-    """Two formulas with one of `<`, `<=`, `>`, `>=`, `==` between them; units are compared too."""
+    """Two formulas with one of `<`, `<=`, `>`, `>=`, `==` between them. Units are compared too."""
     why: ShortText
     """The reason that people see if the check blocks the calculation or ends the run."""
 
@@ -103,9 +103,9 @@ class Calculator(Config):
     """The calculations from the fields."""
 
     results: Mapping[FieldName, ResultSpec] = Field(min_length=1, max_length=FIELDS_MAX)
-    """The results by name; they are calculated in the order of their dependencies."""
+    """The results by name. They are calculated in the order of their dependencies."""
     preconditions: tuple[FormulaCheck, ...] = Field(default=(), max_length=50)
-    """Checks of the fields and results; a false one blocks the calculation."""
+    """Checks of the fields and results. A false check blocks the calculation."""
 
 
 class Caps(Config):
@@ -125,7 +125,7 @@ class Profile(Config):
     model_config = ConfigDict(title="Replan acquisition profile")
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-    """The name of the profile; a shipped one is in the file NAME.yaml."""
+    """The name of the profile. A shipped profile is in the file NAME.yaml."""
     about: ShortText
     """The purpose of a run with this profile, in one sentence."""
     units: Mapping[FieldName, Annotated[str, StringConstraints(max_length=80)]] = Field(default={}, max_length=100)
@@ -137,7 +137,7 @@ class Profile(Config):
     calculator: Calculator | None = None
     """The calculations; null if the filled schema is the result."""
     stop_when: tuple[FormulaCheck, ...] = Field(default=(), max_length=20)
-    """Checks that end the run early if they are true; they are tried once their fields have values."""
+    """Checks that end the run early if they are true. They are tried once their fields have values."""
     caps: Caps = Field(default_factory=Caps)
     """The limits of a run in one round."""
 
@@ -151,7 +151,7 @@ class Profile(Config):
 
 
 def read_profile_value(value: Any) -> Profile | None:
-    """Return the profile that an artifact's JSON value describes; None if it describes none."""
+    """Return the profile that an artifact's JSON value describes; None if it describes no profile."""
     if not isinstance(value, dict) or "fields" not in value:
         return None
     try:

@@ -34,7 +34,7 @@ CAVEATS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A reply that cannot be used. `message` tells the model why; it may quote the reply."""
+    """A reply that cannot be used. `message` tells the model why, and may quote the reply."""
 
     message: str
 
@@ -191,7 +191,7 @@ def field_to_decompose(state: State) -> str | None:
 
 
 def proposed_decompositions(state: State) -> Mapping[str, Decomposition | None]:
-    """Return the decompositions in the replies at this node, by path; None for a field if no reply could be used."""
+    """Return the decompositions in the replies at this node, by path; None for a field without a usable reply."""
     found: dict[str, Decomposition | None] = {}
     for path in _candidates(state):
         given = replies_for(state, DECOMPOSE, path)
@@ -246,7 +246,7 @@ def _component(spec: object) -> object:
 def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
     """Return the decomposition, or its first error: an unknown unit, a number in the formula, or an unfit unit.
 
-    The only number that a formula may contain is 1, such as in `1 - share`, because nobody vouches for any other.
+    A formula may contain no number except 1, such as in `1 - share`, because nobody vouches for any other number.
     """
     table = UnitTable(profile.units)
     samples = Schema.sample_units(profile)

@@ -28,7 +28,7 @@ class ValueChange:
 
 
 def changes_since(earlier: AcquisitionResult, result: AcquisitionResult) -> tuple[ValueChange, ...]:
-    """Return the differences of a result from an earlier one, fields first. The profiles of the two may differ."""
+    """Return the differences between a result and an earlier one, fields first. The profiles of the two may differ."""
     rows = [*_fields(earlier, result), *_results(earlier, result)]
     return tuple(ValueChange(earlier.run_id, path, text) for path, text in rows)
 
@@ -239,7 +239,7 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
         return None
     text = compose_characters(passage.text)
     spans = find_quote(text, value.quote)
-    # The same words may stand twice: those at the value's place count.
+    # The same words may stand twice. The words at the value's place count.
     begin, end = next(
         (span for span in spans if not value.place or _covers(passage.places, span, value.place)), spans[0]
     )

@@ -26,11 +26,11 @@ class FilledField:
     spec: FieldSpec
     """The field of the profile or of a decomposition."""
     value: FieldValue | None
-    """The chosen value; None if there is none."""
+    """The chosen value; None if there is no value."""
     others: Values
     """The other values, oldest first."""
     spread: Spread | None
-    """The range of the values from sources that the field's `period` admits; None if there are none."""
+    """The range of the values from sources that the field's `period` admits; None if there are no such values."""
     periods: tuple[str, ...]
     """The years of values from sources, oldest value first."""
     searches: int
@@ -108,7 +108,7 @@ class FieldJson(TypedDict):
 
 
 class AcquisitionJson(TypedDict):
-    """The keys that `--json` prints for acquisition runs, in addition to those of every run."""
+    """The keys that `--json` prints for acquisition runs, besides the keys of every run."""
 
     profile: str
     """The name of the profile."""
@@ -230,7 +230,7 @@ VIA = {
 REJECTIONS_SHOWN = 5
 """The largest number of rejected values in the lines of a field without a value."""
 QUOTE_SHOWN = 160
-"""The largest number of characters of a quote that the lines show; `--json` has the whole quote."""
+"""The largest number of characters of a quote in the lines. `--json` has the whole quote."""
 
 
 def amount(value: float, low: float | None, high: float | None, unit: str) -> str:
@@ -249,7 +249,7 @@ def value_text(value: FieldValue) -> str:
 
 
 def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Line]:
-    """Return the whole report; `program` is the user's command for this program."""
+    """Return the whole report. `program` is the user's command for this program."""
     rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
     rows += [*question_lines(result, program), *message_lines(result)]
     if result.fields:

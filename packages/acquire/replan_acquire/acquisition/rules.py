@@ -1,4 +1,4 @@
-"""The rules by which an acquisition run decides, and the requests that they make, with their prompts. Pure."""
+"""The rules that decide in an acquisition run, and their requests with their prompts. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -63,7 +63,7 @@ _EMPTY: tuple[Any, ...] = ("", [], {})
 
 
 def _render_prompt(state: State, purpose: str, path: str) -> Rendered:
-    """Return the prompt of a call; `path` is the field that it is about, or empty."""
+    """Return the prompt of a call. `path` is the field that it is about, or empty."""
     return render(state.config.templates[purpose], _context(state, purpose, path))
 
 
@@ -82,7 +82,7 @@ def material(state: State, purpose: str, path: str) -> dict[str, Any]:
 def _context(state: State, purpose: str, path: str) -> Context:
     """Return the context with which the template of a prompt is rendered.
 
-    The template reads the parts as artifacts; empty parts are left out.
+    The template reads the parts as artifacts. Empty parts are left out.
     """
     parts = _parts(state, purpose, path)
     return Context(
@@ -197,7 +197,7 @@ _PURPOSES: Mapping[str, str] = {"plan": PLAN, "observe": OBSERVE, "reflect": REF
 
 
 def _next_call(state: State) -> AcquisitionCall | None:
-    """Return the next call that the run's node needs; None if it needs none."""
+    """Return the next call that the run's node needs; None if it needs no call."""
     path = ""
     if state.node in NODES:
         path = field_to_decompose(state) or ""
@@ -221,7 +221,7 @@ def next_try(state: State, request: AcquisitionCall) -> AcquisitionCall:
 
 
 def subject_of(request: AcquisitionCall) -> str:
-    """Return the path of the field that a call is about; empty for none."""
+    """Return the path of the field that a call is about; empty if it is about no field."""
     return request.path if isinstance(request, ObservationRequested | DecompositionRequested) else ""
 
 
@@ -255,7 +255,7 @@ def _make_call(state: State, node: str, path: str, try_number: int) -> Acquisiti
 
 
 def _make_search(state: State) -> ToolRequested | None:
-    """Return the call of the search tool that the run's node needs; None if it needs none."""
+    """Return the call of the search tool that the run's node needs; None if it needs no search."""
     decision = state.planner.decision
     if state.node != SEARCH or state.tool is not None or state.run.tools or decision is None:
         return None
@@ -270,7 +270,7 @@ def _make_search(state: State) -> ToolRequested | None:
 
 
 def _make_question(state: State) -> ClarificationRequested | None:
-    """Return the question that the run's node needs to ask; None if it needs none."""
+    """Return the question that the run's node needs to ask; None if it needs no question."""
     decision = state.planner.decision
     if state.node != "ask_user" or state.question or decision is None:
         return None

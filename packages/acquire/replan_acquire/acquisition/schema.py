@@ -21,7 +21,7 @@ SLOT = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The formula of a field that is made of others."""
+    """The formula of a field that is made of other fields."""
 
     formula: str
     names: Mapping[str, str]
@@ -59,7 +59,7 @@ class Schema:
 
     @cached_property
     def compositions(self) -> dict[str, Composition]:
-        """The compositions of the fields that are computed from others, by path."""
+        """The compositions of the fields that are computed from other fields, by path."""
         by_path = {}
         for path, spec in self.profile.fields.items():
             made_of = self.decomposition(path)
@@ -84,32 +84,32 @@ class Schema:
         return generated and path not in self.planner.decompositions
 
     def is_direct(self, path: str) -> bool:
-        """Return whether a field of the profile is acquired by searches or questions, and not made of others."""
+        """Return whether a field of the profile is acquired by searches or questions, not made of other fields."""
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Return whether a field is made of others, or will be once a model has proposed its decomposition.
+        """Return whether a field is made of other fields, or will be after a model has proposed its decomposition.
 
         False if no proposal could be used.
         """
         return path in self.compositions or self.lacks_decomposition(path)
 
     def value(self, path: str) -> FieldValue | None:
-        """Return the chosen value of a field; None if it has none."""
+        """Return the chosen value of a field; None if it has no value."""
         spec = self.fields.get(path)
         return None if spec is None else choose_value(spec, self.planner.values.get(path, ()))
 
     def text(self, path: str) -> str:
-        """Return the value of a field as a text for queries and questions; empty if it has none."""
+        """Return the value of a field as a text for queries and questions; empty if it has no value."""
         value = self.value(path)
         return "" if value is None else (value.value if isinstance(value.value, str) else f"{value.value:g}")
 
     def fill_slots(self, template: str) -> str:
-        """Return a text with its slots filled by the values of fields; a slot without a value is left out."""
+        """Return a text with its slots filled by the values of fields. A slot without a value is left out."""
         return " ".join(SLOT.sub(lambda match: self.text(match[1]), template).split())
 
     def unit(self, path: str) -> str | None:
-        """Return the unit of a field; None while a currency in it is not known."""
+        """Return the unit of a field; None while a currency in it is unknown."""
         return self.unit_of(self.fields[path].unit)
 
     def unit_of(self, unit: str) -> str | None:
@@ -144,7 +144,7 @@ def schema_of(state: State) -> Schema:
 
 
 def names_in(formula: str) -> tuple[str, ...]:
-    """Return the names in a formula, in order; none if the formula cannot be read."""
+    """Return the names in a formula, in order; empty if the formula is unreadable."""
     try:
         return parse_formula(formula).names
     except FormulaUnreadable:

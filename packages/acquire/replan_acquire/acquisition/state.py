@@ -22,7 +22,7 @@ from runtime.core.ledger import Price
 
 
 class RunConfig(Value):
-    """The configuration of a run, which its first event stores, so that later decisions use no file."""
+    """The configuration of a run. The run's first event stores it, so that later decisions use no file."""
 
     profile: Profile
     prompts: PromptBook
@@ -31,7 +31,7 @@ class RunConfig(Value):
     price: Price | None = None
     """The model's price; None if it is not known."""
     search: Mapping[str, Any] = Field(default_factory=dict)
-    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty for none."""
+    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are none."""
     output_tokens_max: int = Field(ge=1)
     """The largest number of tokens in one reply."""
     timeout_seconds: float = Field(gt=0)
@@ -40,7 +40,7 @@ class RunConfig(Value):
     search_seconds: float = Field(gt=0)
     """The time limit of one search, in seconds."""
     question_expires_seconds: float | None = Field(gt=0)
-    """The seconds after which an unanswered question expires; None for never."""
+    """The seconds after which an unanswered question expires; None if it never expires."""
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
@@ -68,7 +68,7 @@ class ReplyText(NamedTuple):
     call: str
     """The name of the call, `PURPOSE/vVISIT.aATTEMPT`."""
     path: str
-    """The field that the call is about; empty for none."""
+    """The field that the call is about; empty if it is about no field."""
     content: str
     ended_early: bool
     """Whether the end of the reply is missing."""
@@ -100,17 +100,17 @@ class State:
     visits: Mapping[str, int] = field(default_factory=dict)
     """The number of visits by node."""
     calls: Mapping[str, int] = field(default_factory=dict)
-    """The number of calls by purpose; further attempts and tries do not count."""
+    """The number of calls by purpose, without further attempts and tries."""
     path: tuple[Visited, ...] = ()
     """The nodes that the run has left, in order."""
     replies: tuple[ReplyText, ...] = ()
     """The replies at this node, oldest first."""
     tool: ToolFinished | None = None
-    """How the search at this node ended; None before that."""
+    """How the search at this node ended; None before its end."""
     question: str = ""
-    """The id of the question that the latest visit of `ask_user` has asked; empty if it has asked none."""
+    """The id of the question that the latest visit of `ask_user` has asked; empty if it has asked no question."""
     round: int = 1
-    """The number of the round. A new requirement begins a round, in which all attempts are allowed again."""
+    """The number of the round. A new requirement begins a round. In this round, all attempts are allowed again."""
 
     @property
     def visit(self) -> int:

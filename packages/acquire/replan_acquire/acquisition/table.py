@@ -1,4 +1,4 @@
-"""The table of nodes, with their gates, edges and the fields that they own."""
+"""The table of nodes, with their gates, their edges and the fields that they own."""
 
 from functools import lru_cache
 

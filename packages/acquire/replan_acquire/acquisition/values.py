@@ -39,7 +39,7 @@ class FieldValue(Value):
     period: str = ""
     """The year, or the range of years, of the value in the source; empty if the source names none."""
     confidence: float = 1.0
-    """How sure the model that read the value is, from 0 to 1; 1 for a value from the user."""
+    """How sure the model is that read the value, from 0 to 1; 1 for a value from the user."""
 
     @property
     def where(self) -> str:
@@ -79,7 +79,7 @@ def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
 
 
 def filter_by_period(spec: FieldSpec, values: Sequence[FieldValue]) -> Values:
-    """Return the values from sources whose year the field's `period` admits, and those without a year."""
+    """Return the values from sources whose year the field's `period` admits, and the values without a year."""
     found = tuple(value for value in values if value.via == "search")
     if spec.period == "any":
         return found
@@ -152,7 +152,7 @@ _NOT_THE_VALUE = {"quote": "", "place": "", "confidence": 1.0, "low": None, "hig
 
 
 def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
-    """Return the values with more added, except those that the same source has stated already."""
+    """Return the values with more added, except values that the same source has stated already."""
     kept = list(values)
     for value in more:
         if not any(_differ_only_in_source(value, item) for item in kept):

@@ -60,7 +60,7 @@ _STADIUM = {START: "([START])", END: "([END])"}
 
 
 def graph_mermaid(graph: AcquisitionGraph, visited: Collection[tuple[str, str]] = ()) -> str:
-    """Return the diagram of a graph. All edges between two nodes become one arrow; visited nodes are highlighted."""
+    """Return the diagram of a graph. All edges between two nodes become one arrow. Visited nodes are highlighted."""
     rows = ["flowchart TD"]
     labels: dict[tuple[str, str], list[str]] = {}
     for node, outcome, after in graph.edges():
@@ -118,7 +118,7 @@ _TOLD = frozenset(
 
 
 def record_text(event: AcquisitionEvent, state: State) -> str:
-    """Return an event as one line, which is not yet sanitised; `state` is the state after it."""
+    """Return an event as one line, not yet sanitised. `state` is the state after the event."""
     match event:
         case AcquisitionStarted():
             return f"run {event.run} started, {format_count(event.limits.calls, 'call')} at most"

@@ -21,7 +21,7 @@ Part = dict[str, Any]
 MEMBERS_MAX = 200
 """The largest number of files in a ZIP file, or of attachments of an e-mail, that are read."""
 NESTED_MAX = 2
-"""The largest number of levels at which ZIP files and e-mails are read within each other."""
+"""The largest number of levels at which ZIP files and e-mails within each other are read."""
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 """The largest number of bytes in an unpacked ZIP file or office document."""
 TEXT_BYTES_MAX = 2 * 1024 * 1024
@@ -156,7 +156,7 @@ def _format_of(name: str) -> str | None:
 
 
 def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterator[Part]:
-    """Yield the parts of a document within another one.
+    """Yield the parts of a document within another document.
 
     If the document cannot be read, its only part has a `problem`.
     """

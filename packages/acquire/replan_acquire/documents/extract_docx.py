@@ -28,7 +28,7 @@ SPAN_MAX = 200
 CELLS_MAX = 200_000
 """The largest number of cells in all tables of one document together."""
 TABLES_DEEP_MAX = 3
-"""How many levels of tables within each other are read."""
+"""How many levels of nested tables are read."""
 _AUTHOR_CHARACTERS = 60
 _PARAGRAPH, _TABLE, _TEXT, _BOX = map(qn, ("w:p", "w:tbl", "w:t", "w:txbxContent"))
 _MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
@@ -165,7 +165,7 @@ def _text_boxes(body: Any) -> Iterator[dict[str, Any]]:
 
 
 def _headers_and_footers(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the text of each header and footer as a block; none for a section that repeats the one before."""
+    """Yield the text of each header and footer as a block; nothing for a section that repeats the section before."""
     for section in document.sections:
         for name, margin in (("header", section.header), ("footer", section.footer)):
             if not margin.is_linked_to_previous and (text := _text(margin._element)):  # noqa: SLF001 - as above
@@ -173,7 +173,7 @@ def _headers_and_footers(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
-    """Yield footnotes and endnotes as blocks. They are numbered in the order in which the text refers to them."""
+    """Yield footnotes and endnotes as blocks. They are numbered in the order of their references in the text."""
     for kind, name in _NOTES.items():
         references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_removed(item)]
         numbers = {reference.get(qn("w:id")): number for number, reference in enumerate(references, 1)}
@@ -192,7 +192,7 @@ def _comments(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _elements_in(content: bytes, name: str, tag: str) -> list[Any]:
-    """Return the elements with a tag in a named part of the file; none if the file lacks the part."""
+    """Return the elements with a tag in a named part of the file; empty if the file lacks the part."""
     archive = open_archive(content)
     return list(parse_xml(archive.read(name)).iter(qn(tag))) if name in archive.namelist() else []
 

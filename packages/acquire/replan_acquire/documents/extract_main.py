@@ -1,8 +1,9 @@
 """The program that reads one document in a separate process: bytes on standard input, text on standard output.
 
-It is called with the format (`python extract_main.py pdf`). For the reader of an installed distribution, its module,
-its name and the folders of packages follow. The program imports what the format needs, and confines itself before it
-reads any byte of the document. It writes one JSON object with `parts`, or with `problem`, the cause in half a sentence.
+It is called with the format (`python extract_main.py pdf`). For a reader of an installed distribution, the module, the
+reader's name and the folders of packages follow. The program imports what the format needs, and confines itself before
+it reads any byte of the document. It writes one JSON object with `parts`, or with `problem`, the cause in half a
+sentence.
 
 The confinement limits time and memory. The process may open no file and no socket (`RLIMIT_NOFILE`), and write no file.
 On Linux, a filter of system calls (seccomp) allows only the calls of a computation over open files. Every other call
@@ -52,7 +53,7 @@ class _Program(ctypes.Structure):
 def confine(*, seconds: int, memory_bytes: int) -> None:
     """Confine this process until it ends. It must have imported all modules that it needs.
 
-    `seconds` limits its processor time, `memory_bytes` its address space.
+    `seconds` limits the processor time, and `memory_bytes` the address space.
 
     Raises:
         NotConfined: the system refuses.
@@ -66,7 +67,7 @@ def confine(*, seconds: int, memory_bytes: int) -> None:
     }
     try:
         for limit, wanted in limits.items():
-            hard = resource.getrlimit(limit)[1]  # A stricter one is kept.
+            hard = resource.getrlimit(limit)[1]  # A stricter limit is kept.
             value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
             resource.setrlimit(limit, (value, value))
     except (OSError, ValueError) as error:

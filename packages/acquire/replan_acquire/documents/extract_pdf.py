@@ -27,7 +27,7 @@ PAGES_MAX = 300
 BLOCKS_MAX = 50_000
 """The largest number of paragraphs and tables of one document that are read."""
 OBJECTS_MAX = 60_000
-"""The largest number of characters, and of lines, in one page. A page with more is left out."""
+"""The largest number of characters, and of lines, in one page. A larger page is left out."""
 _HYPHENS = ("-", "\u2010")
 SMALL, RAISED_BY = 0.9, 0.15
 """The largest size of a raised digit and its least height above the line, as shares of the size of the line's text."""
@@ -154,7 +154,7 @@ def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
         if text := _join_lines([item["text"] for item in inside]):
             top = min(item["top"] for item in inside)
             rest.append((top, {"kind": "text", "place": place_of(page.number, _bounding_box(inside)), "text": text}))
-    # The boxes keep the order of the layout; each table stands before the first box that begins below it.
+    # The boxes keep the order of the layout. Each table stands before the first box that begins below it.
     for top, block in rest:
         for table in [item for item in found if item[0] < top]:
             yield table[1]

@@ -1,8 +1,8 @@
 """Finds the tables of PDF pages, and joins the parts of a table on several pages. Only in `extract_main`.
 
-A table continues if the next page begins with a table of the same columns, and only running titles and page numbers
-stand between the two. Rows that repeat its header are left out. A row that is divided by the end of a page is joined,
-unless both parts have a number in the same column. Each of its cells gets the place of the part with the number.
+A table continues if the next page begins with a table of the same columns, and only running titles and page numbers are
+between them. Rows that repeat its header are left out. A row that the end of a page divides is joined, unless both
+parts have a number in the same column. Each of its cells gets the place of the part with the number.
 """
 
 import itertools
@@ -56,9 +56,9 @@ class FoundTable:
     merged: bool
     """Whether cells that span several columns or rows are in its header, or in many rows."""
     cut_above: bool
-    """Whether its first row has no upper line, so that it may continue a row of the page before."""
+    """Whether the first row has no upper line. Then it may continue a row of the page before."""
     cut_below: bool
-    """Whether its last row has no lower line, so that it may continue on the next page."""
+    """Whether the last row has no lower line. Then it may continue on the next page."""
 
     joined: bool = False
     """Whether its rows were added to a table of a page before."""
@@ -88,7 +88,7 @@ class PageContent:
 
 
 def find_tables(page: Page, number: int) -> list[FoundTable]:
-    """Return the ruled tables of a page. A table with one row is included, because it may be the rest of a table."""
+    """Return the ruled tables of a page. A table with one row is included, because it may continue another table."""
     above, below = _missing_lines(page)
     tables = page.find_tables({"explicit_horizontal_lines": [*above, *below]} if above or below else {})
     found = [_find_table(table, number, above, below) for table in tables if _has_columns(table)]
@@ -246,7 +246,7 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
 
 
 def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
-    """Return whether two rows are parts of one row. They are not if joining them would join two numbers.
+    """Return whether two rows are parts of one row. They are two rows if joining them would join two numbers.
 
     If lines close both rows, the second row must begin without a capital letter, and no column may have text in
     both.
@@ -262,7 +262,7 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
     """Return the row that two parts of a row make.
 
-    The place of a cell is that of the part with its number, or both places if it is unclear which part that is.
+    The place of a cell is the place of the part with its number, or both places if it is unclear which part that is.
     """
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):

@@ -63,7 +63,8 @@ class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
     numbers: tuple[int, ...] = ()
-    """The numbers of the columns whose cells hold numbers. The reader has written these with a decimal point."""
+    """The numbers of the columns whose cells hold numbers. The reader has written these numbers with a decimal point.
+    """
 
 
 class _Table(_Value):
@@ -230,9 +231,9 @@ READER_PLUGINS = PluginGroup(
 )
 """The readers of document formats in installed distributions, by the suffix of the file's name without its dot.
 
-`prepare()` imports all that reading needs; then the process is confined. `read(content)` turns the bytes of a document
-into `{"title": ..., "language": ..., "blocks": [...], "notices": [...]}`. Only `blocks` is required. A block is
-`{"kind": "text", "place": ..., "text": ...}`; with the kind `html` or `plain`, its lines are numbered. For a damaged
+`prepare()` imports everything that reading needs. Then the process is confined. `read(content)` turns the bytes of a
+document into `{"title": ..., "language": ..., "blocks": [...], "notices": [...]}`. Only `blocks` is required. A block
+is `{"kind": "text", "place": ..., "text": ...}`; with the kind `html` or `plain`, its lines are numbered. For a damaged
 document, `read` may raise any error.
 """
 

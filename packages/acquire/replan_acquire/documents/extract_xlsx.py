@@ -103,7 +103,7 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
             text = "" if hidden or position in unseen else repeated.get((number, position)) or _cell_text(cell)
             if text and isinstance(cell.value, int | float) and not isinstance(cell.value, bool):
                 numbers.append(len(texts))
-            # A formula whose value was never stored is in the other copy of the sheet only.
+            # A formula whose value was never stored is only in the other copy of the sheet.
             if cell.value is None and written.cell(cell.row, cell.column).data_type == "f":
                 missing += 1
                 text = "(not calculated)"
@@ -170,7 +170,7 @@ def _is_doubtful(sheet: Any, merged: Any, value: Any) -> bool:
 
 
 def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
-    """Yield the comments of a sheet as blocks, each with the place of its cell."""
+    """Yield the comments of a sheet as blocks, with the places of their cells."""
     last, columns = _rows_and_columns(sheet)
     found = (cell for row in sheet.iter_rows(max_row=last, max_col=columns) for cell in row if cell.comment is not None)
     for cell in itertools.islice(found, COMMENTS_MAX):
@@ -222,6 +222,6 @@ def _number(value: float, shape: str) -> str:
     text = format(value * 100 if percent else value, ".12g")
     if "e" in text:
         text = format(value * 100 if percent else value, "f")
-    # A comma behind the last digit shows thousands; the stored value is whole.
+    # A comma after the last digit shows thousands. The stored value is whole.
     unit = " ".join(filter(None, ("%" if percent else "", currency, words)))
     return f"{text} {unit}" if unit else text

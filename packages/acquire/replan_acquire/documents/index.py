@@ -4,7 +4,7 @@ Files are read in the order of their paths, within limits. Notices list what is 
 hidden files are left out without a notice.
 
 Letters match without regard to case and diacritics. Chinese, Japanese, Korean and Thai, which have no spaces between
-words, match by pairs of characters. Words of at least five letters match by their beginning, so that plurals are found.
+words, match by pairs of characters. Words of at least five letters match by their beginning, so plurals are found.
 """
 
 import os
@@ -133,7 +133,7 @@ def read_file(folder: Path, stamp: FileStamp) -> Extracted:
 def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
     """Return the document in a text file and a notice about it.
 
-    The document is None if there is none. The notice may be empty.
+    The document is None if there is no document. The notice may be empty.
     """
     try:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -179,7 +179,7 @@ class DocumentIndex:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """Return the passages that fit a query, best first; none for a query without words."""
+        """Return the passages that fit a query, best first; empty for a query without words."""
         terms = query_terms(query)
         if not terms or limit < 1:
             return []

@@ -17,7 +17,7 @@ PASSAGE_CHARACTERS_MAX = 1500
 NAME_CHARACTERS_MAX = 500
 """The largest number of characters in the source of a passage. Its title has the same limit."""
 NOTICES_MAX = 20
-"""The largest number of notices about one search. One more line counts the others."""
+"""The largest number of notices about one search. One more line counts further notices."""
 QUERY_CHARACTERS_MAX = 400
 """The largest number of characters in a query. The rest is ignored."""
 
@@ -46,13 +46,13 @@ class Passage:
     text: str
     """The text, at most `PASSAGE_CHARACTERS_MAX` characters."""
     first_line: int = 1
-    """The line of the file in which it begins, from 1."""
+    """The line of the file in which the passage begins, from 1."""
     last_line: int = 1
-    """The line of the file in which it ends."""
+    """The line of the file in which the passage ends."""
     decimal_mark: DecimalMark = ""
-    """The decimal mark of the document; empty if it is not known."""
+    """The decimal mark of the document; empty if it is unknown."""
     language: str = ""
-    """The language of the document as a code; empty if it is not clear."""
+    """The language of the document as a code; empty if it is unclear."""
     places: tuple[tuple[int, str], ...] = ()
     """Pairs of an offset in the text and the place of the document that begins there, such as `page 2, box 72 90 520
     104`.
@@ -153,6 +153,6 @@ def _short_lines(document: Document) -> Iterator[_Line]:
 
 
 def _places_after(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
-    """Return the places of the rest of a line after an offset. The first is the place that contains the offset."""
+    """Return the places of a line's remaining text after an offset. The first is the place that contains the offset."""
     before = [place for offset, place in places if offset <= at]
     return (*(((0, before[-1]),) if before else ()), *((offset - at, place) for offset, place in places if offset > at))

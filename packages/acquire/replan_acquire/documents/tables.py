@@ -101,7 +101,7 @@ def _is_number(cell: str) -> bool:
 def _names(headers: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of the columns; empty for a column whose name is uncertain.
 
-    If the upper of two rows has gaps, its names may span several columns, and it is uncertain which.
+    If the upper of two rows has gaps, its names may span several columns, but it is uncertain which columns.
     """
     if not headers:
         return []
@@ -168,7 +168,7 @@ _CELL_MAX = 1000
 
 
 def table_lines(text: str) -> list[tuple[int, str]]:
-    """Return the rows of a file as lines, each with the number of the line in which it begins.
+    """Return the rows of a file as lines, with the numbers of the lines in which they begin.
 
     The first rows name the columns. An empty line ends a table if a header or a narrower row follows it. A row may have
     more or fewer cells than there are names.
@@ -193,12 +193,12 @@ def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _is_narrower(row: Row, before: Row) -> bool:
-    """Return whether a row has at most half as many cells as the row before, so that it belongs to another table."""
+    """Return whether a row has at most half as many cells as the row before. Then it belongs to another table."""
     return 2 * sum(map(bool, row[1])) <= sum(map(bool, before[1]))
 
 
 def _rows(text: str) -> list[Row]:
-    """Return the rows of CSV with their line numbers. A row that cannot be read is left out."""
+    """Return the rows of CSV with their line numbers. An unreadable row is left out."""
     reader = csv.reader(StringIO(text, newline=""), delimiter=_delimiter(text))
     rows: list[Row] = []
     begins = 1

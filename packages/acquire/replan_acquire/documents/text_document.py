@@ -51,7 +51,7 @@ _HEAD_CHARACTERS = 20_000
 
 
 def html_lines(page: str) -> list[tuple[int, str]]:
-    """Return the lines of a page's text, each with the number of the line in which it begins.
+    """Return the lines of a page's text, with the numbers of the lines in which they begin.
 
     A heading begins with `#`. In tables, each cell has the name of its column before it.
     """
@@ -98,7 +98,7 @@ class _Lines:
         self._parts.append(text)
 
     def tag(self, line: int, tag: str) -> None:
-        """Process a tag. The tag of a block ends the current line; other tags begin a cell or mark a heading."""
+        """Process a tag. The tag of a block ends the current line. Other tags begin a cell or mark a heading."""
         match = _NAME.match(tag)
         name = match[0] if match else ""
         bare = name.lstrip("/")
@@ -158,13 +158,13 @@ class _Lines:
 
 
 def html_language(page: str) -> str:
-    """Return the language that a page declares; empty for none."""
+    """Return the language that a page declares; empty if it declares none."""
     found = _LANGUAGE.search(page[:_HEAD_CHARACTERS])
     return found[1] if found else ""
 
 
 def html_title(page: str) -> str:
-    """Return the title that a page declares; empty for none."""
+    """Return the title that a page declares; empty if it declares none."""
     found = _TITLE.search(page[:_HEAD_CHARACTERS])
     return " ".join(html.unescape(found[1]).split()) if found else ""
 
@@ -200,14 +200,14 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
 def _find_end(page: str, mark: str, position: int) -> int:
     """Return the offset after the next `mark`.
 
-    Without one, return the end of the page, so that nothing is searched twice.
+    If there is none, return the end of the page, so that nothing is searched twice.
     """
     found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)
 
 
 FILE_BYTES_MAX = 2 * 1024 * 1024
-"""The largest number of bytes of one document that are read. The rest of a longer document is left out."""
+"""The largest number of bytes of one document that are read. Further bytes of a longer document are left out."""
 TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 """The file name suffixes of plain text."""
 HTML = frozenset({".html", ".htm", ".xhtml"})
@@ -231,7 +231,7 @@ class Document:
     decimal_mark: DecimalMark
     """The decimal mark, inferred from the numbers or the language; empty if it cannot be inferred."""
     language: str
-    """Its language code, such as `de`; empty if it is not known."""
+    """The document's language code, such as `de`; empty if it is unknown."""
     places: tuple[tuple[tuple[int, str], ...], ...] = ()
     """For each line, pairs of an offset and the place of the file that begins there, such as a cell.
 

@@ -1,7 +1,7 @@
 """The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
-Its arguments are `{"query": TEXT, "limit": NUMBER}`. It changes nothing. The run records what it returns: quotes are
-checked against the record, and a successful search is never repeated.
+Its arguments are `{"query": TEXT, "limit": NUMBER}`. It changes nothing. The run records the result. Quotes are checked
+against the record, and a successful search is never repeated.
 """
 
 import json
@@ -158,7 +158,7 @@ class SearchPlaces(Config):
     """The places that a run searches. A folder takes precedence. Without any place, every search finds nothing."""
 
     folder: Annotated[str, Field(max_length=4096)] = ""
-    """The absolute path of a folder of documents; empty for none."""
+    """The absolute path of a folder of documents; empty if there is no folder."""
     endpoint: Annotated[str, Field(max_length=2000)] = ""
     """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`; empty for none."""
     mcp: McpSearch | None = Field(default=None, exclude_if=operator.not_)

@@ -46,7 +46,7 @@ class _PrivateAddress(OSError):
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to the address that it has checked, so that a second look-up cannot return another address."""
+    """Connects to the address that it has checked, so a second look-up cannot return another address."""
 
     def __init__(self, *, local: bool) -> None:
         self._local = local

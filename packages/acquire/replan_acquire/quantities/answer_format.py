@@ -26,7 +26,7 @@ def describe(schema: Schema) -> str:
 
 
 def problem(schema: Schema, answer: str) -> str:
-    """Return why a text is not a valid answer; empty for a valid one."""
+    """Return why a text is not a valid answer; empty if it is valid."""
     read = read_quantity(schema, answer)
     return read.message if isinstance(read, Refusal) else ""
 

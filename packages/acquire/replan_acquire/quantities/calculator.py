@@ -1,6 +1,6 @@
 """The calculator evaluates the formulas of fields, in the order of their dependencies, and checks between formulas.
 
-If a formula has no result, such as after a division by zero, the calculation is blocked with the reason; it never
+If a formula has no result, such as after a division by zero, the calculation is blocked with the reason. It never
 raises. Each formula is evaluated once, so the time grows with the length of the formulas.
 """
 
@@ -47,7 +47,7 @@ class Calculation(Value):
     steps: tuple[CalculationStep, ...] = ()
     """The formulas that were evaluated, in order."""
     blocked: Blocked | None = None
-    """The first formula that has no result; None after a complete calculation."""
+    """The first formula without a result; None after a complete calculation."""
 
     @property
     def values(self) -> dict[str, Quantity]:
@@ -56,7 +56,7 @@ class Calculation(Value):
 
 
 class FormulaCycle(ValueError):
-    """Formulas that depend on each other in a circle. `path` lists its fields; the last is the first one again."""
+    """Formulas that depend on each other in a circle. `path` lists its fields. The last is the first one again."""
 
     def __init__(self, path: tuple[str, ...]) -> None:
         self.path = path
@@ -101,7 +101,7 @@ def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 def calculate(
     formulas: Mapping[str, str], units: Mapping[str, str], values: Mapping[str, Quantity], table: UnitTable
 ) -> Calculation:
-    """Return the results of the formulas, up to the first formula that has none.
+    """Return the results of the formulas, up to the first formula without a result.
 
     Args:
         formulas: The formula of each calculated field, over names of fields. A cycle or an unreadable formula blocks.
@@ -164,7 +164,7 @@ def _explain_error(reason: str, inputs: Mapping[str, Quantity]) -> str:
 
 Comparison = Literal["<", "<=", ">", ">=", "=="]
 Truth = Literal["yes", "no", "open"]
-"""Whether a check holds for all values in the ranges (`yes`), for none (`no`), or only for some (`open`)."""
+"""Whether a check holds for all values in the ranges (`yes`), for no values (`no`), or only for some (`open`)."""
 
 _COMPARISON = re.compile(r"<=|>=|==|<|>")
 _MIRRORED: Mapping[str, Comparison] = {">": "<", ">=": "<="}
@@ -267,7 +267,7 @@ class FormulaProblem:
 def check_formulas(
     formulas: Mapping[str, str], units: Mapping[str, str], table: UnitTable
 ) -> tuple[FormulaProblem, ...]:
-    """Return every problem of the formulas, in their order; none if they can be calculated.
+    """Return every problem of the formulas, in their order; empty if they can be calculated.
 
     `units` has the unit of every field of the profile. Problems of a unit itself are not reported here.
     """
@@ -295,7 +295,7 @@ def check_formulas(
 
 
 def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], table: UnitTable) -> str:
-    """Return the error in the dimensions of a formula; empty if there is none, or if a unit is not known.
+    """Return the error in the dimensions of a formula; empty if there is no error, or if a unit is unknown.
 
     The formula is evaluated with a different positive number for each field. A reason counts only if it holds for all
     values, such as a division by `a - a`.

@@ -82,7 +82,7 @@ class Formula:
 
 
 class FormulaUnreadable(ValueError):
-    """A text is not a formula; the message says why."""
+    """A text is not a formula. The message says why."""
 
 
 _OPERATORS: Mapping[type[ast.operator], Operator] = {

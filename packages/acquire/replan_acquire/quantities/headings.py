@@ -20,13 +20,13 @@ class Heading:
     """The unit and the scale that a heading states for the numbers below it."""
 
     units: tuple[str, ...] = ()
-    """The unit that the heading names; several if a currency sign may mean several currencies."""
+    """The unit that the heading names; several units if a currency sign may mean several currencies."""
     factor: float = 1.0
     """The factor by which the heading multiplies a number."""
     doubt: str = ""
     """Why the heading is not understood; empty if it is understood."""
     start: int = -1
-    """The offset of the text that states the unit and the scale; -1 if none does."""
+    """The offset of the text that states the unit and the scale; -1 if no text states them."""
 
     @property
     def says(self) -> bool:
@@ -174,7 +174,7 @@ def quote_text(text: str) -> str:
 def _scale(
     text: str, position: int, table: UnitTable, language: str, *, money: bool
 ) -> tuple[int, tuple[float, ...]] | None:
-    """Return the end of a scale word and the factors that it may mean; None if there is none.
+    """Return the end of a scale word and the factors that it may mean; None if there is no scale word.
 
     A single letter is a scale only beside a currency.
     """

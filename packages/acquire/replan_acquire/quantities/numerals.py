@@ -1,8 +1,8 @@
 """Numerals: written numbers, the scale words beside them, and the decimal mark of a document.
 
-`1.234` is about one in an English text, and over a thousand in a Portuguese one. If all unambiguous numbers of a
-document use one mark, that is its decimal mark. If they use both marks, it has none. A document without unambiguous
-numbers has the decimal mark of its language.
+`1.234` is about one in an English text, but over a thousand in a Portuguese text. If all unambiguous numbers of a
+document use one mark, that is its decimal mark. If they use both marks, the document has no decimal mark. A document
+without unambiguous numbers has the decimal mark of its language.
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 DecimalMark = Literal["point", "comma", ""]
-"""The character before decimals in a text, a point or a comma; empty if it is not known."""
+"""The character before decimals in a text, a point or a comma; empty if it is unknown."""
 
 _SPACES = " \u00a0\u2007\u2009\u200a\u202f"
 _SPACED = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}}(?!\d))+(?:[.,\u066b]\d+)?"
@@ -35,7 +35,7 @@ class Readings(NamedTuple):
     comma: float
     """The number if the decimal mark is a comma."""
     mark: DecimalMark = ""
-    """The decimal mark that the numeral itself shows; empty if it shows none."""
+    """The decimal mark that the numeral itself shows; empty if it shows no mark."""
 
     @property
     def certain(self) -> bool:
@@ -44,7 +44,7 @@ class Readings(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return a text of the same length, in which digits, minus signs and full-width letters are ASCII.
+    """Return a text of the same length with digits, minus signs and full-width letters in ASCII.
 
     Each character of a date becomes `_`.
     """
@@ -62,7 +62,7 @@ def _fold_character(character: str) -> str:
 
 
 def readings(numeral: str) -> Readings | None:
-    """Return the readings of a numeral; None if it is not a number, such as a version or an identifier."""
+    """Return the possible meanings of a numeral; None if it is not a number, such as a version or an identifier."""
     digits = re.sub(r"\D", "", numeral)
     if len(digits) > DIGITS_MAX:
         return None
@@ -231,8 +231,8 @@ _NOT_DECIMAL = re.compile(
 def decimal_mark(text: str, language: str = "") -> DecimalMark:
     """Return the decimal mark of a document.
 
-    It is empty if the numbers contradict each other, or if it is not known. `language` is a code such as `pt` or
-    `de-CH`; empty if it is not known.
+    It is empty if the numbers contradict each other, or if it is unknown. `language` is a code such as `pt` or `de-CH`;
+    empty if it is unknown.
     """
     votes = _find_marks(text[:EVIDENCE_MAX])
     if votes:

@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n")
 
 
 def period_of(text: str, start: int, end: int, title: str = "") -> str:
-    """Return the year, or the range of years, of the quantity between two offsets; empty if it is not stated.
+    """Return the year, or the range of years, of the quantity between two offsets; empty if no year is stated.
 
     The result is read from the nearest of these that names a year: the name of the column, the row, the clause, the
     sentence, the line above the table, the heading above, the title. If that names several years, the result is empty.
@@ -34,7 +34,7 @@ def period_of(text: str, start: int, end: int, title: str = "") -> str:
 
 
 def last_year(period: str) -> int | None:
-    """Return the last year of a period; None if it has none."""
+    """Return the last year of a period; None if it has no year."""
     found = re.findall(_YEAR, period)
     return int(found[-1]) if found else None
 

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from runtime.core.events import Value
 
 MAGNITUDE_MAX = 1e30
-"""The largest number that a text may state or a calculation may give. A larger one is out of range."""
+"""The largest number that a text may state or a calculation may give. A larger number is out of range."""
 
 
 class Quantity(Value):
@@ -32,7 +32,7 @@ class Quantity(Value):
 
     @property
     def text(self) -> str:
-        """The quantity for people, such as `1,200.5 EUR`; a range has a dash."""
+        """The quantity for people, such as `1,200.5 EUR`. A range has a dash."""
         shown = plain(self.low) if self.exact else f"{plain(self.low)}\u2013{plain(self.high)}"
         return f"{shown} {self.unit}".rstrip()
 
@@ -41,8 +41,8 @@ class RefusalCode(StrEnum):
     """Why a text or a conversion gives no quantity."""
 
     NO_NUMBER = "no_number"  # the text has no number
-    SEVERAL_NUMBERS = "several_numbers"  # the text has more than one, and no range
-    AMBIGUOUS_NUMBER = "ambiguous_number"  # such as 1.234 where nothing tells what the point means
+    SEVERAL_NUMBERS = "several_numbers"  # the text has more than one quantity, and no range
+    AMBIGUOUS_NUMBER = "ambiguous_number"  # such as 1.234 if nothing tells what the point means
     UNKNOWN_UNIT = "unknown_unit"  # the unit has no meaning here
     WRONG_UNIT = "wrong_unit"  # the unit is known, but it measures something else
     TOO_LONG = "too_long"  # the text is over its limit
@@ -51,7 +51,7 @@ class RefusalCode(StrEnum):
     VALUE_NOT_IN_QUOTE = "value_not_in_quote"  # the quote stands there, but not with this number
     QUOTE_CUT = "quote_cut"  # the quote begins or ends inside the number, or leaves its unit, currency or scale out
     NOT_UNDERSTOOD = "not_understood"  # words beside the number may be a part of the quantity
-    NO_UNIT = "no_unit"  # the source writes no unit with the number, and one is wanted
+    NO_UNIT = "no_unit"  # the source writes no unit with the number, but a unit is wanted
 
 
 class Refusal(Value):
@@ -61,7 +61,7 @@ class Refusal(Value):
     message: str
     """The reason in one line. It may quote the text, so it is data and never an instruction."""
     readings: tuple[str, ...] = ()
-    """The meanings of an ambiguous number, such as `1.234` and `1,234`; empty if that is not the reason."""
+    """The meanings of an ambiguous number, such as `1.234` and `1,234`; empty for any other reason."""
 
 
 def plain(number: float) -> str:

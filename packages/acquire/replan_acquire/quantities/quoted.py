@@ -24,8 +24,8 @@ VALUE_CHARACTERS_MAX = 500
 def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = "") -> Quantity | Refusal:
     """Return the only value that a text states, in `unit`; or why there is none.
 
-    A number without a unit counts as in `unit`. `mark` is the decimal mark that the writer of the text uses; empty if
-    it is not known.
+    A number without a unit counts as in `unit`. `mark` is the decimal mark of the text's writer; empty if it is
+    unknown.
     """
     if len(text) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message=f"over {VALUE_CHARACTERS_MAX} characters")
@@ -100,9 +100,9 @@ class Source:
 
     text: str
     mark: DecimalMark = ""
-    """The decimal mark of the text; empty if it is not known."""
+    """The decimal mark of the text; empty if it is unknown."""
     language: str = ""
-    """The code of the text's language, such as `pt`; empty if it is not known."""
+    """The code of the text's language, such as `pt`; empty if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class UnitForm(NamedTuple):
     """The form in which a source writes a wanted unit."""
 
     unit: str
-    """The unit as the source writes it; empty if the source writes none."""
+    """The unit in the source's form; empty if the source writes no unit."""
     target: str
     """The wanted unit without the parts that the source leaves out. `unit` converts into it."""
     left_out: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def find_form(
         for unit in written or ("",):
             share = unit.startswith(("percent", "permille"))
             if (form in _SHARES and not unit) or (share and form != wanted):
-                continue  # A bare number may be a percentage whose sign is missing; a percentage counts nothing.
+                continue  # A bare number may be a percentage without its sign. A percentage counts nothing.
             if table.same_kind(unit, form) or (form in _SHARES and _yearly_share(unit, table)):
                 kept = _names(form)
                 return UnitForm(
@@ -177,7 +177,7 @@ class Rates:
     end: int
     """The offset of the end of the rates in the text."""
     text: str = ""
-    """The rates as the end of a unit, such as `/(GB)/(month)`; empty for none."""
+    """The rates as the end of a unit, such as `/(GB)/(month)`; empty if there are no rates."""
     factor: float = 1.0
     """The factor of the number, such as 0.01 for `per 100`."""
     doubt: str = ""

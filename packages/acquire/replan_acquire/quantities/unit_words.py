@@ -105,14 +105,14 @@ TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
 
 
 def time_word(text: str, position: int) -> UnitTerm | None:
-    """Return the unit of time that the word at an offset means; None if it means none."""
+    """Return the unit of time that the word at an offset means; None if it means no such unit."""
     match = _WORD.match(text, position)
     found = _find_unit(match[0]) if match else None
     return UnitTerm(match.end(), *found) if match and found and found[1] in TIME_UNITS else None
 
 
 def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit that the words at an offset mean, with its exponent; None if they mean none."""
+    """Return the unit that the words at an offset mean, with its exponent; None if they mean no unit."""
     if group := _GROUP.match(text, position):
         inner = group["unit"].strip()
         return UnitTerm(group.end(), 1.0, inner) if inner and not table.problem(inner) else None
@@ -137,9 +137,9 @@ def _continues(text: str, end: int) -> bool:
 
 
 def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit that the two or three words at an offset mean; None if they mean none.
+    """Return the unit that the two or three words at an offset mean; None if they mean no unit.
 
-    It is a declared one, such as `charging points`, or a known one.
+    It is a declared unit, such as `charging points`, or a known unit.
     """
     words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):

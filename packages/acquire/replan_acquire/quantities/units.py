@@ -1,7 +1,7 @@
 """Units and currencies: what a unit such as `EUR/(kWh*month)` measures, how large it is, and conversions.
 
-Physical units are those of pint. A currency (ISO 4217) is a unit of its own that never converts. If a calculation needs
-an exchange rate, the rate is a field with a unit such as `USD/EUR`. A profile declares further units, such as
+Physical units are the units of pint. A currency (ISO 4217) is a unit of its own that never converts. If a calculation
+needs an exchange rate, the rate is a field with a unit such as `USD/EUR`. A profile declares further units, such as
 `apartment`. A declared unit converts into others only if its declaration says so.
 """
 
@@ -78,11 +78,11 @@ MINOR: Mapping[str, tuple[str, ...]] = {
     "¢": ("USD", "CAD"),
     "Rappen": ("CHF",),
 }
-"""The currencies of which a word names the hundredth part. If there are several, the unit of the field decides."""
+"""The currencies for which a word names the hundredth part. If there are several, the unit of the field decides."""
 
 
 def find_currencies(text: str) -> tuple[str, ...]:
-    """Return the currencies that a sign or a code may mean; empty if it means none."""
+    """Return the currencies that a sign or a code may mean; empty if it means no currency."""
     return (text,) if text in CODES else SIGNS.get(text, ())
 
 
@@ -180,7 +180,7 @@ DECLARED_MAX = 200
 """The largest number of units that one profile may declare."""
 
 FACTOR_MAX = 1e150
-"""The largest factor of a unit. The smallest is its inverse, so that quotients stay finite numbers."""
+"""The largest factor of a unit. The smallest factor is its inverse, so quotients stay finite numbers."""
 
 Dimensions = tuple[tuple[str, int | float], ...]
 """The base units of a unit with their exponents, sorted by name; empty for a plain number."""
@@ -224,8 +224,8 @@ class Unit:
 class UnitTable:
     """The units that one profile may use.
 
-    `declared` maps a name to its meaning. An empty text declares a unit that converts into no other. Any other text is
-    a number, which a known unit may follow, such as `12` or `24 hour`.
+    `declared` maps a name to its meaning. An empty text declares a unit that converts into no other unit. Any other
+    text is a number, which a known unit may follow, such as `12` or `24 hour`.
     """
 
     def __init__(self, declared: Mapping[str, str] | None = None) -> None:
@@ -320,7 +320,7 @@ class UnitTable:
         raise UnitUnreadable(f"{name!r} is not a known unit")
 
     def declared(self, word: str) -> str:
-        """Return the declared unit that a word names; empty if it names none.
+        """Return the declared unit that a word names; empty if it names no unit.
 
         The word may be in lower or upper case, singular or plural.
         """

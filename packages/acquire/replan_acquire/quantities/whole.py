@@ -87,7 +87,7 @@ class Whole:
     end: int
     """The offset at which it ends, including its rates."""
     units: tuple[str, ...] = ()
-    """Its unit: several if a currency sign may mean several currencies, none if no unit is written."""
+    """Its unit; several units if a currency sign may mean several currencies, no unit if none is written."""
     factor: float = 1.0
     """The factor that multiplies its number, such as 0.01 for `per 100 km`."""
     offset: float = 0.0
@@ -101,7 +101,7 @@ class Whole:
         return self.factor == 1.0 and self.offset == 0.0
 
     def quantity(self, low: float, high: float, unit: str) -> "Quantity | Refusal":
-        """Return the quantity in one of its units. `low` and `high` are the bounds as they are written."""
+        """Return the quantity in one of its units. `low` and `high` are the written bounds."""
         ends = [end if self.plain else tidy(end * self.factor + self.offset) for end in (low, high)]
         if max(map(abs, ends)) > MAGNITUDE_MAX:
             return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
@@ -216,7 +216,7 @@ def _sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
 def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], list[str]]":
     """Return the other rates in a quantity's sentence: their units, and the words after `per` that are not units.
 
-    If a quantity leaves its rate out, its sentence must not name another one.
+    If a quantity leaves its rate out, its sentence must not name another rate.
     """
     begins, ends = _sentence_around(text, whole.start, whole.end)
     units: list[str] = []

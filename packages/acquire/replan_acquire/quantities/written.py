@@ -44,7 +44,7 @@ class WrittenNumber:
     readings: tuple[tuple[float, float], ...]
     """The meanings as (low, high); several if it is ambiguous."""
     currencies: tuple[str, ...] = ()
-    """The currencies that its sign or code may mean; empty if none is written."""
+    """The currencies that its sign or code may mean; empty if no currency is written."""
     share: str = ""
     """`percent` or `permille` if the sign is written; otherwise empty."""
     scaled: bool = False
@@ -183,7 +183,7 @@ def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
     )
     if not pairs:
         return None
-    if shared:  # Of `3-5 million`, the first number has the same scale, unless that would not be a range.
+    if shared:  # In `3-5 million`, the first number has the same scale, unless that would not be a range.
         pairs = [pair for pair in pairs if pair[2]] or pairs
     found = dict.fromkeys((first, last) for first, last, _ in pairs)
     currency, share = low.currencies or high.currencies, low.share or high.share

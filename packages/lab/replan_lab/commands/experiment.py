@@ -70,7 +70,7 @@ def experiment(
 
 
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
-"""The columns of the printed summary of planning runs; the files have all columns."""
+"""The columns of the printed summary of planning runs. The files have all columns."""
 
 _SHOWN_OF_EXECUTIONS = (
     "world",
@@ -129,7 +129,7 @@ def _folder_of(name: str) -> Path:
 def _print(
     name: str, folder: Path, tables: Mapping[str, Table], shown: Sequence[str], end: str, *, as_json: bool
 ) -> None:
-    """Print all tables as JSON; or else the summary with the columns `shown`, and the last line `end`."""
+    """Print all tables as JSON; or the summary with the columns `shown`, and the last line `end`."""
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text
 

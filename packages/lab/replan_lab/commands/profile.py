@@ -118,7 +118,7 @@ def profile(
 
 
 def _profiles_file() -> Path:
-    """Return the home's file of measured models, once it is checked. Raises `UsageProblem` for a wrong one."""
+    """Return the home's file of measured models, once it is checked. Raises `UsageProblem` for a wrong file."""
     from actors.config.model_profiles import read_profiles
     from replan.setup.home_folder import prepare_home
 
@@ -128,7 +128,7 @@ def _profiles_file() -> Path:
 
 
 def _keep_counts(events: list[list[PlanningEvent]], path: Path, lines: list[str]) -> dict[str, object]:
-    """Write what the runs count of their model into the home, and add a line about it. Return it for `--json`."""
+    """Write the runs' counts of their model into the home, and add a line about them. Return it for `--json`."""
     from replan_lab.tuning.model_profile import profile_from, write_profile
     from runtime.core.clock import SystemClock
 

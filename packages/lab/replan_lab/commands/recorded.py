@@ -26,7 +26,7 @@ _SHOWN = (
     "together_low",
     "together_high",
 )
-"""The columns of the printed summary; the files have all columns."""
+"""The columns of the printed summary. The files have all columns."""
 
 
 @click.command(epilog=_RECORDED)

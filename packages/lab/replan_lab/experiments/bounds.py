@@ -1,8 +1,8 @@
 """Bounds of the success of a search over the four-level pipeline in a simulated world.
 
-The pipeline is that of the workflow `search`: strategy requires analysis and recon, and plan requires all three. After
-a rejected plan, a planner redoes a step and all steps that require it, or both roots. The two planners see different
-facts:
+The pipeline is the pipeline of the workflow `search`: strategy requires analysis and recon, and plan requires all
+three. After a rejected plan, a planner redoes a step and all steps that require it, or both roots. The two planners see
+different facts:
 
 - *clairvoyant*: the whole truth (cause, difficulty, wrong artifacts, findings so far). Value iteration over calls left
   and states gives the best possible success with these moves.
@@ -11,7 +11,7 @@ facts:
   belief over cause, difficulty, wrong artifacts and findings, with the world's own parameters. Looking one step ahead,
   it chooses the redo with the largest chance of success per call. It is a good planner, but not a proven upper bound.
 
-The price of a call varies, so each bound is a curve of success against mean calls. These are not modelled: malformed
+The price of a call varies, so each bound is a curve of success against mean calls. The bounds do not model malformed
 replies, several causes, findings that name another level, visit budgets, and a level's rejections before its redo.
 """
 
@@ -39,7 +39,7 @@ PRICES = (0.01, 0.02, 0.035)
 """The prices of a call, as parts of a success."""
 _A, _R, _S, _P = 1, 2, 4, 8
 REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
-"""The possible redos, as bit sets of levels; the topmost level is the lowest bit."""
+"""The possible redos, as bit sets of levels. The topmost level is the lowest bit."""
 _PATTERNS = 16
 _TOLD = TOLD_MAX + 1
 _TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
@@ -156,7 +156,7 @@ class ValueIteration:
             more = _from_start(self.pipeline, calls[left][cause], cause)
             success += shares[cause] * (gain + self.price * more)
             reached += shares[cause] * more
-        # Of a problem without a solution the clairvoyant makes no call, nor of one that is not worth its price.
+        # The clairvoyant makes no call for a problem without a solution, or for a problem that is not worth its price.
         reached += float(shares[:4].sum()) * first.bit_count()
         return Bound("clairvoyant", self.cap, self.price, float(success), float(reached))
 
@@ -292,7 +292,7 @@ class InformedPlanner:
     def _reject(self, belief: Array, code: Array, seen: Array, live: Array) -> Array:
         """Return the belief after a rejection with a code.
 
-        `seen` is the code of the previous rejection; -1 for none.
+        `seen` is the code of the previous rejection; -1 if there was none.
         """
         tops = np.tile(_TOPMOST, (5, 1))
         tops[4] = 4
@@ -310,7 +310,7 @@ class InformedPlanner:
         return np.where(live[:, None, None, None, None], after, belief)
 
     def _choice(self, belief: Array, left: Array, live: Array) -> Array:
-        """Return the redo for each problem; 0 if none is possible or worth its price."""
+        """Return the redo for each problem; 0 if no redo is possible or worth its price."""
         scores = np.full((len(REDOS), len(left)), -np.inf)
         for position, (redo, gain) in enumerate(zip(REDOS, self.gains, strict=True)):
             rows = np.flatnonzero(live & (left >= redo.bit_count()))
@@ -335,7 +335,7 @@ def _cost(redo: Array) -> Array:
 
 
 def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float, ...] = PRICES) -> Iterator[Bound]:
-    """Yield the points of both bounds of a world, for each cap and each price; none for a world of other levels."""
+    """Yield the points of both bounds of a world, for each cap and each price; nothing for a world of other levels."""
     if profile.levels != LEVELS:
         return
     pipeline = WorldLevels(profile)
@@ -350,7 +350,8 @@ def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float
 def success_at(points: list[Bound], calls: float) -> float:
     """Return the success of a bound at mean calls, interpolated between its points, and constant beyond the last one.
 
-    A point with less success than one with fewer calls is left out, because the additional calls need not be made.
+    A point with more calls and less success than another point is left out, because the additional calls need not be
+    made.
     """
     frontier: list[tuple[float, float]] = []
     for used, success in sorted({(point.calls, point.success) for point in points}):

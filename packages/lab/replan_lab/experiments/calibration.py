@@ -1,7 +1,7 @@
 """The calibration: compares the simulated author with published measurements.
 
-Best-of-k and a tree search are compared point by point, each with a tolerance. Dialogues with feedback are judged by
-likelihood over instances, half of which are held out.
+Best-of-k and a tree search are compared point by point, with a tolerance for each point. Dialogues with feedback are
+judged by likelihood over instances. Half of the instances are held out.
 """
 
 import json
@@ -34,7 +34,7 @@ REJECTED_BELOW = 0.01
 EXCLUDED_BELOW = 0.05
 """A curve excludes a hypothesis if its p value is below this."""
 MODE_TOLERANCE = 0.05
-"""The tolerance between the logarithms of a parameter in the file and the most probable one."""
+"""The tolerance between the logarithms of a parameter in the file and the most probable parameter."""
 DRAWS = 60
 """The number of posterior draws for judging the held-out half."""
 
@@ -47,7 +47,7 @@ class BestOfRow(Config):
     key: str
     """The key of the counts in the recorded file."""
     odds: AuthorOdds
-    """The odds that a simulated attempt is right, chosen so that the simulated curve fits the recorded one."""
+    """The odds of a right simulated attempt, chosen so that the simulated curve fits the recorded curve."""
     recorded: tuple[tuple[int, float], ...]
     """The published curve: (samples, share of problems solved)."""
 
@@ -79,7 +79,7 @@ class Trials(Config):
 
 
 class Pruning(Config):
-    """A row with a depth-first search with and without a critic. The parameters are those of `CrosswordTree`."""
+    """A row with a depth-first search with and without a critic. The parameters are the same as for `CrosswordTree`."""
 
     name: str
     """The row's name."""
@@ -129,7 +129,7 @@ class CrosswordTree:
     nodes: int
     """The largest number of visited candidates."""
     critic: Critic | None
-    """The critic: candidates that it rejects are pruned; None prunes none."""
+    """The critic. Candidates that it rejects are pruned; None prunes nothing."""
     words: tuple[object, ...]
     """The words that name the random draws."""
     visited: int = 0

@@ -29,7 +29,7 @@ TRIALS_MAX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A combination that is compared with the others: a pipeline, a search and a model."""
+    """A combination that is compared with others: a pipeline, a search and a model."""
 
     pipeline: "Pipeline"
     """The workflow, with its changes."""
@@ -67,9 +67,9 @@ class Pipeline(Config):
     feedback: Feedback = "full"
     """The findings in a rejection of a plan. This key and all keys below need a simulated author."""
     search_sees: Feedback | None = None
-    """The findings that the search uses; None for those of `feedback`."""
+    """The findings that the search uses; None uses the findings of `feedback`."""
     author_sees: Feedback | None = None
-    """The findings that the author reads; None for those of `feedback`."""
+    """The findings that the author reads; None uses the findings of `feedback`."""
     false_accept: Share = 0.0
     """The probability that the guard accepts a wrong plan, for each attempt."""
     false_reject: Share = 0.0
@@ -113,10 +113,10 @@ class Spending(Config):
     calls: Count | None = None
     """Model calls. A trial begins only if the calls left cover its limit."""
     usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Dollars. A trial begins only if some are left, so the trials under way may exceed the budget."""
+    """Dollars. A trial begins only if some dollars are left, so the trials under way may exceed the budget."""
     exact: bool = Field(default=False, exclude_if=lambda exact: not exact)
-    """Whether no trial may spend more than the rest of `usd`. Trials of real models then run one after the other, and
-    the experiment ends at the first trial that is cut short.
+    """Whether no trial may spend more than the remaining part of `usd`. Trials of real models then run one after the
+    other, and the experiment ends at the first trial that is cut short.
     """
 
 
@@ -130,7 +130,7 @@ class TestedConclusion(Config):
     arm: str
     """The arm that should find more plans, without its model."""
     against: str
-    """The arm with which it is compared, without its model."""
+    """The arm for comparison, without its model."""
     cap: Count
     """The limit of calls within which a success counts."""
 
@@ -151,9 +151,9 @@ class Experiment(Config):
     searches: tuple[str, ...] = ()
     """The searches that every pipeline is combined with; if there are none, each uses its workflow's own."""
     seeds: Seeds = Field(default_factory=Seeds)
-    """The seeds; with a real model, only the number of repetitions counts."""
+    """The seeds. With a real model, only the number of repetitions counts."""
     max_calls: Count | None = None
-    """The limit of calls of one trial; the default is the workflow's limit."""
+    """The limit of calls of one trial. The default is the workflow's limit."""
     budgets: tuple[Count, ...] = (1, 5, 10, 20, 30)
     """The numbers of calls for which the table `budgets` has a row."""
     caps: tuple[Count, ...] = ()
@@ -178,7 +178,7 @@ class Experiment(Config):
     budget: Spending = Field(default_factory=Spending)
     """The budget of the whole experiment."""
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
-    """Concurrent trials with a real model; simulated trials use one process per core."""
+    """Concurrent trials with a real model. Simulated trials use one process per core."""
 
     @model_validator(mode="after")
     def _check(self) -> "Experiment":
@@ -260,7 +260,7 @@ class ExecutionExperiment(Config):
     seeds: Seeds = Field(default_factory=Seeds)
     """The seeds. Each policy has one trial for each seed in each world."""
     baseline: str
-    """The policy that the others are compared with in the same world."""
+    """The policy with which the others are compared in the same world."""
 
     @model_validator(mode="after")
     def _check(self) -> "ExecutionExperiment":
@@ -285,7 +285,7 @@ def _check_compared(kind: str, baseline: str, names: Sequence[str], trials: int)
 
 
 def is_about_executions(path: Path) -> bool:
-    """Return whether an experiment file is about executions. Raises `UsageProblem` where it cannot be read."""
+    """Return whether an experiment file is about executions. Raises `UsageProblem` if the file cannot be read."""
     value = read_document(path).value
     return isinstance(value, dict) and value.get("kind") == "executions"
 
@@ -301,7 +301,7 @@ def load_experiment(path: Path, model: type[Model]) -> tuple[Model, ParsedFile]:
 
 TEXT_SUFFIXES = (".md", ".txt")
 _ID, _TEXT, _CATEGORY = ("id", "problem_id"), ("problem", "statement"), ("category", "type_hint")
-"""The keys of a line's name, text and category; the first that is present counts."""
+"""The keys of a line's name, text and category. The first present key counts."""
 _SKIP = "--skip-broken leaves it out"
 
 
@@ -314,13 +314,13 @@ class ExperimentProblem:
     text: str
     """The problem statement, which the run gets unchanged."""
     category: str = ""
-    """The category, by which tables group the trials; empty if the file names none."""
+    """The category, by which tables group the trials; empty if the file names no category."""
 
 
 def read_problems(
     names: tuple[str, ...], document: ParsedFile, *, skip_broken: bool = False
 ) -> tuple[list[ExperimentProblem], list[str]]:
-    """Return the problems in the files and folders of these names, and a notice for each that was left out.
+    """Return the problems in the files and folders of these names, and a notice for each problem left out.
 
     Raises:
         UsageProblem: a problem cannot be read or is invalid, with its line; two have the same name; there is none.
@@ -345,7 +345,7 @@ def read_problems(
 
 
 def _problems(path: Path) -> Iterator[tuple[str, ExperimentProblem | UsageProblem]]:
-    """Yield (place, problem) for each problem of a file or folder; an error stands for an invalid problem."""
+    """Yield (place, problem) for each problem of a file or folder. An error stands for an invalid problem."""
     if path.is_dir():
         for inner in sorted(path.iterdir()):
             if inner.suffix in (*TEXT_SUFFIXES, ".jsonl"):

@@ -64,9 +64,9 @@ def cost_in_calls(trial: Trial) -> float:
 
 
 def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[str, Table]:
-    """Return the tables of the comparison; none for an experiment without caps.
+    """Return the tables of the comparison; empty for an experiment without caps.
 
-    These are `equal_calls` and `equal_mean`, and `worlds` and `conclusions` if the experiment asks for them.
+    The tables are `equal_calls` and `equal_mean`, and `worlds` and `conclusions` if the experiment asks for them.
     """
     if not experiment.caps:
         return {}
@@ -97,10 +97,10 @@ def _corrected_z(intervals: int) -> float:
 def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -> Row:
     """Return an arm's mean difference over all worlds, with two intervals.
 
-    In the first one the worlds are the sample, because the question is what the arm gains in a world that nobody has
-    measured. It is Student's, with one value for each world. In the second one the problems are the sample. All worlds
-    have the same problems, so with few problems the first interval is too narrow. Both are corrected for the number of
-    arms (Bonferroni).
+    In the first interval, the worlds are the sample, because the question is what the arm gains in a world that nobody
+    has measured. It is Student's interval, with one value for each world. In the second interval, the problems are the
+    sample. All worlds have the same problems, so with few problems the first interval is too narrow. Both are corrected
+    for the number of arms (Bonferroni).
     """
     deltas = [fmean(world.values()) for world in worlds]
     low, high = -math.inf, math.inf
@@ -164,7 +164,7 @@ def curves_of(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve
 
 
 def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[Row]:
-    """Yield a row for each cap; `p` is that of McNemar's exact test."""
+    """Yield a row for each cap. `p` belongs to McNemar's exact test."""
     for cap in caps:
         own, other = curve.at(cap), base.at(cap)
         hits = int(sum(success for success, _ in own.values()))

@@ -48,7 +48,7 @@ REPLAN_COST = Amount(4, 8_000, 0)
 MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
 
 _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
-"""The answers of a person who cannot do the step by hand. The first one that is offered is chosen."""
+"""The answers of a person who cannot do the step by hand. The first offered answer of these is chosen."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class InstanceResult:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A model with fewer free parameters. The others have fixed values."""
+    """A model with fewer free parameters. Other parameters have fixed values."""
 
     free: int
     """The number of free parameters."""
@@ -134,7 +134,7 @@ def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> f
 
     It is the share of simulated data sets of the same size that are at most as probable as the held-out records. Below
     0.01 the model is rejected. Probabilities are means over the posterior draws. Each data set is simulated from one
-    draw, so that the uncertainty of the fit is included.
+    draw, so the uncertainty of the fit is included.
     """
     calls = max(record.calls for record in records)
     solved, unsolved = (
@@ -142,7 +142,7 @@ def held_out_p(draws: Vector, records: Sequence[InstanceResult], seed: int) -> f
     )
     outcomes = np.concatenate([solved, unsolved[:, -1:]], axis=1).clip(0.0)
     mean = np.maximum(np.concatenate([solved.mean(axis=0), unsolved[:, -1:].mean(axis=0)]), 1e-300)
-    # An instance that was given up early counts as unsolved at the last call: what it would have needed is unknown.
+    # An instance that was given up early counts as unsolved at the last call: nobody knows how many calls it needed.
     observed = np.log([mean[record.calls - 1] if record.solved else mean[-1] for record in records]).sum()
     dice, sums = np.random.default_rng(seed), []
     for number in range(SIMULATED):

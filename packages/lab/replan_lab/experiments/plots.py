@@ -48,9 +48,9 @@ class Point:
     value: float
     """The estimate, such as a share or a mean."""
     low: float
-    """The lower bound of the interval; the estimate itself if there is none."""
+    """The lower bound of the interval; the estimate itself if there is no interval."""
     high: float
-    """The upper bound of the interval; the estimate itself if there is none."""
+    """The upper bound of the interval; the estimate itself if there is no interval."""
     x: float = 0.0
     """The position on the x axis of a curve."""
 
@@ -60,7 +60,7 @@ def curves(
 ) -> str:
     """Return a plot with one line per name, each with a band of its intervals; y is a share, from 0 to 1.
 
-    Few points have markers. With `ticks` the x axis is logarithmic and has only these ticks.
+    Few points have markers. With `ticks`, the x axis is logarithmic and has only these ticks.
     """
 
     def draw(axes: "Axes") -> None:

@@ -107,7 +107,7 @@ class PreparedExperiment:
     problems: list[ExperimentProblem]
     arms: list[PreparedArm]
     notices: tuple[str, ...] = ()
-    """Lines for the user: one for each omitted problem, and lines about the workflows of arms."""
+    """Lines for the user: one line for each omitted problem, and lines about the workflows of arms."""
 
     @cached_property
     def trials(self) -> list[tuple[PreparedArm, ExperimentProblem, int]]:
@@ -170,7 +170,7 @@ class Installation:
         return cls(registry, data_root(), config, os.environ, SystemClock().now())
 
     def setup(self, choice: ModelChoice, profile: AuthorProfile | None) -> Setup:
-        """Return the settings for preparing runs with a model. A profile need not be a shipped one."""
+        """Return the settings for preparing runs with a model. A profile need not be a shipped profile."""
         if profile is not None:
             return Setup(choice.text, profile.price, self.registry, self.root, self.environment, self.now)
         return setup_for(
@@ -251,7 +251,7 @@ def _prepared_arm(
     *,
     where: tuple[Installation, Path],
 ) -> PreparedArm:
-    """Return an arm; `where` has the folder from which relative paths count. Raises `UsageProblem`."""
+    """Return an arm. `where` has the folder from which relative paths count. Raises `UsageProblem`."""
     (choice, profile), (installation, folder), pipeline = model, where, arm.pipeline
     if pipeline.filter_values and profile is None:
         hint = "a real guard shows what it finds"
@@ -302,7 +302,7 @@ def _with_changes(pinned: RunConfig, pipeline: Pipeline, policy: Policy, calls: 
 
 
 def _without_rows(policy: Policy, rows: tuple[str, ...]) -> Policy:
-    """Return the policy without some rows; the last row cannot be removed, since it matches every other failure."""
+    """Return the policy without some rows. The last row cannot be removed, since it matches every other failure."""
     row_ids = [row.id for row in policy.rows[:-1]]
     read = () if policy.belief is None else {name for _, names in policy.belief.rows_named() for name in names}
     for row in rows:

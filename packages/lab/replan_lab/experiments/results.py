@@ -1,7 +1,7 @@
 """The results of experiments: the metrics of each trial, and a file with one line of JSON per trial, in order.
 
 An interrupted experiment has a prefix of the complete file. It continues after the last complete line, and the final
-file has the same bytes as that of an uninterrupted one. `experiment.json` beside it identifies the experiment.
+file has the same bytes as without an interruption. `experiment.json` beside it identifies the experiment.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ RESULTS = "results.jsonl"
 HEADER = "experiment.json"
 SCHEMA_VERSION: Literal[1] = 1
 CUT_SHORT = "cut_short"
-"""The outcome of a trial that the rest of an exact budget ended before its own limits did."""
+"""The outcome of a trial that an exact budget ended before the trial's own limits."""
 WAITING = "waiting"
 """The outcome of a trial whose run asked a question. Nobody answers questions in an experiment."""
 
@@ -67,7 +67,7 @@ class Trial(Value):
     calls: int
     """Model calls."""
     help_calls: float = 0.0
-    """The price of the answers of the simulated person, in model calls; it is not in `calls`."""
+    """The price of the answers of the simulated person, in model calls. It is not in `calls`."""
     price_calls: float = 0.0
     """The price of the calls minus their number, if the profile has `call_prices`; negative if calls are cheaper."""
     tokens: int
@@ -83,7 +83,7 @@ class Trial(Value):
     rules: Mapping[str, int] = Field(default_factory=dict)
     """The number of the policy's decisions, by row."""
     aligned: bool | None = None
-    """Whether the accepted strategy is the one for the accepted problem type; None if either is missing."""
+    """Whether the accepted strategy fits the accepted problem type; None if either is missing."""
     steps: Mapping[str, StepUse] = Field(default_factory=dict)
     """The metrics of each step of the workflow, by the step's id."""
 
@@ -199,7 +199,7 @@ def _accepted_value(state: State, role: str) -> Any:
 
 
 def _is_aligned(state: State) -> bool | None:
-    """Return whether the accepted strategy is the one for the accepted problem type; None if either is missing."""
+    """Return whether the accepted strategy fits the accepted problem type; None if either is missing."""
     analysis, strategy = _accepted_value(state, "analysis"), _accepted_value(state, "strategy")
     if not isinstance(analysis, dict) or not isinstance(strategy, dict):
         return None
@@ -207,10 +207,10 @@ def _is_aligned(state: State) -> bool | None:
 
 
 class Header(Value):
-    """The identity of the experiment to which a folder of results belongs."""
+    """The identity of the experiment that a folder of results belongs to."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    """The version of the format of header and lines; results of another version are refused."""
+    """The version of the format of header and lines. Results of another version are refused."""
     release: str
     """The release of the program that began the experiment. Another release does not continue it."""
     name: str
@@ -228,7 +228,7 @@ def lines_of(trials: Iterable[Trial | ExecutionTrial]) -> bytes:
 
 
 def read_results(folder: Path) -> list[Trial]:
-    """Return the trials in a folder; an incomplete last line is ignored.
+    """Return the trials in a folder. An incomplete last line is ignored.
 
     Raises:
         UsageProblem: the file cannot be read, or a line is not a trial of this format.
@@ -271,14 +271,14 @@ def _complete_lines(data: bytes) -> list[bytes]:
 
 
 class ResultsFolder:
-    """The folder to which an experiment writes its results."""
+    """The folder for the results of an experiment."""
 
     def __init__(self, folder: Path, header: Header) -> None:
         self.folder = folder
         self._header = header
 
     def begin(self, keys: Iterable[tuple[str, str, int]]) -> list[Trial]:
-        """Create the folder, or continue the results in it; return the finished trials.
+        """Create the folder, or continue the results in it. Return the finished trials.
 
         `keys` are the keys of all trials, in their order.
 
@@ -303,7 +303,7 @@ class ResultsFolder:
             trials = read_results(self.folder)
             if any(trial.key != key for trial, key in zip(trials, keys, strict=False)):
                 raise UsageProblem("the trials are not in their order", place=str(results), hint="name another --out")
-            with results.open("r+b") as file:  # Remove an incomplete last line; its trial runs again.
+            with results.open("r+b") as file:  # Remove an incomplete last line. Its trial runs again.
                 file.truncate(sum(len(line) + 1 for line in _complete_lines(results.read_bytes())))
             return trials
 
@@ -314,7 +314,7 @@ class ResultsFolder:
 
     @contextmanager
     def _write_errors(self) -> Iterator[None]:
-        """Raise `UsageProblem` for an `OSError` of the block; results written before it stay valid."""
+        """Raise `UsageProblem` for an `OSError` of the block. Results written before it stay valid."""
         try:
             yield
         except OSError as error:

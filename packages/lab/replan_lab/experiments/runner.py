@@ -69,7 +69,7 @@ def _simulated_trials(experiment: SimulatedExperiment[T], first: int = 0, jobs: 
 
 
 def run_all(experiment: SimulatedExperiment[T], on_trial: OnTrial, jobs: int | None = None) -> list[T]:
-    """Run all trials of an experiment that keeps no results; return them in their order."""
+    """Run all trials of an experiment that keeps no results. Return them in their order."""
     trials: list[T] = []
     on_trial(0, len(experiment.trials))
     for trial in _simulated_trials(experiment, jobs=jobs):
@@ -93,7 +93,7 @@ def run_simulated(
 class ExperimentProgress:
     """The trials of an experiment so far, written in their order, and the part of the budget that they have used.
 
-    Trials are counted in their order, not as they end, so an experiment always ends at the same trial.
+    Trials are counted in their order, not in the order of their ends, so an experiment always ends at the same trial.
     """
 
     def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:
@@ -123,12 +123,12 @@ class ExperimentProgress:
 
     @property
     def exact(self) -> bool:
-        """Whether no trial may spend more than the money that is left."""
+        """Whether no trial may spend more than the remaining money."""
         budget = self.prepared.experiment.budget
         return budget.exact and budget.usd is not None
 
     def limit_request(self, request: RunRequest) -> RunRequest:
-        """Return the request for a trial, limited to the money that is left if the budget is exact."""
+        """Return the request for a trial, limited to the remaining money if the budget is exact."""
         usd, limits = self.prepared.experiment.budget.usd, request.limits
         if usd is None or not self.exact:
             return request

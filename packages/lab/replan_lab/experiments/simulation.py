@@ -1,7 +1,7 @@
 """Simulates runs without actors, journal or clock: the loop for all kinds, and the worker for planning runs.
 
-Time is a number. Replies are delivered in the order of their simulated times, as they would be in a real run, so both
-have the same events.
+Time is a number. Replies are delivered in the order of their simulated times, as in a real run, so both have the same
+events.
 """
 
 import heapq
@@ -121,7 +121,7 @@ class Simulation(Generic[S, E]):
 
 
 def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) -> Simulation[S, E]:
-    """Simulate a run from its first event on, and return it as it has ended."""
+    """Simulate a run from its first event on, and return the ended run."""
     simulation = Simulation(machine, worker, *settle(machine, machine.initial(), first))
     simulation.run()
     return simulation
@@ -175,7 +175,7 @@ class LabSetup:
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that the workflow may name."""
     verdict_filter: VerdictFilter | None = None
-    """A change of the verdicts of plan guards; its seed is replaced by that of the trial."""
+    """A change of the verdicts of plan guards. The trial's seed replaces its seed."""
 
     @cached_property
     def pinned_text(self) -> str:
@@ -199,7 +199,7 @@ class LabSetup:
     @cached_property
     def _unfiltered(self) -> Mapping[str, AnyGuard]:
         workflow, guards = self.pinned.workflow, dict[str, AnyGuard]()
-        for step in workflow.action_pairs:  # A composite guard remembers as a whole, which is faster.
+        for step in workflow.action_pairs:  # A composite guard remembers its whole verdict, which is faster.
             guard = make_step_guard(workflow, step, self.registry.guards)
             guards[step] = _cache_verdicts(guard, guards_of(workflow, step)) if step in self.built_in else guard
         return guards
@@ -226,7 +226,7 @@ class LabSetup:
 
 
 def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
-    """Simulate a planning run until it ends or waits for a person; return its last state and all events."""
+    """Simulate a planning run until it ends or waits for a person. Return its last state and all events."""
     world = World(setup.profile, seed, problem)
     worker = _Planner(setup, world, setup.guards(seed), address(setup.profile.name, seed))
     first = RunStarted(at=START, run="lab", specification=problem, pinned=setup.pinned_text, limits=setup.limits)

@@ -1,6 +1,6 @@
 """The tables of experiments: the metrics of each arm over its trials, with confidence intervals of 95 %.
 
-Shares have Wilson's interval, means the normal one; differences are paired over the same problems and seeds.
+Shares have Wilson's interval, and means the normal interval. Differences are paired over the same problems and seeds.
 """
 
 import csv
@@ -146,7 +146,7 @@ def is_success(trial: Trial) -> bool:
 def success_by(trials: Sequence[Trial], calls: int) -> int:
     """Return the number of trials that succeed within this number of calls.
 
-    It equals the success with that budget for a search whose decisions do not depend on the budget.
+    It equals the success with that budget if the decisions of the search do not depend on the budget.
     """
     return sum(1 for trial in trials if is_success(trial) and trial.calls <= calls)
 
@@ -217,7 +217,7 @@ def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _steps(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Sum up the metrics of each step; epsilon is the share of its attempts that its guard accepts."""
+    """Sum up the metrics of each step. Epsilon is the share of its attempts that its guard accepts."""
     for step in dict.fromkeys(step for trial in trials for step in trial.steps):
         uses: list[StepUse] = [trial.steps[step] for trial in trials if step in trial.steps]
         attempts = sum(use.attempts for use in uses)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 OBJECT = "object"
 """The type that every object has."""
 EQUAL = "="
-"""The predicate that two objects are equal; no action changes it."""
+"""The predicate that two objects are equal. No action changes it."""
 
 
 class Atom(NamedTuple):
@@ -34,7 +34,7 @@ class Literal(NamedTuple):
 
     atom: Atom
     positive: bool = True
-    """Whether it must hold; if not, it must not hold."""
+    """Whether the atom must hold; if not, it must not hold."""
 
     def substitute(self, values: Mapping[str, str]) -> "Literal":
         """Return the literal with the values of its variables."""
@@ -53,7 +53,7 @@ class Effect(NamedTuple):
     conditional: "tuple[ConditionalEffect, ...]" = ()
     """The additional effects that happen only if their condition holds."""
     choices: "tuple[tuple[Effect, ...], ...]" = ()
-    """The alternatives of each `oneof`; exactly one of them happens, in addition to the literals."""
+    """The alternatives of each `oneof`. Exactly one alternative happens, besides the literals."""
 
 
 class ConditionalEffect(NamedTuple):
@@ -88,14 +88,14 @@ class PddlDomain:
 
     name: str
     supertypes: Mapping[str, str] = field(default_factory=dict)
-    """The type above each declared type; every chain ends in `object`."""
+    """The type above each declared type. Every chain ends in `object`."""
     constants: Mapping[str, str] = field(default_factory=dict)
     """The type of each constant."""
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The types of the terms of each predicate."""
     actions: Mapping[str, ActionSchema] = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
-    """The names of declared numeric functions; they only count costs."""
+    """The names of declared numeric functions. They only count costs."""
     file: str = ""
     """The path of its file, in the user's words; empty if it has none."""
 
@@ -114,7 +114,7 @@ class PddlProblem:
     objects: Mapping[str, str]
     """The type of each object, including the domain's constants."""
     initial: frozenset[Atom]
-    """The atoms that hold at the beginning; all others do not hold."""
+    """The atoms that hold at the beginning. All other atoms do not hold."""
     goal: tuple[Literal, ...]
     """The literals that must all hold at the end."""
 

@@ -31,7 +31,7 @@ _OUTSIDE = frozenset(
         *("always", "sometime"),
     )
 )
-"""Words that begin a formula of PDDL or of an extension of it, unless they are declared as predicates."""
+"""Words that begin a formula of PDDL or of an extension, unless they are declared as predicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ _REQUIREMENTS = frozenset(
         *(":conditional-effects", ":non-deterministic", ":action-costs"),
     )
 )
-"""Requirements of which every construct is supported; costs are read but not judged."""
+"""Requirements with support for every construct. Costs are read but not judged."""
 _WIDER = frozenset(
     (
         *(":adl", ":disjunctive-preconditions", ":existential-preconditions"),
@@ -292,7 +292,7 @@ def _check_requirements(by_head: Mapping[str, Sequence[Form]], source: PddlFile)
 
 
 def _read_typed_names(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word, Word | None]]:
-    """Yield the names of a typed list with their types; the type is None if the list gives none."""
+    """Yield the names of a typed list with their types; the type is None if the list gives no type."""
     names: list[Word] = []
     rest = iter(items)
     for item in rest:

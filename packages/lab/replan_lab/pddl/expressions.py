@@ -1,6 +1,6 @@
-"""Reads the parenthesised expressions of PDDL, each with its line, within limits of size and nesting. Pure.
+"""Reads the parenthesised expressions of PDDL, with their lines, within limits of size and nesting. Pure.
 
-The libraries that read PDDL do not return line numbers, and one of them recurses without a limit, so the text is read
+The libraries that read PDDL do not return line numbers, and one of them recurses without a limit. So the text is read
 here. PDDL is case-insensitive: all words are returned in lower case.
 """
 
@@ -16,7 +16,7 @@ BYTES_MAX = 4 * 1024 * 1024
 WORDS_MAX = 300_000
 """The largest number of words and parentheses in one file."""
 DEPTH_MAX = 50
-"""The deepest nesting of expressions; readers may recurse this deep."""
+"""The deepest nesting of expressions. Readers may recurse this deep."""
 WORD_MAX = 200
 """The largest number of characters in one word."""
 
@@ -52,7 +52,7 @@ Expression = Word | Form
 
 
 class PddlFile(NamedTuple):
-    """The file that is read. Errors name it as their place."""
+    """The file that is read. Errors name this file as their place."""
 
     name: str
     """The path, as the user wrote it, or `-`."""

@@ -1,6 +1,6 @@
 """Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure.
 
-Only the actions that a plan names are grounded; nothing is enumerated.
+Only the actions that a plan names are grounded. Nothing is enumerated.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from replan_lab.pddl.domain import (
 )
 
 OUTCOMES_MAX = 100
-"""The largest number of outcomes of one action; the alternatives of its `oneof`s multiply."""
+"""The largest number of outcomes of one action. The alternatives of its `oneof`s multiply."""
 
 
 class TooManyOutcomes(Exception):
@@ -35,7 +35,7 @@ class AtomChange(NamedTuple):
     adds: frozenset[Atom]
     """The atoms that hold afterwards."""
     deletes: frozenset[Atom]
-    """The atoms that do not hold afterwards; none of `adds`."""
+    """The atoms that do not hold afterwards, without the atoms in `adds`."""
 
     def apply_to(self, state: frozenset[Atom]) -> frozenset[Atom]:
         """Return the state afterwards."""
@@ -58,7 +58,7 @@ class GroundAction(NamedTuple):
         return all(holds(literal, state) for literal in self.condition)
 
     def effect_condition_atoms(self) -> frozenset[Atom]:
-        """Return the atoms in the conditions of its conditional effects, which decide what it does."""
+        """Return the atoms in the conditions of the action's conditional effects, which decide what it does."""
         return frozenset(
             literal.atom
             for conditional in _conditionals(self.effect)
@@ -78,7 +78,7 @@ class GroundAction(NamedTuple):
 
 
 def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
-    """Return why the problem has no such action, as a clause without a full stop; empty if it has one."""
+    """Return why the problem has no such action, as a clause without a full stop; empty if it has the action."""
     schema = domain.actions.get(action.name)
     if schema is None:
         close = near(action.name, domain.actions)

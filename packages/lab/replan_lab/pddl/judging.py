@@ -86,7 +86,7 @@ class PddlJudgement:
     """The judgement of the guards on a sequential plan."""
 
     verdict: Verdict
-    """The verdict; its findings name steps as `NUMBER (action object ...)`."""
+    """The verdict. Its findings name steps as `NUMBER (action object ...)`."""
     failure: FirstFailure | None
     """The first action that cannot run; None if all can run, or if the level does not check this."""
     unmet_goals: tuple[str, ...]
@@ -94,8 +94,9 @@ class PddlJudgement:
     translation: Translation
     """The plan of this product that was judged."""
     repairs: tuple[Repair, ...] = ()
-    """Suggested actions: before the first failing action, so that it can run; if none fails, at the end, so that the
-    goal holds."""
+    """Suggested actions: before the first failing action, so that it can run; otherwise at the end, so that the goal
+    holds.
+    """
 
 
 def judge_actions(
@@ -108,8 +109,8 @@ def judge_actions(
 ) -> PddlJudgement:
     """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
 
-    `medium` requires that some outcomes of the actions lead to the goal; `expansive` requires `assurance`. For a plan
-    without `oneof` both are the same.
+    `medium` requires that some outcomes of the actions lead to the goal. `expansive` requires `assurance`. For a plan
+    without `oneof`, both are the same.
 
     Raises `UsageProblem` for a plan that is too large, or that has too many outcomes or states.
     """
@@ -199,7 +200,7 @@ def _unmet_at_start(problem: PddlProblem) -> list[str]:
 
 
 def _reword_finding(finding: Finding) -> Finding:
-    """Return the finding with a message that suits a list of actions. A finding of another kind is returned as it is.
+    """Return the finding with a message that suits a list of actions. A finding of another kind is returned unchanged.
 
     The guard's own message suggests other dependencies of steps, which such a list cannot express.
     """
@@ -266,8 +267,8 @@ def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any
 def make_plan(context: Context) -> str:
     """Return the plan for the accepted actions as JSON text: the generator `PddlPlanGenerator`.
 
-    Without accepted actions, or if they make no plan, the text is an empty object, which the guard of the plan rejects.
-    It checks each action again, because a workflow may accept actions with another guard than `pddl_actions`.
+    Without accepted actions, or if they make no plan, the text is an empty object. The guard of the plan rejects this
+    object. It checks each action again, because a workflow may accept actions with another guard than `pddl_actions`.
     """
     return json.dumps(_plan_for(context))
 

@@ -2,7 +2,7 @@
 
 It reads the domain and the problem as JSON from standard input, and prints `{"actions": [...]}` or `{"problem": WHY}`.
 An empty ENGINE stands for any installed planner that fits. It is a separate process, because a planner cannot be
-stopped otherwise.
+stopped in any other way.
 """
 
 import json
@@ -27,7 +27,7 @@ COMPILED = (
 
 
 def _find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
-    """Return the actions that a planner finds, or the reason why there are none."""
+    """Return the actions that a planner finds, or the reason why it finds none."""
     get_environment().credits_stream = None
     try:
         read = PDDLReader().parse_problem_string(domain, problem)

@@ -75,7 +75,7 @@ _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 class PlannerModel:
     """A model that asks a planner. Each request starts a process, which ends with the request.
 
-    The model answers requests of the role `actions` in a run with a problem in PDDL. To any other request, and to a
+    The model answers requests of the role `actions` in a run with a problem in PDDL. For any other request, and for a
     problem that the planner does not support or solve, it returns the fault `BAD_REQUEST` with the reason.
     """
 
@@ -122,7 +122,7 @@ def _refusal(message: str) -> Fault:
 def make(engine: str, _: Mapping[str, str]) -> PlannerModel:
     """Return the model `planner:ENGINE`. An empty `engine` stands for any planner that fits the problem.
 
-    Raises `UsageProblem` if the library is missing, or if it has no such planner.
+    Raises `UsageProblem` if the library is missing, or has no such planner.
     """
     if _ENGINE.fullmatch(engine) is None:
         raise UsageProblem(

@@ -16,9 +16,9 @@ from replan_lab.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes,
 from runtime.core.errors import UsageProblem
 
 STATES_MAX = 1_000
-"""The largest number of possible states before one action; only facts that decide what actions do are counted."""
+"""The largest number of possible states before one action. Only facts that decide what actions do are counted."""
 GUARD = "domain"
-"""The guard of every step; the domain decides what an action does."""
+"""The guard of every step. The domain decides what an action does."""
 ALWAYS = "(and)"
 """A token that always holds, so that neither the initial state nor an empty goal counts as undefined."""
 
@@ -47,7 +47,7 @@ class Translation:
     invalid_action: str
     """Why the problem does not have the action after the last step; empty if it has all actions."""
     first_inapplicable: int | None
-    """The index of the first action that can run in none of the possible states; None if there is none."""
+    """The index of the first action that can run in no possible state; None if there is no such action."""
     missing: tuple[str, ...]
     """The unmet conditions of the first inapplicable action, in the state with the fewest; if there is none, those of
     the goal."""
@@ -59,7 +59,7 @@ class Translation:
 
     @property
     def invalid_index(self) -> int:
-        """The index of the invalid action in `actions`; it is the first action without a step."""
+        """The index of the invalid action in `actions`. It is the first action without a step."""
         actions_with_steps = set(self.numbers.values())  # An action may have several steps, one for each case.
         return len(actions_with_steps)
 
@@ -148,7 +148,7 @@ class _Progression:
 
 
 def _fewest_unmet(literals: Iterable[Literal], states: States) -> tuple[str, ...]:
-    """Return the unmet literals in that state in which the fewest are unmet."""
+    """Return the unmet literals in the state with the fewest unmet literals."""
     lists = ([literal for literal in literals if not holds(literal, state)] for state in states)
     found = min((sorted(map(str, lacking)) for lacking in lists), key=lambda names: (len(names), names))
     return tuple(found)
@@ -211,7 +211,7 @@ def _make_step(step_id: str, condition: Iterable[Literal], changes: Sequence[Ato
 
 
 def _tokens(change: AtomChange, absent: set[Atom]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the tokens that a change adds and those that it deletes."""
+    """Return the tokens that a change adds, and the tokens that it deletes."""
     adds = {*map(str, change.adds), *(_absence_token(atom) for atom in change.deletes & absent)}
     deletes = {*map(str, change.deletes), *(_absence_token(atom) for atom in change.adds & absent)}
     return frozenset(adds), frozenset(deletes)
@@ -226,7 +226,7 @@ def _count_token(index: int) -> str:
 
 
 def _add_count_tokens(step: Step, index: int) -> Step:
-    """Return the step with tokens that count actions; they order the steps in place of a dependency."""
+    """Return the step with tokens that count actions. They order the steps in place of a dependency."""
     here, there = frozenset((_count_token(index),)), frozenset((_count_token(index + 1),))
     return step._replace(
         preconditions=step.preconditions | here,

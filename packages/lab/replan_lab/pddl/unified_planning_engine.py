@@ -113,7 +113,7 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
 
 
 def register(environment: Any = None) -> None:
-    """Add the engine with the name `replan` to an environment of the library, by default the global one."""
+    """Add the engine with the name `replan` to an environment of the library, by default the global environment."""
     factory = get_environment(environment).factory
     if NAME not in factory.engines:
         factory.add_engine(NAME, __name__, ReplanValidator.__name__)

@@ -1,4 +1,4 @@
-"""Fits the simulated author to records of proposals, and judges it on models that it was not fitted to.
+"""Fits the simulated author to records of proposals, and judges it on models that were not used for the fit.
 
 The probability that an attempt at a task is right has a beta distribution over tasks. Three more numbers describe a
 model: how often a fresh attempt reuses the random numbers of the attempt before it, how often a retry does, and the
@@ -6,8 +6,8 @@ factor by which a rejection in view multiplies the odds. A retry that reuses a r
 probability exceeds this number, as in `replan_lab.simulated.world`.
 
 The author of a judged model is predicted from one number: the share of accepted first attempts, in one half of the
-model's tasks. The other numbers are linear in the log odds of this share; the lines are fitted to the other models. The
-predictions are compared with what the model did on the other half of its tasks.
+model's tasks. The other numbers are linear in the log odds of this share. The lines are fitted to the other models. The
+predictions are compared with the model's results on the other half of its tasks.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ LEVELS = 64
 TURNS = ("2", "3", "4", "5")
 """The limits of turns of the runs that count. They allow a second proposal."""
 LEAST = 1e-3
-"""The smallest mean of an author; the largest is 1 less this."""
+"""The smallest mean of an author. The largest is 1 less this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Measured:
     fresh_repeats: float
     """How often the first proposal of one run equals the rejected first proposal of another run of the task."""
     told_repeats: float
-    """How often a second proposal equals the rejected first one."""
+    """How often a second proposal equals the rejected first proposal."""
 
 
 MEASURES = ("first", "told", "two", "four")
@@ -114,7 +114,7 @@ def measure(dialogues: Sequence[RecordedDialogue]) -> Measured:
 
 
 def fit(measured: Measured) -> FittedAuthor:
-    """Return the author that imitates a model: the repeats as counted, the rest by least squares."""
+    """Return the author that imitates a model: the repeats as counted, the other numbers by least squares."""
     mean = min(max(measured.first, LEAST), 1 - LEAST)
 
     def author(size: float, lift: float = 1.0) -> FittedAuthor:
@@ -139,7 +139,7 @@ class AuthorLines:
         }
 
     def at(self, first: float) -> FittedAuthor:
-        """Return the author whose share of accepted first attempts is this."""
+        """Return the author with this share of accepted first attempts."""
         mean = min(max(first, LEAST), 1 - LEAST)
         values = {name: back(float(np.polyval(self._lines[name], _logit(mean)))) for name, _, back in _SCALES}
         return FittedAuthor(mean=mean, **values)

@@ -17,7 +17,7 @@ class ModelRecord:
     afresh_mends: float
     """How often a first attempt is accepted at a task of which another first attempt was rejected."""
     repeats: float
-    """How often the next attempt of the same dialogue is the rejected one, word for word."""
+    """How often the next attempt of the same dialogue repeats the rejected attempt, word for word."""
     count: int
     """The number of rejections behind these numbers."""
 
@@ -41,7 +41,7 @@ class Seen:
     """The facts that a policy may see after a rejection."""
 
     made: tuple[RejectedAttempt, ...]
-    """The rejected attempts, oldest first. The policy decides what follows the last one."""
+    """The rejected attempts, oldest first. The policy decides what follows the last attempt."""
     moves: frozenset[Move]
     """The moves that can still be made. `STOP` is always one of them."""
     attempts_left: int
@@ -72,7 +72,7 @@ Policy = Callable[[Seen], Move]
 
 
 def always(move: Move) -> Policy:
-    """Return the policy that makes one move as long as it can; then it retries, else it stops."""
+    """Return the policy that makes one move as long as possible; then it retries, or stops."""
     return lambda seen: _first(seen, move, Move.RETRY)
 
 
@@ -112,7 +112,7 @@ def informed(seen: Seen) -> Move:
 
     It begins afresh after a repeated attempt. It also does so if the finding carries no fact and fresh attempts mended
     clearly more of the model's other tasks. Else it retries. After the second repeated attempt, or if nothing was
-    proposed, it leaves the dialogue: it begins afresh if it can, else it stops.
+    proposed, it leaves the dialogue: it begins afresh if possible, else it stops.
     """
     *_, last = seen.here
     if seen.repeats >= REPEATS_MAX or (len(seen.here) > 1 and not last.text):

@@ -93,7 +93,7 @@ def _is_rejected_with_a_turn_left(dialogue: RecordedDialogue) -> bool:
 
 
 def cases_of(records: Records) -> tuple[RecordedDialogue, ...]:
-    """Return the dialogues that policies play: those that can answer all moves of the records."""
+    """Return the dialogues that policies play: the dialogues that can answer all moves of the records."""
     found = []
     for dialogue in records.dialogues:
         if not records.begins_rejected:
@@ -152,7 +152,7 @@ class _Opened:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether its own limit of turns ended it. A retry then continues the dialogue before it."""
+        """Whether the dialogue's own limit of turns ended it. A retry then continues the dialogue before it."""
         return self.position >= len(self.dialogue.attempts) and not self.dialogue.has_turn_left
 
     def next(self) -> RecordedAttempt:
@@ -194,7 +194,7 @@ def arms_for(records: Records) -> Mapping[str, Policy]:
 
 
 def baseline_of(arms: Mapping[str, object]) -> str:
-    """Return the arm that the others are compared with."""
+    """Return the arm with which the others are compared."""
     return BASELINE if BASELINE in arms else "stop"
 
 
@@ -235,7 +235,7 @@ def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
 def _arms(comparison: PlayedRecords, tasks: Bootstrap, models: Bootstrap) -> Iterator[Row]:
     """Yield the success of each arm, and its difference to the baseline.
 
-    The interval `together` of all arms holds at once (Bonferroni); `models` is a bootstrap over models.
+    The interval `together` holds for all arms at once (Bonferroni). `models` is a bootstrap over models.
     """
     baseline = baseline_of(comparison.played)
     base = comparison.success(baseline)

@@ -24,9 +24,9 @@ class Move(StrEnum):
     """The moves of a policy after a rejection."""
 
     RETRY = "retry"
-    """The next attempt of the same dialogue, which shows the rejected one."""
+    """The next attempt of the same dialogue. It shows the rejected attempt."""
     AFRESH = "afresh"
-    """The first attempt of another dialogue about the same task, which does not show the rejected one."""
+    """The first attempt of another dialogue about the same task. It does not show the rejected attempt."""
     REPHRASE = "rephrase"
     """The attempt at the same task under another prompt."""
     STOP = "stop"
@@ -42,7 +42,7 @@ class RecordedAttempt:
     length: int = 0
     """The length of the proposal in characters."""
     likeness: float | None = None
-    """The share of words in common with the proposal before it; None for a first one."""
+    """The share of words in common with the proposal before; None for a first proposal."""
     reward: float | None = None
     """The graded verdict, from 0 to 1; None if the verdict has only two values."""
     informative: bool = True
@@ -66,7 +66,7 @@ class RecordedDialogue:
     prompt: str = ""
     """The limit of turns, or the prompt: it distinguishes the dialogues of one model about one task."""
     has_turn_left: bool = True
-    """Whether another attempt was allowed after the last one."""
+    """Whether another attempt was allowed after the last attempt."""
 
     def at(self, position: int) -> RecordedAttempt:
         """Return an attempt; `NOTHING` if the dialogue has ended."""
@@ -85,9 +85,9 @@ class Records:
     attempts_max: int
     """The largest number of attempts in a play, including the first."""
     begins_rejected: bool
-    """Whether a case begins at a rejection with a turn left; if not, at the first attempt."""
+    """Whether a case begins at a rejection before the last turn; if not, at the first attempt."""
     left_out: int = 0
-    """The number of records that were left out, because they have no verdict."""
+    """The number of records without a verdict, which were left out."""
     by_task: Mapping[tuple[str, str], Sequence[RecordedDialogue]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -172,7 +172,7 @@ class _Form:
     keys: frozenset[str]
     """The keys by which a line is recognised."""
     verdict: str
-    """The key of the verdict. A record in which it is missing or null is left out."""
+    """The key of the verdict. A record without the key, or with null, is left out."""
     read: Callable[[Mapping[str, Any]], RecordedDialogue | None]
     moves: tuple[Move, ...]
     attempts_max: int

@@ -1,6 +1,6 @@
 """Makes a policy over recorded dialogues from a policy file (`configs/policies`).
 
-The policy decides as in a run with a workflow of one step.
+The policy decides as in a run of a workflow with one step.
 """
 
 from actors.policy.author import Author

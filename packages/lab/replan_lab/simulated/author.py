@@ -89,7 +89,7 @@ class Request:
 
     world: World
     node: str
-    """The id of the attempt; all tries of an attempt have the same id."""
+    """The id of the attempt. All tries of an attempt have the same id."""
     material: Mapping[str, Any]
     """The content of the prompt as data."""
 
@@ -125,13 +125,13 @@ class Request:
         return factor
 
     def view(self, level: str, unsettled: float = 1.0) -> int:
-        """Return the attempt's view at a level; `unsettled` multiplies its odds further."""
+        """Return the attempt's view at a level. `unsettled` multiplies its odds further."""
         sticky = self.world.profile.stickiness(level, afresh=self.is_afresh)
         return self.world.view(level, self.node, self.feedback, unsettled * self.factor, sticky)
 
     @property
     def is_afresh(self) -> bool:
-        """Whether the prompt shows none of the rejected attempts at the step, although there are some."""
+        """Whether the prompt shows none of the step's rejected attempts, although there are some."""
         return self.material.get("afresh") is not None and not self.material.get("retry")
 
     def is_drawn(self, what: str, share: float) -> bool:
@@ -208,7 +208,7 @@ def _draw_kind(request: Request) -> str:
 
 
 def _words_listed(request: Request, view: int) -> list[str]:
-    """Return the words of the problem that a recon with this view lists; none if `texts_vary` is 0.
+    """Return the words of the problem that a recon with this view lists; empty if `texts_vary` is 0.
 
     The view determines one word. If the meaning is drawn at random, up to three random words are listed.
     """
@@ -297,7 +297,7 @@ def _plan(request: Request) -> dict[str, Any]:
 
 
 def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:
-    """Return another level, each with the same probability; the level itself if there is no other."""
+    """Return another level, all with the same probability; the level itself if there is no other."""
     others = [other for other in profile.levels if other != level]
     return others[int(draw(*words, "another") * len(others))] if others else level
 
@@ -331,7 +331,7 @@ CAUSES: Mapping[str, Cause] = {
     "recon": Cause.MISSING_EVIDENCE,
     "analysis": Cause.WORKFLOW_MISMATCH,
 }
-"""The cause that a classifier answers for each level; the default policy goes back to the level of the cause."""
+"""The cause that a classifier answers for each level. The default policy goes back to the level of the cause."""
 
 AUTHORS: Mapping[str, Callable[[Request], dict[str, Any]]] = {
     "analysis": _analysis,

@@ -11,7 +11,7 @@ from replan_lab.simulated.profile import Defect
 STEPS = 6
 """The number of steps in the chain."""
 DEFECT_STEPS = range(2, STEPS + 1)
-"""The numbers of the steps that may have a defect; the first step has no predecessor."""
+"""The numbers of the steps that may have a defect. The first step has no predecessor."""
 _GUARDS = ("syntax", "dynamic_test", "human")
 
 

@@ -23,7 +23,7 @@ SUM_TOLERANCE = 1e-6
 
 
 Level = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""A level at which a problem may be hard: the role of a step; `plan` is the lowest one."""
+"""A level at which a problem may be hard: the role of a step. `plan` is the lowest level."""
 PLAN = "plan"
 """The level of the plan itself."""
 UNSOLVABLE = "unsolvable"
@@ -61,9 +61,9 @@ class AuthorOdds(Config):
     """By how much each further rejection that names the cause multiplies the odds. Below 1, a long memory does harm."""
 
     def lift(self, told: int, heeds: float = 1.0) -> float:
-        """Return the factor by which rejections multiply the odds; `told` is how many of them name the cause.
+        """Return the factor by which rejections multiply the odds. `told` is how many of them name the cause.
 
-        `heeds` is the share of this effect, on the scale of the logarithm, that an author makes use of.
+        `heeds` is the share of this effect that an author uses, on the logarithmic scale.
         """
         if not told or not heeds:
             return 1.0
@@ -88,7 +88,7 @@ class SimulatedPerson(Config):
     """A person who answers questions about where the mistake is."""
 
     accuracy: Share
-    """The share of answers that name the level of the cause; the others name another level."""
+    """The share of answers that name the level of the cause. Other answers name another level."""
     calls: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = 5.0
     """The price of an answer, in model calls."""
 
@@ -119,7 +119,7 @@ class Cost(Config):
     """The tokens and the price of a call. A token is modelled as four bytes of text."""
 
     reasoning_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
-    """Output tokens in addition to those of the text."""
+    """Output tokens besides the tokens of the text."""
     input_usd_per_mtok: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Dollars per million input tokens."""
     output_usd_per_mtok: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
@@ -153,15 +153,17 @@ class AuthorProfile(Config):
     odds: AuthorOdds
     """The odds that an attempt is right at a level where the problem is hard."""
     heeds: Mapping[str, Share] = Field(default_factory=dict)
-    """The share of the effect of feedback at each level, on the logarithm of the odds. A level without a value uses
-    that of `other`, else 1."""
+    """The share of the effect of feedback at each level, on the logarithm of the odds. A level without a value uses the
+    value of `other`, else 1.
+    """
     easy: Share
     """The probability that an attempt is right at a level where the problem is not hard."""
     wrong_views: Annotated[int, Field(ge=1, le=1000)] = 8
-    """How many wrong views a level has. Attempts share them, so two wrong attempts may agree."""
+    """How many wrong views a level has. Attempts share these views, so two wrong attempts may agree."""
     favourite: Mapping[str, Share] = Field(default_factory=dict)
-    """The share of wrong attempts at a level that have the author's favourite wrong view. The others are spread
-    evenly."""
+    """The share of wrong attempts at a level that have the author's favourite wrong view. Other wrong attempts are
+    spread evenly.
+    """
     texts_vary: Share = 0.0
     """The probability that an artifact above the plan has a wording of its own, different from all others. If it is
     above 0, a recon also lists a word of the problem that depends on its view, as the type of an analysis does."""
@@ -169,8 +171,10 @@ class AuthorProfile(Config):
     """The probability that the typed fields of an artifact above the plan (problem type, strategy, words) are drawn at
     random, so that they say nothing about its view. Plans follow the view, so they are not affected."""
     sticky: Mapping[str, Share] = Field(default_factory=dict)
-    """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. It then has
-    the same view, unless feedback has raised the odds. A level without a value uses that of `other`, else 0."""
+    """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. The attempt
+    then has the same view, unless feedback has raised the odds. A level without a value uses the value of `other`, else
+    0.
+    """
     sticky_afresh: Share | None = None
     """The same probability for an attempt whose prompt shows no rejected attempt; None takes it from `sticky`."""
     cascade: Factor = 1.0
@@ -182,10 +186,11 @@ class AuthorProfile(Config):
     misled: Factor = 1.0
     """By how much a rejection that names a level multiplies its odds, if the problem is not hard there."""
     findings: Mapping[str, Mapping[Defect, Share]]
-    """The shares of the defects of a wrong plan, by cause; each row adds up to 1. `other` is the row for all other
-    causes."""
+    """The shares of the defects of a wrong plan, by cause. Each row adds up to 1. `other` is the row for all other
+    causes.
+    """
     misattributed: Share = 0.0
-    """The share of wrong plans whose defect and token are those of another level, drawn evenly."""
+    """The share of wrong plans whose defect and token belong to another level, drawn evenly."""
     repeats: Mapping[str, Share]
     """The share of wrong plans that repeat the same defect, by cause; `other` is for all other causes."""
     score_signal: Share | None = None
@@ -270,7 +275,7 @@ def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple
 
 
 def load_profile(name: str, *, place: str = "--model", own: Path | None = None) -> AuthorProfile:
-    """Return the profile of this name from the folder `own`, or else the shipped one.
+    """Return the profile of this name from the folder `own`, or else the shipped profile.
 
     `place` is the flag or key that names it.
 

@@ -34,7 +34,7 @@ def draw(*words: object) -> float:
 
 
 def pick(shares: Mapping[K, float], *words: object) -> K:
-    """Return a key, with the probability of its share; shares need not add up to 1."""
+    """Return a key with the probability of its share. The shares need not add up to 1."""
     return pick_at(shares, draw(*words))
 
 
@@ -54,7 +54,7 @@ def normal(*words: object) -> float:
 
 
 def stratum(seed: int, position: int, *words: object) -> float:
-    """Return a number on [0, 1); its values at consecutive seeds are spread evenly.
+    """Return a number in [0, 1). Its values at consecutive seeds are spread evenly.
 
     It is the coordinate `position` (0 or 1) of Roberts's two-dimensional Kronecker sequence, shifted by a draw. The two
     coordinates of consecutive seeds are spread evenly over the square.
@@ -73,8 +73,8 @@ def difficulties(alpha: float, beta: float) -> tuple[float, ...]:
 def beta_quantile(alpha: float, beta: float, index: int) -> float:
     """Return the quantile of a beta distribution at the middle of the interval number `index` of `QUANTILES`.
 
-    It is at least 1e-12 away from 0 and 1, so that its odds are finite. Newton's method on the log-odds, kept within
-    the bounds that are known to hold.
+    It is at least 1e-12 away from 0 and 1, so its odds are finite. Newton's method on the log-odds, kept within the
+    bounds that are known to hold.
     """
     share = (index + 0.5) / QUANTILES
     low, high, at = -30.0, 30.0, 0.0

@@ -2,7 +2,7 @@
 
 A task has goals of several steps, and tools that can do each step. A plan uses one of the tools of each step. Every
 random number is a function of the seed and of the tool or the request, so policies that make the same call see the same
-result. Some tools never work during a trial; other faults are drawn for each call.
+result. Some tools never work during a trial. Other faults are drawn for each call.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -22,7 +22,7 @@ START = "start"
 CHECK = "check"
 """The last part of the name of a check."""
 CALL_SECONDS = 60.0
-"""The time limit of a call, in seconds; no simulated call reaches it."""
+"""The time limit of a call, in seconds. No simulated call reaches it."""
 
 
 class Task(Config):
@@ -31,9 +31,9 @@ class Task(Config):
     goals: Annotated[int, Field(ge=1, le=20)] = 3
     """The number of goals."""
     steps: Annotated[int, Field(ge=1, le=20)] = 2
-    """How many steps each goal has; each step needs the result of the one before."""
+    """How many steps each goal has. Each step needs the result of the step before."""
     ways: Annotated[int, Field(ge=1, le=20)] = 3
-    """How many tools can do a step; a plan uses one of them."""
+    """How many tools can do a step. A plan uses one of these tools."""
     attempts: Annotated[int, Field(ge=1, le=5)] = 3
     """The retry budget of a step; the plan's total covers three visits of every step, and at most 100 attempts."""
 
@@ -71,7 +71,7 @@ class Task(Config):
         return ToolSet(source="", sha256="", tools={}, generators=generators, guards=guards)
 
     def plan(self, ways: Mapping[str, int], done: Collection[str] = ()) -> dict[str, Any]:
-        """Return a plan as JSON for the steps that are not `done`; `ways` has the number of a step's tool (else 0)."""
+        """Return a plan as JSON for the steps that are not `done`. `ways` has the number of a step's tool (else 0)."""
         steps = [self._step(step, ways.get(step, 0), done) for step in self.step_ids() if step not in done]
         return {
             "plan_id": "simulated",
@@ -145,7 +145,7 @@ class ToolOdds(Config):
     outages: Share = 0.0
     """The share of time in which no tool works: every call that begins then ends with a transient fault."""
     outage_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 60.0
-    """The length of a period, in seconds. Each period is an outage as a whole, or not at all."""
+    """The length of a period, in seconds. A period is an outage as a whole, or not at all."""
     lies: Share = 0.0
     """The share of calls without a result that report success."""
     misses: Share = 0.0
@@ -173,7 +173,7 @@ class ToolWorld:
     odds: ToolOdds
     """How often tools and checks fail."""
     task: Task
-    """The steps, and the tools that can do each."""
+    """The steps, and the tools that can do each step."""
     seed: int
     done: set[str] = field(default_factory=set)
     """The steps whose results really hold."""
@@ -183,7 +183,7 @@ class ToolWorld:
     """How many calls of tools and checks there were so far."""
 
     def call(self, tool: str, node: str, at: float) -> Called:
-        """Call a tool or a check for a node of the run, at a time in seconds; the world may change."""
+        """Call a tool or a check for a node of the run, at a time in seconds. The world may change."""
         self.calls += 1
         step, check = self.task.step_of(tool), self.task.is_check(tool)
         if not check and self._never_works(tool, "broken", self.odds.broken):
@@ -221,7 +221,7 @@ class ToolWorld:
     def _do_work(self, tool: str, step: str, node: str) -> bool:
         """Do the work of a call, and return whether it brings its result.
 
-        A step brings none before the results that it needs hold.
+        A step brings no result before the results that it needs hold.
         """
         if not self.task.needs(step) <= self.done or self._never_works(tool, "unsuited", self.odds.unsuited):
             return False

@@ -25,7 +25,7 @@ from runtime.models.replies import Unreadable
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
 """The other guards that judge plans. In a simulated world, they reject only artifacts that are not JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
-"""The findings that a rejection shows: its own, those of another problem's plan, or one that gives no reason."""
+"""The findings that a rejection shows: its own, findings on another problem's plan, or a finding without a reason."""
 ELSEWHERE = "elsewhere"
 """The level that the findings of an unrelated plan name as their cause. No profile may have a level with this name."""
 
@@ -49,8 +49,7 @@ class VerdictFilter:
     accepting_problems: float = 0.0
     """The share of problems on which every rejection becomes an acceptance."""
     rejecting_problems: float = 0.0
-    """The share of problems on which every acceptance becomes a rejection; none of them is among
-    `accepting_problems`."""
+    """The share of problems on which every acceptance becomes a rejection. They are not among `accepting_problems`."""
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)
 
     @property
@@ -73,7 +72,7 @@ class VerdictFilter:
 
             def judge(artifact: Artifact, context: Context) -> Verdict:
                 verdict = guard(artifact, context)
-                assert isinstance(verdict, Verdict)  # Plan guards are built in, and none of them is async.
+                assert isinstance(verdict, Verdict)  # Plan guards are built in, and no built-in guard is async.
                 return self._change(verdict, artifact, context)
 
             return judge
@@ -121,8 +120,8 @@ def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict
     """Return the verdict with a simulated score.
 
     With the probability `score_signal`, the score is the share of views that are right. Otherwise it is a uniform
-    random number. So a right artifact has a higher score than a wrong one with the probability
-    1 - (1 - score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be read.
+    random number. So a right artifact has a higher score than a wrong artifact with the probability 1 - (1 -
+    score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be read.
     """
     views, signal = read_views(artifact.content), world.profile.score_signal
     if signal is None or not views or (verdict.passed and PLAN in views):

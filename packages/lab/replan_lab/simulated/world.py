@@ -100,13 +100,13 @@ class World:
         return {level: int(draw(self.key, level, "truth") * views) for level in self.profile.levels}
 
     def truth(self, level: str) -> int:
-        """Return the view that is right at a level; 0 at a level that the profile does not have."""
+        """Return the right view at a level; 0 at a level that the profile does not have."""
         return self._truths.get(level, 0)
 
     def view(
         self, level: str, node: str, feedback: Iterable[str], factor: float = 1.0, sticky: float | None = None
     ) -> int:
-        """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier.
+        """Return an attempt's view at a level. Feedback with the level's clue makes the right view likelier.
 
         `sticky` is the probability that the attempt reuses the random numbers of the attempt before it. None takes it
         from the profile.
@@ -120,7 +120,7 @@ class World:
         return self._wrong_view(level, drawn_as)
 
     def _attempt_to_draw_from(self, level: str, node: str, share: float) -> str:
-        """Return the attempt whose random numbers are used: this one, or an earlier one if the author is sticky."""
+        """Return the attempt whose random numbers are used: this attempt, or an earlier one if the author is sticky."""
         while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:
             node = before
         return node
@@ -182,13 +182,13 @@ def hard_level_probability(
 ) -> float:
     """Return the probability that an attempt is right at a hard level, after `told` rejections that named the cause.
 
-    `difficulty` is the probability without feedback; `factor` multiplies the odds.
+    `difficulty` is the probability without feedback. `factor` multiplies the odds.
     """
     return probability(odds(difficulty) * given.lift(told, heeds) * factor)
 
 
 def clue(level: str) -> str:
-    """Return the token that a rejection names if its cause is at a level. No clue is part of another one."""
+    """Return the token that a rejection names if its cause is at a level. No clue is part of another clue."""
     return f"clue_{level}_end"
 
 

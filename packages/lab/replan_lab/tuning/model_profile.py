@@ -311,7 +311,7 @@ def measurement_definition(
 ) -> dict[str, Any]:
     """Return the definition of the experiment that measures a model on a file of `count` tasks.
 
-    `keys` are those of `call_keys`.
+    `keys` are the keys of `call_keys`.
     """
     budget = ({} if calls is None else {"calls": calls}) | ({} if usd is None else {"usd": usd, "exact": True})
     return {
@@ -341,7 +341,7 @@ def comparison_definition(tasks: Path, fit: Fit) -> dict[str, Any]:
 
 
 def write_definition(folder: Path, value: Mapping[str, Any], fit: Fit | None = None) -> Path:
-    """Write an experiment, with the profiles of a fit beside it; return its file. Raises `UsageProblem`."""
+    """Write an experiment, with the profiles of a fit beside it. Return its file. Raises `UsageProblem`."""
     path = folder / f"{value['name']}.yaml"
     try:
         (folder / PROFILES).mkdir(parents=True, exist_ok=True)

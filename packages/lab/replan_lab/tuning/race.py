@@ -54,7 +54,7 @@ class Entrant:
     name: str
     """The name in tables, such as `search-belief`."""
     search: str | None
-    """The search, if it divides its calls among branches, so that it is tried with each cap; else None."""
+    """The search, if it divides its calls among branches: then it is tried with each cap; else None."""
     keys: Mapping[str, Any]
     """The keys of its workflow file."""
 
@@ -125,7 +125,7 @@ class EntrantStanding:
 def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStanding]:
     """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap.
 
-    Only pairs on which all entrants were tried count. If there are none, the result is empty.
+    Only pairs on which all entrants were tried count. If there are no such pairs, the result is empty.
     """
     pairs = common_pairs(curves)
     if not pairs:
@@ -245,18 +245,18 @@ class Race:
 
     @property
     def winner(self) -> EntrantStanding | None:
-        """The best entrant with its best cap; None if there was not one trial of each."""
+        """The best entrant with its best cap; None if the entrants have no common trial."""
         return self.rows[0] if self.rows else None
 
     @property
     def runner_up(self) -> EntrantStanding | None:
-        """The best of the other entrants of the last rung with its best cap; None if there is no other."""
+        """The best of the other entrants of the last rung, with its best cap; None if there is no other."""
         return next((row for row in self.rows if row.entrant != self.rows[0].entrant), None)
 
     def _prepare_rung(self, first_seed: int, rungs: int, installation: Installation) -> PreparedExperiment:
         """Write the definition of the next of the remaining rungs, and prepare it.
 
-        It may use an equal share of the calls and money that are left.
+        It may use an equal share of the remaining calls and money.
         """
         budget: dict[str, Any] = {}
         count = REPETITIONS_MAX_BY_MONEY
@@ -274,7 +274,7 @@ class Race:
     def _take(self, prepared: PreparedExperiment, trials: list[Trial]) -> None:
         self.rungs += 1
         self.calls += sum(trial.calls for trial in trials)
-        if not prepared.simulated:  # A profile's prices are those of the model that it imitates.
+        if not prepared.simulated:  # A profile's prices belong to the model that it imitates.
             self.micro_usd += sum(trial.micro_usd or 0 for trial in trials)
         complete = [trial for trial in trials if trial.outcome != CUT_SHORT]
         for curve in curves_of(prepared.experiment, complete):
@@ -289,7 +289,7 @@ class Race:
 def _split_able(
     order: RaceOrder, entrants: Sequence[Entrant], installation: Installation, notice: Notice
 ) -> tuple[Sequence[Entrant], int]:
-    """Return the entrants that can run, and the most calls of a trial of each. A notice names the others.
+    """Return the entrants that can run, and the most calls of a trial of each. A notice names the other entrants.
 
     If there are none, raises the `UsageProblem` of the first one.
     """

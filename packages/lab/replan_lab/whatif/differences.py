@@ -49,7 +49,7 @@ class RunComparison:
     status: str = ""
     """The status in the run's row, such as `waiting`."""
     seq: int | None = None
-    """The number of the first record that would differ; None if none would."""
+    """The number of the first record that would differ; None if no record would."""
     reason: str = ""
     """The reason in a few words, the same for all runs with the same cause."""
     then: str = ""
@@ -59,7 +59,7 @@ class RunComparison:
     odds: float | None = None
     """The chance that the next attempt at the plan is accepted, estimated by the belief; None without a belief."""
     request: str = ""
-    """The id of the first call that has no recorded reply; empty for none."""
+    """The id of the first call without a recorded reply; empty if there is no such call."""
     without_edit: bool = False
     """Whether the program decides differently even without the edit."""
 

@@ -32,13 +32,13 @@ class EditRequest:
     """The user's request, in the form that is sent to the processes."""
 
     workflow: str = ""
-    """The name of a shipped workflow, or the path of a file; empty for the recorded one."""
+    """The name of a shipped workflow, or the path of a file; empty for the recorded workflow."""
     guards: tuple[str, ...] = ()
     """The guards to ask again: `NAME` wherever it has judged, `STEP=NAME` in place of the guard of a step."""
     policy: str = ""
-    """The name of a shipped policy, or the path of a file; empty for the recorded one."""
+    """The name of a shipped policy, or the path of a file; empty for the recorded policy."""
     named: bool = False
-    """Whether the user has named the runs. Then the workflow applies to all of them, even if it has another name."""
+    """Whether the user has named the runs. Then the workflow applies to all these runs, even if it has another name."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins."""
 
@@ -172,7 +172,7 @@ def _guard_inputs(workflow: Workflow, step: str) -> tuple[Any, ...]:
 def _with_guards(config: RunConfig, guards: Mapping[str, str]) -> Workflow:
     """Return the workflow with other guards for some steps, without the settings of their earlier guards.
 
-    The steps keep their prompts. A step that names no prompt keeps the one of its earlier guard's role.
+    The steps keep their prompts. A step that names no prompt keeps the prompt of its earlier guard's role.
     """
     workflow, pairs = config.workflow, dict(config.workflow.action_pairs)
     for step, name in guards.items():

@@ -1,7 +1,7 @@
 """Folds a recorded run under other rules, and compares each decision with the recorded one. Pure.
 
-The machine gets the recorded facts from outside. In an append, the facts come first. The rest are decisions of the
-machine, and they are made again here. The first different decision ends the comparison, because the answers to it are
+The machine gets the recorded facts from outside. In an append, the facts come first. The other events are decisions of
+the machine, and are made again here. The first different decision ends the comparison, because the answers to it are
 not recorded.
 """
 
@@ -118,7 +118,7 @@ class Fold:
         return places[-1] if places else 0
 
     def _decision(self) -> Any:
-        """Return the next decision. Warnings about limits are passed over: nothing depends on them."""
+        """Return the next decision. Warnings about limits are passed over, because nothing depends on them."""
         while isinstance(now := self._machine.advance(self._state), LimitNear):
             self._state = self._machine.evolve(self._state, now)
         return now
@@ -191,7 +191,7 @@ class Fold:
         calls = [call for event in following if (call := call_in(event)) is not None]
         open_call = next((call for call in calls if not self._has_reply(call)), None)
         call = call_in(decided)
-        # The edited run only sends a prompt to which no reply is recorded.
+        # The edited run only sends a prompt without a recorded reply.
         only_asks = call is not None and open_call is call and not isinstance(recorded, Replied)
         before_call = self._state if decided is None or isinstance(recorded, Replied) else state
         return RunComparison(
@@ -207,7 +207,7 @@ class Fold:
         )
 
     def _settle_decision(self, now: Any) -> tuple[Any, Sequence[Any]]:
-        """Return the state after a decision and all that follow from it, and these decisions."""
+        """Return the state after a decision and all later decisions, and these decisions."""
         if now is None:
             return self._state, ()
         try:

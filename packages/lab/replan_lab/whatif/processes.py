@@ -24,7 +24,7 @@ from runtime.core.errors import UsageProblem
 QUEUED_MAX = 16
 """How many runs are read in advance for each process."""
 START_SECONDS = 60.0
-"""The time limit of the start of a process, in which plug-ins are loaded."""
+"""The time limit of the start of a process, which includes loading plug-ins."""
 PACKAGE = Path("packages") / "lab"
 """The folder of the laboratory in a checkout."""
 WORKER = PACKAGE / "replan_lab" / "whatif" / "worker.py"
@@ -33,7 +33,7 @@ WORKER = PACKAGE / "replan_lab" / "whatif" / "worker.py"
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A program that folds runs: this one, or the program of another checkout."""
+    """A program that folds runs: this program, or the program of another checkout."""
 
     root: Path
     """The folder that contains its packages."""
@@ -100,7 +100,7 @@ def fold_all(
 
 
 def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, first: bytes, seconds: float) -> None:
-    """Give runs to a process until there are none. If the process ends, start another one."""
+    """Give runs to a process until there are no more runs. If the process ends, start another one."""
     worker: _Worker | None = None
     try:
         worker = _Worker(checkout, first)  # Also without any run: an edit that cannot be used is an error.
@@ -108,7 +108,7 @@ def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, 
         results.error = error
     while (stored := jobs.get()) is not None:
         if results.error is not None:
-            continue  # The queue is emptied, so that nobody waits for room in it.
+            continue  # The queue is emptied, so nobody waits for room in it.
         try:
             if worker is None:
                 worker = _Worker(checkout, first)
@@ -147,7 +147,7 @@ class _Worker:
             raise UsageProblem(answer["cause"], place=answer["place"], hint=answer["hint"])
 
     def ask(self, line: bytes, seconds: float) -> dict[str, Any] | str:
-        """Return the answer to a line, or why there is none."""
+        """Return the answer to a line, or why there is no answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line)

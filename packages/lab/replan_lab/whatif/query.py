@@ -49,7 +49,7 @@ class WhatIfQuery:
     release: str | None = None
     """The folder of a checkout whose code folds the runs; None for this program."""
     plugins: tuple[str, ...] = ()
-    """The paths of plug-in files, beside those of the home's settings."""
+    """The paths of plug-in files, beside the files of the home's settings."""
     seconds: float = LIMIT_SECONDS
     """The time limit of one run, in seconds."""
 
@@ -120,7 +120,7 @@ def _fold_runs(
 
 
 def _read_stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
-    """Yield the verified stored form of runs; runs that cannot be read are put into `unread` with the cause."""
+    """Yield the verified stored form of runs. Runs that cannot be read are put into `unread` with the cause."""
     for begin in range(0, len(runs), READ_AT_ONCE):
         with store.look() as reader:
             part = list(reader.copies(runs[begin : begin + READ_AT_ONCE]))
@@ -143,10 +143,10 @@ async def awhatif(
 ) -> tuple[RunComparison, ...]:
     """Fold recorded runs under an edited workflow, guard, policy or program; return a comparison for each run.
 
-    Waiting runs come first. `runs` are ids, none for all; `workflow` and `policy` are shipped names or files. `guards`
-    have the form `NAME` or `STEP=NAME`. `release` is the folder of another checkout. `plugins` are files beside those
-    of the home's settings. `time_limit` is in seconds for one run. If a guard raises or does not end, the outcome of
-    its run is `failed`. Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    Waiting runs come first. `runs` are ids; without ids, all runs are folded. `workflow` and `policy` are shipped names
+    or files. `guards` have the form `NAME` or `STEP=NAME`. `release` is the folder of another checkout. `plugins` are
+    files beside the files of the home's settings. `time_limit` is in seconds for one run. If a guard raises or does not
+    end, the outcome of its run is `failed`. Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
     """
     if isinstance(guards, str) or isinstance(plugins, str):
         raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")

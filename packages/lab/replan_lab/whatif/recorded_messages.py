@@ -1,6 +1,6 @@
 """Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure.
 
-A recorded fact is turned into its original message, so that the tested machine accepts it again.
+A recorded fact is turned into its original message, so the tested machine accepts it again.
 """
 
 from collections.abc import Mapping
@@ -42,8 +42,8 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
     """Return whether an event may be a fact that comes after another fact in the same append.
 
-    A driver that takes a run over records the messages of its inbox first; the machine decides after the last of
-    them.
+    A driver that takes a run over records the messages of its inbox first. The machine decides after the last of these
+    messages.
     """
     return placed.inbox is not None or isinstance(placed.event, RunResumed)
 
@@ -72,7 +72,7 @@ def message_of(
     event = placed.event
     if placed.inbox is not None:
         item = mail.get(placed.inbox)
-        mono = getattr(event, "mono", None)  # The event that begins an undoing has none.
+        mono = getattr(event, "mono", None)  # The event that begins an undoing has no message.
         return None if item is None else Mailed(item.inbox, item.key, item.body, event.at, mono=mono)
     match event:
         case Started():
@@ -167,7 +167,7 @@ def _still_waiting(event: WaitRequested) -> Faulted | Overdrawn | None:
 
 
 def _without_remarks(state: Any, event: VerdictReached) -> Verdict:
-    """Return a guard's verdict without the findings that the program adds about a plan: it adds them again."""
+    """Return a guard's verdict without the program's findings about a plan, because the program adds them again."""
     if not isinstance(state, PlanningState) or event.node not in state.nodes:
         return event.verdict
     added = len(add_remarks(state, event.node, Verdict(guard=event.verdict.guard)).findings)

@@ -42,7 +42,7 @@ def _read_edit(line: bytes) -> EditedRules:
 
 def main() -> None:
     """Answer every line until the input ends."""
-    # A guard may print: what it prints is no answer.
+    # A guard may print. Its printed text is no answer.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
