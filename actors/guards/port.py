@@ -188,11 +188,11 @@ class Composite(Config):
     """A composite of several guards. Exactly one of the keys is given."""
 
     all_of: tuple[Name, ...] | None = None
-    """All are called, and all must pass."""
+    """All members are called, and all must pass."""
     first_failure: tuple[Name, ...] | None = None
-    """These guards are called in order until one rejects. All must pass."""
+    """The members are called in order until one rejects. All must pass."""
     majority: tuple[Name, ...] | None = None
-    """All are called, and more than half must pass."""
+    """All members are called, and more than half must pass."""
 
     @model_validator(mode="after")
     def _require_one_kind(self) -> "Composite":

@@ -120,8 +120,8 @@ async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False
 
     With `force`, any run that nobody drives is deleted. The folder made for a fork is removed too, unless it has
     changed since or `keep_workspace` is set. The amounts that the run has spent still count in the total of their days.
-    Raises `RunNotFound`, `Held` for a run that is being driven, and `UsageProblem` for a run that has not ended or is a
-    step of another run.
+    Raises `RunNotFound`, and `Held` for a run that is being driven. Raises `UsageProblem` for a run that has not ended
+    or is a step of another run.
     """
 
     async def work(engine: Engine) -> None:
@@ -228,8 +228,8 @@ async def alimits(
     None changes nothing. Limits count from the start of the run, but `deadline` counts from now. With `strict`, plans
     that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be parked, or have
     ended because its budget was spent. This does not drive the run: `resume` or its host continues it. Raises
-    `RunNotFound`. Raises `UsageProblem` for a change that is not valid, for no change, and for a run whose end is
-    final, with the keyword as its place.
+    `RunNotFound`. Raises `UsageProblem`, with the keyword as its place, for a change that is not valid, for no change,
+    and if the run's end is final.
     """
     changes = Changes(limits, model, strict)
 
