@@ -95,7 +95,7 @@ def brief_lines(result: Result, program: str = "replan") -> list[Line]:
     if not result.succeeded or result.plan_json is None:
         return outcome_lines(result, program)
     run = result.run_id
-    more = f"All of it: {program} show {run} --full; as a checklist: {program} export {run} -o plan.md"
+    more = f"All of it: {program} show {run} --full; as Markdown: {program} export {run} -o plan.md"
     return [*outcome_lines(result, program, full=False), *_guard_hint(result, program), line(more, "dim")]
 
 
@@ -399,6 +399,11 @@ def _author_lines(config: RunConfig) -> list[Line]:
     first = f"first attempts accepted {known.first_accepted:.0%}"
     retries_text = f"retries with the finding in view {known.told_retry_mends:.0%}"
     again = f"retries word for word {known.repeats:.0%}"
+    if known.source == "middle":
+        return [
+            line(f"assumed of {config.model}, of which nothing is known (the middle of all measured models):", "dim"),
+            line(f"  {first}, {retries_text}, {again}", "dim"),
+        ]
     return [line(f"known of {config.model}: {first}, {retries_text}, {again}; source: {known.source}", "dim")]
 
 

@@ -282,6 +282,10 @@ def result_fields(
     cause, wait = _cause(run, finished, reason), run.outage
     if cause == "provider" and wait is not None and finished is None:
         reason = wait.why
+    model = getattr(getattr(view.state, "config", None), "model", None)
+    if view.status == "parked" and not reason and (fault := next(outage.faults(run), None)) is not None:
+        at = f" at {run.servers[model]}" if model in run.servers else ""
+        reason = f"The last call failed: {fault.kind}{at}: {fault.message}"
     return {
         "run_id": view.run_id,
         "status": view.status,
@@ -289,7 +293,7 @@ def result_fields(
         "why": finished.why if finished else reason,
         "cause": cause,
         "fault": next(outage.faults(run), None) if cause == "provider" else None,
-        "provider": provider_name(getattr(getattr(view.state, "config", None), "model", None)),
+        "provider": provider_name(model),
         "next_try": wait.until if wait is not None and finished is None and not run.parked else None,
         "reopened_by": finished.reopened_by if finished else "",
         "calls": charged.calls,

@@ -4,24 +4,33 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from actors.run.open_question import choices
 from actors.run.result import RunResult
 from actors.run.state import RunState
 from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import format_count
 from replan.cli.terminal.console import notice
 from replan.setup.installation import program
+from runtime.models.port import FaultKind
 
 
 def say_how_to_answer(result: RunResult) -> None:
     """Print how to answer the questions of a run: the command for the first one, and the command that lists others."""
     if result.status == "waiting" and result.open_questions:
-        say_answer_command(result.open_questions[0])
+        shown = [] if result.question is None else choices(result.question)
+        say_answer_command(result.open_questions[0], shown)
         say_more_questions(result.run_id, len(result.open_questions) - 1)
 
 
-def say_answer_command(question: str) -> None:
-    """Print the command that answers a question."""
-    notice(f"answer with: {program()} answer {shlex.quote(question)} TEXT")
+CHOICES_SHOWN_MAX = 60
+"""The largest number of characters with which the choices of a question stand in a command."""
+
+
+def say_answer_command(question: str, values: Sequence[str]) -> None:
+    """Print the command that answers a question, with the values to choose from if they are short."""
+    listed = " | ".join(shlex.quote(value) for value in values)
+    text = "TEXT" if not values else listed if len(listed) <= CHOICES_SHOWN_MAX else "CHOICE"
+    notice(f"answer with: {program()} answer {shlex.quote(question)} {text}")
 
 
 def say_more_questions(run: str, count: int) -> None:
@@ -55,7 +64,9 @@ class OutageNotes:
         match event:
             case WaitRequested(node=str(), why=why) if event.for_provider and not self._waiting:
                 self._waiting = True
-                return f"the provider is down ({why}); it is asked again and again; Ctrl-C parks the run"
+                refused = event.fault is not None and event.fault.kind is FaultKind.REFUSED_CONNECTION
+                tip = f" Is its server running? `{program()} doctor --online` tries it." if refused else ""
+                return f"the provider is down ({why}); it is asked again and again; Ctrl-C parks the run.{tip}"
             case WaitEnded(request_id=name) if name == PROVIDER and self._waiting:
                 self._waiting = False
                 return "the provider is up again"

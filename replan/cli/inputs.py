@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from actors.planning.prepare import PROBLEM_BYTES_MAX
 from replan.cli.terminal.console import notice
+from replan.setup.installation import data_root, program
 from runtime.core.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
@@ -28,9 +29,13 @@ def read_problem(argument: str) -> str:
         if stat.S_ISDIR(path.stat().st_mode):
             raise UsageProblem("this is a folder, not a file", place=argument, hint="name the file with the problem")
         with path.open("rb") as file:
-            return as_text(_read_capped(file, PROBLEM_BYTES_MAX, argument), argument)
+            text = as_text(_read_capped(file, PROBLEM_BYTES_MAX, argument), argument)
     except (OSError, ValueError) as error:
         raise _unreadable(argument, error) from None
+    if text == (data_root() / "configs" / "starter" / "problem.md").read_text(encoding="utf-8"):
+        cause = f"this is still the form that `{program()} init` wrote"
+        raise UsageProblem(cause, place=argument, hint="replace its text by your problem")
+    return text
 
 
 def file_named(argument: str, place: str) -> Path:

@@ -38,6 +38,8 @@ WORDS = {
     "words of the progress": ["requirement", "back-off", "revision"],
     "words of the table of demands": ["demand", "in no step", "declared", "consistent", "proved"],
     "words of the tree": ["accepted", "rejected", "made void"],
+    "words of an execution": ["met", "kept", "not met", "holds", "lacks", "violated", "interrupted", "snapshot", "act"],
+    "words of a dry run": ["at worst"],
 }
 
 
@@ -46,6 +48,10 @@ def test_every_word_that_users_read_is_explained(words):
     known = {term.name for term in terms()}
     missing = {str(word) for word in words} - known
     assert missing == set(), "add their meaning to configs/meanings.yaml or configs/terms.yaml"
+
+
+def test_a_plural_is_explained_as_its_word(replan):
+    assert replan("explain", "demands").stdout == replan("explain", "demand").stdout != ""
 
 
 def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):

@@ -26,7 +26,7 @@ def test_a_plan_has_a_line_for_each_step(replan, planned):
         "3. fix  Fix it  [syntax]",
     ]
     run = run_id(replan)
-    assert f"All of it: replan show {run} --full; as a checklist: replan export {run} -o plan.md\n" in planned
+    assert f"All of it: replan show {run} --full; as Markdown: replan export {run} -o plan.md\n" in planned
     assert replan("show", "--last").stdout == planned
 
 

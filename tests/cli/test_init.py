@@ -48,6 +48,7 @@ def test_its_files_are_read_by_the_commands_that_they_are_for(replan, home, tmp_
         "config": True,
         "tools": True,
     }
+    (folder / "problem.md").write_text("Searching takes 5 s; it should take half a second.")
     planned = replan("do", folder / "problem.md", "--workspace", folder, "-m", "template:bug", "--dry-run", "--json")
     assert planned.exit_code == 0, planned.stderr
     assert json.loads(planned.stdout)
@@ -62,6 +63,15 @@ def test_what_is_there_is_kept(replan, home, tmp_path):
     assert f"wrote {home / 'tools.yaml'}" in result.stderr
     assert (tmp_path / "problem.md").read_text() == "mine"
     assert (home / "config.yaml").read_text() == "model: template:bug\n"
+
+
+def test_the_form_itself_is_no_problem(replan, tmp_path):
+    """Its sentences would become the demands of a plan that looks right."""
+    assert f"`replan do {tmp_path / 'problem.md'}` also executes" in replan("init", tmp_path).stderr
+    form = tmp_path / "problem.md"
+    refused = replan("run", form, "-m", "template:bug")
+    told = f"replan: {form}: this is still the form that `replan init` wrote (replace its text by your problem)\n"
+    assert (refused.exit_code, refused.stderr) == (2, told)
 
 
 def test_a_folder_that_is_not_there_is_one_line(replan, home):

@@ -188,7 +188,9 @@ def test_a_server_that_cannot_be_reached_is_exit_4_after_the_patience(replan, pr
     use_server(monkeypatch, "http://127.0.0.1:9/v1")
     result = replan("run", problem, "-m", "gpt-test", "-w", "single", "--patience", "3s", "--json")
     assert result.exit_code == 4
-    assert "the provider is down (refused_connection: no connection" in " ".join(result.stderr.split())
+    told = " ".join(result.stderr.split())
+    assert "the provider is down (refused_connection: no connection" in told
+    assert "Is its server running? `replan doctor --online` tries it." in told
     result = replan("resume", "--last", "--patience", "0.001s")
     assert result.exit_code == 4
     assert "start the server" in result.stdout

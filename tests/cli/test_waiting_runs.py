@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from replan.cli.hints import say_answer_command
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct
 from tests.cli.test_bad_input import assert_refused
@@ -128,6 +129,13 @@ def test_a_cancel_ends_a_run_without_a_driver_and_without_a_call(replan, waiting
     assert json.loads(shown.stdout)["outcome"] == "cancelled"
     assert json.loads(shown.stdout)["calls"] == calls
     assert_refused(replan("cancel", waiting), "finished already")
+
+
+def test_the_command_that_answers_a_question_has_its_choices(capsys):
+    say_answer_command("k7m2x9qa/q1", ["yes", "not now"])
+    say_answer_command("k7m2x9qa/q1", ["a long choice " * 9, "no"])
+    told = [line.partition("q1 ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["yes | 'not now'", "CHOICE"]
 
 
 def test_a_resume_of_the_newest_run_drives_no_older_one(replan, problem, scripted):

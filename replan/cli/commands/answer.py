@@ -33,6 +33,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, export:
         require_one_run("questions", run_id, last=last)
     if export and as_json:
         raise UsageProblem("--json prints another form", place="--export", hint="leave one out")
+    from actors.run.open_question import choices
     from actors.run.words import reason_in_words
     from actors.values.lines import line, verbatim
     from replan.cli.hints import say_answer_command
@@ -54,7 +55,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, export:
         for text in _rows(question):
             print_row(verbatim(text))
     if questions:
-        say_answer_command(questions[0]["id"])
+        say_answer_command(questions[0]["id"], choices(questions[0]))
     else:
         print_row(line("no open questions", "dim"))
     return Exit.OK

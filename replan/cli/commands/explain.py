@@ -37,7 +37,7 @@ def explain(*, term: tuple[str, ...], as_json: bool) -> int:
         shown = [term for term in known if term.kind == EXIT_KIND]
     else:
         shown = [term for term in known if term.name == wanted] or [
-            term for term in known if _normalized(term.name) == _normalized(wanted)
+            term for term in known if _normalized(wanted) in (_normalized(term.name), f"{_normalized(term.name)}s")
         ]
     if not shown:
         hint = (

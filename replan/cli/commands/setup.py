@@ -162,7 +162,8 @@ def init(*, folder: Path, as_json: bool) -> int:
     for item in programs:
         notice(f"{item.role}: {' '.join(item.words)} (by {item.by})")
     notice(
-        f"next: describe a problem in {problem}; `{program()} run {problem}` plans it, `{program()} do` also executes"
+        f"next: describe a problem in {problem}; `{program()} run {problem}` plans it, "
+        f"`{program()} do {problem}` also executes"
     )
     return Exit.OK
 
