@@ -107,6 +107,7 @@ linters: $(READY) ## install the linters of the image, of compose.yaml and of YA
 
 site: build/site-tools/.ready ## build the documentation as a site into build/site, with a search that needs no network
 	@NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build -q --strict
+	@echo "The site is in build/site/index.html"
 
 model: build/model/.ready ## fetch a small language model and its server (130 MB), for `make serve-model` and `make real`
 

@@ -283,9 +283,10 @@ def result_fields(
     if cause == "provider" and wait is not None and finished is None:
         reason = wait.why
     model = getattr(getattr(view.state, "config", None), "model", None)
-    if view.status == "parked" and not reason and (fault := next(outage.faults(run), None)) is not None:
-        at = f" at {run.servers[model]}" if model in run.servers else ""
-        reason = f"The last call failed: {fault.kind}{at}: {fault.message}"
+    latest = next((tries.failed.fault for tries in run.calls.tries.values()), None)
+    if view.status == "parked" and not reason and latest is not None:
+        server = run.servers.get(model or "")
+        reason = f"The last call failed: {latest.kind}{f' at {server}' if server else ''}: {latest.message}"
     return {
         "run_id": view.run_id,
         "status": view.status,
