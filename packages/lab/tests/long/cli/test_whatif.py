@@ -172,7 +172,7 @@ def test_the_program_of_another_checkout_is_named_where_it_decides_otherwise(pla
     ("arguments", "words"),
     [
         (("--guard", "plan_mediun"), "no guard 'plan_mediun'"),
-        (("--guard", "human_review"), "a person's"),
+        (("--guard", "human_review"), "a person reviews"),
         (("--policy", "defualt"), "unknown policy"),
         (("--workflow", "serch"), "unknown workflow"),
         (("--release", "/nonexistent"), "there is no packages/lab/replan_lab/whatif/worker.py"),
