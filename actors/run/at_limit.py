@@ -204,7 +204,7 @@ def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChang
 def raise_limit(limits: Limits, limit: Limit, added: int, now: float) -> Limits:
     """Return the limits with one of them raised. A new deadline counts from `now`."""
     before = now if limit is Limit.DEADLINE else getattr(limits, limit.key)
-    return limits.model_copy(update={limit.key: before + added})
+    return Limits(**{**dict(limits), limit.key: before + added})  # Checked, so that it is what a journal stores.
 
 
 def _ask(run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced: bool) -> ClarificationRequested:

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from actors.run.at_limit import raise_limit
 from actors.run.calls import Generated
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Limit, Limits
 from runtime.core.messages import Mailed, Woken
 from runtime.models.port import Reply
 from tests.support.planning_start import planning_start
@@ -50,3 +51,10 @@ def test_the_run_above_ends_at_the_common_deadline_if_it_may_not_ask():
     world = at_deadline("stop")
     ended_in_time(world)
     assert world.state.run.finished.why == "the deadline has passed"
+
+
+def test_a_raised_deadline_is_the_one_that_the_journal_stores():
+    """Found by the simulation (seed 6366): a sum with more digits than a microsecond was another one after a crash."""
+    raised = raise_limit(Limits(deadline=2_000.0, at_limit="ask"), Limit.DEADLINE, 120, 2_044.060784)
+    assert raised.deadline == 2_164.060784 != 2_044.060784 + 120
+    assert Limits.model_validate_json(raised.model_dump_json()) == raised
