@@ -27,14 +27,14 @@ _BEGUN = pytest.StashKey[set["Path"]]()
 
 
 def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
-    """Fail with the findings unless a plan is proved. `settings` are those of `replan.check`, such as `level`."""
+    """Fail with the findings unless a plan is valid. `settings` are those of `replan.check`, such as `level`."""
     __tracebackhide__ = True
     from replan.api.check import check
 
     verdict = check(plan, **settings)
     if not verdict.passed:
         lines = (f"{finding.code} at {finding.where or 'the plan'}: {finding.message}" for finding in verdict.findings)
-        pytest.fail("the plan is not proved:\n" + "\n".join(lines), pytrace=False)
+        pytest.fail(f"the plan is not valid at level {settings.get('level', 'medium')}:\n" + "\n".join(lines), pytrace=False)
 
 
 @pytest.fixture
