@@ -34,7 +34,8 @@ def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
     verdict = check(plan, **settings)
     if not verdict.passed:
         lines = (f"{finding.code} at {finding.where or 'the plan'}: {finding.message}" for finding in verdict.findings)
-        pytest.fail(f"the plan is not valid at level {settings.get('level', 'medium')}:\n" + "\n".join(lines), pytrace=False)
+        level = settings.get("level", "medium")
+        pytest.fail(f"the plan is not valid at level {level}:\n" + "\n".join(lines), pytrace=False)
 
 
 @pytest.fixture
