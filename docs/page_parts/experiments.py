@@ -80,30 +80,24 @@ def difference(row: Mapping[str, str]) -> str:
 
 
 def over_worlds(experiment: str) -> str:
-    """Return the difference of each arm to the baseline in points: over all worlds, and over the old and new ones.
-
-    The old worlds are those of the experiment `agreement`.
-    """
+    """Return the difference of each arm to the baseline in points: over all worlds, and in the worst and best one."""
     rows = results(experiment, "equal_mean")
     by_arm: dict[str, dict[str, float]] = {}
     for row in rows:
         if row["delta_success"]:
             by_arm.setdefault(row["arm"], {})[row["model"].removeprefix("simulated:")] = float(row["delta_success"])
     means = {row["arm"]: row for row in results(experiment, "worlds")}
-    old = {row["model"].removeprefix("simulated:") for row in results("agreement", "equal_mean")}
 
     def cells(arm: str, worlds: Mapping[str, float]) -> Sequence[str]:
-        parts = [fmean(worlds[world] for world in worlds if (world in old) == is_old) for is_old in (True, False)]
         least, most = (chosen(worlds, key=worlds.__getitem__) for chosen in (min, max))
         return (
             arm,
             difference(means[arm]) if arm in means else f"{100 * fmean(worlds.values()):+.1f}",
-            *(f"{100 * part:+.1f}" for part in parts),
             f"{100 * worlds[least]:+.1f} {least}",
             f"{100 * worlds[most]:+.1f} {most}",
         )
 
-    head = ("Arm", "Mean of all worlds", "Old", "New", "Least", "Most")
+    head = ("Arm", "Mean of all worlds", "Least", "Most")
     return table(head, (cells(arm, worlds) for arm, worlds in by_arm.items()))
 
 

@@ -120,21 +120,6 @@ class Spending(Config):
     """
 
 
-class TestedConclusion(Config):
-    """A conclusion that an experiment tests in each of its worlds: one arm finds more plans than another."""
-
-    name: ArmName
-    """The name in the table."""
-    description: str = Field(min_length=1)
-    """The sentence, for people."""
-    arm: str
-    """The arm that should find more plans, without its model."""
-    against: str
-    """The arm for comparison, without its model."""
-    cap: Count
-    """The limit of calls within which a success counts."""
-
-
 class Experiment(Config):
     """An experiment, as its file defines it: each arm is tried on each problem with each seed."""
 
@@ -165,8 +150,6 @@ class Experiment(Config):
     bound_prices: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.01, 0.02, 0.035)
     """The prices of a call, as parts of a success, for which the bounds have points in addition to those at the caps.
     """
-    conclusions: tuple[TestedConclusion, ...] = ()
-    """The sentences to test in each world; needs `caps`."""
     mean_of_worlds: bool = False
     """Whether the table `worlds` has the mean over all models of the differences at the baseline's mean calls. The
     models must share problems and seeds. Needs `caps`.
@@ -186,15 +169,9 @@ class Experiment(Config):
         for key in ("searches", "models", "problems"):
             _check_names(key, getattr(self, key))
         labels = [arm.label for arm in self.arms()]
-        for key in ("conclusions", "bounds", "mean_of_worlds"):
+        for key in ("bounds", "mean_of_worlds"):
             if getattr(self, key) and not self.caps:
                 raise config_error("the experiment has no `caps`", (key,))
-        families = {arm.family for arm in self.arms()}
-        for position, conclusion in enumerate(self.conclusions):
-            for key in ("arm", "against"):
-                name, path = getattr(conclusion, key), ("conclusions", position, key)
-                if name not in families:
-                    raise config_error(f"there is no arm {name!r}", path, nearest(name, families))
         _check_compared("arm", self.baseline, labels, len(labels) * self.seeds.count)
         return self
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import NormalDist, fmean, median, stdev
+from statistics import NormalDist, fmean, stdev
 from typing import Any
 
 from replan_lab.experiments.definition import Experiment
@@ -23,7 +23,6 @@ CAPTIONS: Mapping[str, str] = {
     "bounds": "What a planner with more knowledge finds: success against mean calls, by the price of a call.",
     "worlds": "The difference to the baseline at its mean calls, with the models as the sample, and with the problems "
     "as the sample; the intervals of each kind hold together (Bonferroni).",
-    "conclusions": "In how many worlds a conclusion holds: one arm finds more than another within a cap of calls.",
 }
 """The captions of the tables."""
 
@@ -66,7 +65,7 @@ def cost_in_calls(trial: Trial) -> float:
 def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[str, Table]:
     """Return the tables of the comparison; empty for an experiment without caps.
 
-    The tables are `equal_calls` and `equal_mean`, and `worlds` and `conclusions` if the experiment asks for them.
+    The tables are `equal_calls` and `equal_mean`, and `worlds` if the experiment asks for it.
     """
     if not experiment.caps:
         return {}
@@ -86,7 +85,7 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
     tables = {"equal_calls": rows, "equal_mean": means}
     if experiment.mean_of_worlds:
         tables["worlds"] = [_over_worlds(arm, worlds, len(by_arm)) for arm, worlds in by_arm.items()]
-    return tables | ({"conclusions": _conclusions(experiment, curves)} if experiment.conclusions else {})
+    return tables
 
 
 def _corrected_z(intervals: int) -> float:
@@ -121,33 +120,6 @@ def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -
         "delta_least": round_value(min(deltas)),
         "delta_most": round_value(max(deltas)),
     }
-
-
-def _conclusions(experiment: Experiment, curves: Mapping[tuple[str, str], Curve]) -> Table:
-    """Return the number of worlds in which each conclusion holds, and the differences between its two arms."""
-    rows = list[Row]()
-    for conclusion in experiment.conclusions:
-        deltas, sure = list[float](), 0
-        for model in experiment.models:
-            if (conclusion.arm, model) in curves and (conclusion.against, model) in curves:
-                own, other = (curves[arm, model].at(conclusion.cap) for arm in (conclusion.arm, conclusion.against))
-                differences = [own[key][0] - other[key][0] for key in own if key in other]
-                deltas.append(fmean(differences))
-                sure += mean_interval(differences)[0] > 0
-        if deltas:
-            rows.append(
-                {
-                    "conclusion": conclusion.name,
-                    "cap": conclusion.cap,
-                    "worlds": len(deltas),
-                    "holds": sum(delta > 0 for delta in deltas),
-                    "holds_surely": sure,
-                    "delta_least": round_value(min(deltas)),
-                    "delta_median": round_value(median(deltas)),
-                    "delta_most": round_value(max(deltas)),
-                }
-            )
-    return rows
 
 
 def curves_of(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve]:

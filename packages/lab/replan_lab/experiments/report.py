@@ -52,7 +52,6 @@ def captions(experiment: Experiment) -> Mapping[str, str]:
     left_out = {
         "bounds": not experiment.bounds,
         "worlds": not experiment.mean_of_worlds,
-        "conclusions": not experiment.conclusions,
     }
     extra = {name: text for name, text in EQUAL_CALLS.items() if experiment.caps and not left_out.get(name)}
     return {**extra, **CAPTIONS}

@@ -128,33 +128,11 @@ def test_intervals_over_worlds_hold_together_for_all_arms(prepared):
     assert over["delta_high"] - over["delta_success"] == pytest.approx(25.452 * 0.25, abs=1e-2)
 
 
-def test_a_conclusion_is_counted_in_each_world(prepared):
-    conclusion = {"name": "c", "description": "d", "arm": "search/restart", "against": "search/depth_first", "cap": 10}
-    models = ["simulated:base", "simulated:muddled", "simulated:deaf"]
-    experiment = prepared(**CAPS, models=models, conclusions=[conclusion], baseline="search/depth_first").experiment
-    ends = {"base": (True, 6), "muddled": (True, 12), "deaf": (True, 3)}
-    trials = [
-        made
-        for world, (solved, calls) in ends.items()
-        for seed in range(4)
-        for made in (
-            trial(f"search/restart@{world}", seed, solved=solved, calls=calls),
-            trial(f"search/depth_first@{world}", seed, solved=False, calls=9),
-        )
-    ]
-    (row,) = equal_calls_tables(experiment, trials)["conclusions"]
-    assert (row["worlds"], row["holds"], row["delta_least"], row["delta_most"]) == (3, 2, 0.0, 1.0)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"bounds": True, "caps": []}, "has no `caps`"),
         ({"mean_of_worlds": True, "caps": []}, "has no `caps`"),
-        (
-            {"conclusions": [{"name": "c", "description": "d", "arm": "serch", "against": "search/blind", "cap": 5}]},
-            "there is no arm 'serch'",
-        ),
     ],
 )
 def test_an_invalid_comparison_is_reported_in_one_line(prepared, changes, message):

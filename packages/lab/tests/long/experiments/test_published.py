@@ -116,11 +116,8 @@ def test_the_baseline_is_that_of_the_first_laboratory(name, digest):
     assert hashlib.sha256((FOLDER / "baseline" / name).read_bytes()).hexdigest()[:16] == digest
 
 
-ONE_KIND = [{"share": 1, "right": 0.95, "wrong": 0.5}]
 CHANGED = {
     "no_agreement": {"agreement": None},
-    "compares_text": {"agreement": {"compare": "text"}},
-    "one_kind": {"agreement": {"kinds": ONE_KIND}},
     "leans_to_plan": {"causes": {"analysis": 0.1, "recon": 0.15, "strategy": 0.25, "plan": 0.4}},
     "mild": {"causes": {"analysis": 0.18, "recon": 0.2, "strategy": 0.22, "plan": 0.3}},
 }
