@@ -161,7 +161,7 @@ lab: $(READY) ## run the published experiments and compare their tables with the
 	  for table in docs/experiments/$$name/*.csv; do cmp $$table build/lab/$$name/$$(basename $$table); done; \
 	done; echo "All tables are as committed."
 
-lab-full: $(READY) ## run the long experiments into build/lab-full: every world, a chain, families, posterior draws (an hour on 2 cores)
+lab-full: $(READY) ## run the longer experiments into build/lab-full: every world, families, a race (10 min on 2 cores)
 	@set -e; for file in docs/experiments/full/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
 	  $(BIN)/replan lab experiment $$file --out build/lab-full/$$name; \
 	  for table in docs/experiments/$$name/*.csv; do [ ! -e $$table ] || cmp $$table build/lab-full/$$name/$$(basename $$table); done; \
