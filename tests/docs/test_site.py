@@ -18,23 +18,41 @@ from packages.server.tests.long.web.chromium import chromium
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site"
 QUESTIONS = {
-    "how can I limit money": {"common-questions", "how-to/limit-spending"},
-    "process killed with kill -9": {"common-questions", "explanation/crash-safety"},
-    "use my own local model": {"common-questions", "how-to/use-a-model-server"},
-    "cancel a run": {"common-questions", "how-to/resume-and-inspect"},
-    "how do I test my plans": {"common-questions", "how-to/test-your-plans"},
-    "where are runs stored": {"common-questions", "reference/files"},
-    "add a tool": {"common-questions", "reference/tools", "how-to/execute-a-plan"},
-    "approve over http": {"common-questions", "reference/http-api"},
-    "several workers postgres": {"common-questions", "how-to/run-workers"},
-    "what will a run cost": {"common-questions", "how-to/limit-spending"},
-    "backup": {"how-to/back-up"},
-    "mcp client": {"how-to/connect-an-mcp-client"},
+    "install": {"common-questions", "tutorial/first-plan"},
+    "limit cost": {"common-questions", "how-to/limit-spending"},
+    "kill -9": {"common-questions", "explanation/crash-safety"},
+    "own model server": {"common-questions", "how-to/use-a-model-server"},
+    "custom guard": {"common-questions", "how-to/write-a-guard"},
+    "approve tool call": {"common-questions", "how-to/execute-a-plan", "reference/tools"},
+    "concurrency": {"explanation/performance", "how-to/run-workers"},
+    "debug prompt": {"common-questions", "how-to/resume-and-inspect"},
+    "langgraph": {"common-questions", "explanation/comparison"},
+    "what is not guaranteed": {"explanation/guards", "explanation/promises"},
+    "postgres connection": {"how-to/use-postgres"},
+    "backup restore": {"how-to/back-up"},
+    "upgrade migration": {"common-questions", "how-to/upgrade"},
+    "worker dies lease": {"common-questions", "explanation/workers", "how-to/run-workers"},
+    "http api token": {"reference/http-api"},
+    "webhook signature": {"how-to/send-webhooks"},
+    "human approval": {"common-questions", "how-to/talk-to-a-run"},
+    "cost per customer": {"common-questions", "how-to/limit-spending"},
+    "secrets": {"common-questions", "explanation/security"},
+    "undo step rollback": {"explanation/execution", "reference/tools"},
+    "what is proved": {"explanation/guards", "explanation/promises"},
+    "search policy": {"explanation/search", "reference/policy"},
+    "backtrack": {"explanation/search"},
+    "compare models": {"common-questions", "how-to/run-an-experiment"},
+    "experiment dataset": {"common-questions", "how-to/run-an-experiment"},
+    "replay without model": {"common-questions", "how-to/resume-and-inspect"},
+    "decision trace": {"how-to/look-at-traces", "reference/telemetry"},
+    "pddl": {"how-to/check-pddl-plans"},
+    "add a critic": {"common-questions", "how-to/write-a-workflow"},
+    "count tokens": {"explanation/budgets"},
 }
-"""What a stranger types, with the pages that answer it."""
+"""What three readers typed who had not seen the pages, ten questions each, with the pages that answer them."""
 NAMES = "reference/names.md"
-WRONG_MAX = 1
-"""How many of them the first result may fail to answer (issue 29)."""
+WRONG_MAX = 2
+"""How many of them the first result may fail to answer (issue 51)."""
 FIRST = "document.querySelector('.md-search-result__link')?.getAttribute('href')"
 
 

@@ -20,7 +20,7 @@ MAX = {"how-to": 500, "explanation": 900}
 KINDS = {"tutorial", "how-to", "explanation", "reference"}
 NO_KIND = {"README.md", "common-questions.md", "decisions.md"}
 """The pages in `docs` itself: two that lead to others, and the reasons of decisions, which count as an explanation."""
-QUESTIONS = 30
+QUESTIONS = 33
 SENTENCE_MAX = 25
 """The most words of a sentence. Code counts as one word, and what stands between brackets does not count."""
 OUT = read_yaml(DOCS.parent / "tests" / "docs" / "english.yaml")
@@ -66,7 +66,7 @@ def test_the_first_sentence_of_a_page_says_who_needs_it(kind):
     assert {name: text for name, text in first.items() if not re.match(r"You\b", text)} == {}
 
 
-def test_thirty_questions_of_strangers_have_their_pages():
+def test_each_question_of_strangers_has_its_page():
     text = (DOCS / "common-questions.md").read_text(encoding="utf-8")
     answered = re.findall(r"^## .+\?\n\n.+\]\(.+\)\.$", text, re.MULTILINE)
     assert len(answered) == text.count("\n## ") == QUESTIONS
