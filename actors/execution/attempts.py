@@ -122,7 +122,7 @@ def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> Pe
 
 
 def open_phase(attempt: Attempt, request: ToolRequested | None = None) -> Attempt:
-    """Return the attempt after its current phase was requested. For a call of a tool, `request` is that request."""
+    """Return the attempt after its current phase was requested; `request` is the phase's call of a tool, if any."""
     if request is None:
         return replace(attempt, begun=True, open=True)
     acted = attempt.acted or not request.repeatable

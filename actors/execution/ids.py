@@ -101,7 +101,7 @@ def proof_node(revision: int, number: int) -> str:
 
 
 def trouble_node(number: int, *, planner_asks: bool = False) -> str:
-    """Return the node of a question about a trouble. `number` counts these questions in the run."""
+    """Return the node of a question about what keeps the execution from going on. `number` counts these questions."""
     return f"{Owner.PLANNER if planner_asks else Owner.TROUBLE}/n{number}"
 
 

@@ -92,7 +92,9 @@ def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[
         yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
     for step in sorted(_words(critique, "guard_appropriateness") & old.keys() & new.keys()):
         if old[step].guard == new[step].guard:
-            message = f"the critique names {quote_text(step)} under guard_appropriateness, and its guard is the same"
+            message = (
+                f"the critique names {quote_text(step)} under guard_appropriateness, and the step has the same guard"
+            )
             yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
 
 

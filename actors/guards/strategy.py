@@ -128,8 +128,8 @@ def _judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
     if comparable_name(wanted) == comparable_name(found):
         return verdict_of(FITS_PROBLEM_TYPE, ())
     message = (
-        f"the strategy is for a problem of the type {quote_text(wanted)}, and the analysis found "
-        f"{quote_text(found)}; choose a strategy for that type"
+        f"the strategy is for a problem of the type {quote_text(wanted)}, but the analysis found the type "
+        f"{quote_text(found)}; choose a strategy for {quote_text(found)}"
     )
     tags = (ReasonTag.WORKFLOW_MISMATCH,)
     return verdict_of(

@@ -74,7 +74,7 @@ def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
 
 
 def verbatim(text: str, style: Style = "") -> Line:
-    """Return a line of any text, safe to print, with its white space unchanged, such as code or JSON."""
+    """Return a text, such as code or JSON, as a line that is safe to print. White space is unchanged."""
     return Line((StyledSpan(clean(text), style),))
 
 

@@ -271,7 +271,7 @@ def read_goal_keywords(
     """
     if not goal:
         if holds:
-            raise UsageProblem("there is no goal", place="holds", hint="pass `goal`, or leave it out")
+            raise UsageProblem("there is no goal", place="holds", hint="pass `goal`, or leave `holds` out")
         return None
     if problem:
         raise UsageProblem("both a problem and a goal are given", place="goal", hint="leave one of the two out")

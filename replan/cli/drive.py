@@ -53,7 +53,8 @@ class Signals:
                 if count == 1:
                     self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
                     if number == signal.SIGTERM:
-                        self.stop.grace = min(TERMINATED_SECONDS, self.stop.grace or TERMINATED_SECONDS)
+                        given = self.stop.grace
+                        self.stop.grace = TERMINATED_SECONDS if given is None else min(given, TERMINATED_SECONDS)
                     if not (self.asking or driven_elsewhere()):
                         wait = _grace_text(self.stop.grace)
                         note(f"parking: {wait}; Ctrl-C again leaves at once, nothing is cancelled")

@@ -39,7 +39,7 @@ def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = 
     """
     if not values["goal"]:
         if values["holds"]:
-            raise UsageProblem("there is no --goal", place="--holds", hint="name a goal, or leave it out")
+            raise UsageProblem("there is no --goal", place="--holds", hint="name a goal, or leave --holds out")
         if problem is None and not or_else:
             raise UsageProblem("this argument is missing", place="PROBLEM", hint=f"`{program()} run --help` explains")
         return None

@@ -249,7 +249,9 @@ async def test_two_interrupts_leave_at_once():
     assert signals.stop.forced.is_set()
 
 
-@pytest.mark.parametrize(("grace", "waits"), [(None, TERMINATED_SECONDS), (5.0, 5.0), (90.0, TERMINATED_SECONDS)])
+@pytest.mark.parametrize(
+    ("grace", "waits"), [(None, TERMINATED_SECONDS), (0.0, 0.0), (5.0, 5.0), (90.0, TERMINATED_SECONDS)]
+)
 async def test_a_request_to_end_waits_for_thirty_seconds_at_most(grace, waits):
     signals = Signals(Stop(grace=grace))
     [note] = await raised(signals, signal.SIGTERM)

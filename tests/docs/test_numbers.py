@@ -35,7 +35,7 @@ STATED = [
     ("explanation/budgets.md", f"After {TRIES_MAX} tries in a row"),
     ("explanation/endings.md", f"`--patience` ({PATIENCE_SECONDS / 60:g} minutes by default)"),
     ("explanation/endings.md", {3600: "A host wakes it every hour"}[LEFT_SECONDS]),
-    ("explanation/endings.md", f"at most `--grace` seconds ({TERMINATED_SECONDS:g} after SIGTERM)"),
+    ("explanation/endings.md", f"After SIGTERM it waits {TERMINATED_SECONDS:g} seconds at most"),
     ("explanation/budgets.md", {1: "starts at one second and doubles with each try"}[BACKOFF_FIRST]),
     ("reference/models.md", f"{TRIES_MAX} tries in a row"),
     ("how-to/use-a-model-server.md", f"`output_tokens_max` ({DEFAULTS['output_tokens_max']})"),

@@ -290,7 +290,7 @@ def explain(path: Path, use_another: str, error: Exception) -> Exception:
         case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
             return JournalUnreadable(str(path), str(error), folder.access_hint(use_another))
         case apsw.IOError():
-            hint = "look at the disk, then try again; what was acknowledged is kept"
+            hint = "check the disk for errors, then try again; what was written is kept"
             return JournalUnreadable(str(path), str(error), hint)
         case apsw.Error():
             return JournalError(f"{path}: {error}")

@@ -63,7 +63,7 @@ def profile(
     """Measure a model on shipped tasks, and write the settings that suit it.
 
     Each of up to 60 short problems is planned once with the workflow `search`. The command prints the form errors and
-    the success of each step, at once and after a finding. It prints the calls and the money of a plan. It writes the
+    the success of each step, at once and after a finding. It prints the mean calls and cost of a plan. It writes the
     settings that do best in a simulation with the model's odds, as a workflow file. Later runs of the model begin with
     its counts, which the home keeps. Results are kept in the folder beside FILE, so that the same command goes on after
     an interruption. Exit 5: the limit was reached before all tasks were planned; the settings are then written from the

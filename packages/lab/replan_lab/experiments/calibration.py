@@ -53,7 +53,7 @@ class BestOfRow(Config):
 
 
 class Dialogue(Config):
-    """A row with success by the number of calls, each with the verifier's feedback on the earlier ones."""
+    """A row with the success by number of calls. Each call gets the verifier's feedback on those before."""
 
     name: str
     """The row's name."""

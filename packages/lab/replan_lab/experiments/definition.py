@@ -350,7 +350,7 @@ def _parse_line(line: str, number: int) -> ExperimentProblem | UsageProblem:
         return UsageProblem("this line is not an object")
     text = _first(value, _TEXT)
     if not isinstance(text, str):
-        return UsageProblem("this line has no text", hint=f"give it as {' or '.join(_TEXT)}")
+        return UsageProblem("this line has no problem text", hint=f"give it as {' or '.join(_TEXT)}")
     return _check(
         ExperimentProblem(str(_first(value, _ID) or f"line_{number}"), text, str(_first(value, _CATEGORY) or ""))
     )

@@ -344,8 +344,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="limits",
             title="Change the limits",
-            description="Change the limits of a run, as far as the ceilings allow; one that had ended because of them "
-            "goes on. Then call `wait`.",
+            description="Change the limits of a run, up to the ceilings. If the run had ended at a limit, it goes on. "
+            "Then call `wait`.",
             takes=arguments.ChangeLimits,
             idempotent=False,
         ),
