@@ -6,6 +6,7 @@ Texts from a provider are for people only. They are cut and cleaned of secrets, 
 import email.utils
 import json
 import math
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -126,18 +127,30 @@ def provider_text(text: str, secret: str = "") -> str:
     return line if len(line) <= MESSAGE_MAX else line[: MESSAGE_MAX - 1] + "…"
 
 
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,200})", re.IGNORECASE)
+
+
+def _text_of(body: bytes) -> str:
+    """Return the text of a body that is not JSON. Of a web page, as proxies send it, only the title is returned."""
+    text = body.decode("utf-8", "replace")
+    if not text.lstrip().startswith("<"):
+        return text
+    title = _TITLE.search(text[:10_000])
+    return f"a web page: {title[1].strip()}" if title else "a web page"
+
+
 def error_of(body: bytes) -> tuple[str, str]:
     """Return the message of an error body, with the parameter that the error names, and the code of the error.
 
-    A body in another format gives its text and no code. Gemini puts the error into a list. OpenRouter puts the error of
-    the server behind it into `metadata` of its own error.
+    A body in another format gives its text, or the title of a web page, and no code. Gemini puts the error into a list.
+    OpenRouter puts the error of the server behind it into `metadata` of its own error.
     """
     if has_more_values(body, _VALUES_MAX):
-        return body.decode("utf-8", "replace"), ""
+        return _text_of(body), ""
     try:
         plain: Any = json.loads(body)
     except (ValueError, RecursionError):
-        return body.decode("utf-8", "replace"), ""
+        return _text_of(body), ""
     plain = plain[0] if isinstance(plain, list) and plain and isinstance(plain[0], dict) else plain
     error = plain.get("error", plain) if isinstance(plain, dict) else plain
     if not isinstance(error, dict):

@@ -59,10 +59,16 @@ def test_a_text_becomes_one_short_printable_line():
         (b'{"error": {"message": "m", "metadata": {"raw": 7}}}', "m", ""),
         (b"upstream\xff", "upstream\ufffd", ""),
         (b"", "", ""),
+        (
+            b"\n<!DOCTYPE html><head><title>502 Bad Gateway</title></head><body>long</body>",
+            "a web page: 502 Bad Gateway",
+            "",
+        ),
+        (b"<html><body>no title</body></html>", "a web page", ""),
     ],
 )
 def test_error_bodies_of_many_servers(body, message, code):
-    """OpenAI's shape, FastAPI's, and none."""
+    """OpenAI's shape, FastAPI's, a proxy's web page, and none."""
     assert error_of(body) == (message, code)
 
 
