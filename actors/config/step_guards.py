@@ -94,8 +94,8 @@ def _error_to_report(error: BaseException) -> Exception | None:
     return cause if isinstance(cause, Exception) else None
 
 
-_OWN = {"actors", "replan", "runtime"}
-"""The packages of this program: their code is not the plug-in's."""
+_NOT_A_PLUG_IN = {"actors", "replan", "runtime", "anyio", "outcome", "trio"}
+"""The packages of this program, and those that run a plug-in's tasks: their code is not the plug-in's."""
 
 
 def _place_of(error: Exception) -> str:
@@ -103,7 +103,7 @@ def _place_of(error: Exception) -> str:
     frames = [
         (frame.f_code.co_filename, number)
         for frame, number in walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__")).partition(".")[0] not in _OWN
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in _NOT_A_PLUG_IN
     ]
     lines = [number for name, number in frames if name == frames[0][0]]  # Deeper files are libraries.
     return f" ({Path(frames[0][0]).name}:{lines[-1]})" if lines else ""

@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import yaml
-
-from actors.files.yaml_document import parse_document
 from actors.plans.graph import contingent_steps, order_of
 from actors.plans.plan import (
     CONTINUE,
@@ -392,6 +389,8 @@ LINES_MAX = 400
 
 def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
     """Return a plan, given as JSON, as YAML. The comments stand above it, and are ignored when the plan is read."""
+    import yaml  # noqa: PLC0415 -- slow to load, and `show` needs no YAML
+
     head = "".join(f"# {row}".rstrip() + "\n" for comment in comments for row in comment.splitlines() or [""])
     steps = [_in_order(step, _STEP) if isinstance(step, Mapping) else step for step in value.get("steps", ())]
     return head + yaml.safe_dump(
@@ -407,6 +406,8 @@ def _in_order(value: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]
 
 def read_plan_yaml(text: str, source: str) -> dict[str, Any]:
     """Return the plan in a text as JSON. `source` is the place for errors. Raises `UsageProblem`."""
+    from actors.files.yaml_document import parse_document  # noqa: PLC0415 -- as above
+
     return dict(parse_document(text, source).value)
 
 

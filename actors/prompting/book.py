@@ -16,7 +16,6 @@ import orjson
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from actors.files.validation_errors import Config, ParsedFile, config_error
-from actors.files.yaml_document import read_document
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 
@@ -203,10 +202,13 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
     Raises `UsageProblem` if a file cannot be read, if a text is missing, empty or too long, or if a slot is missing or
     repeated.
     """
+    from actors.files.yaml_document import read_document  # noqa: PLC0415 -- yaml is slow to load, and `show` needs none
+
     document, ignored = _without_plain_texts(read_document(path))
-    document, completed = _with_escalation_wrapper(document, shared)
+    shipped = _parse(read_document(shared))
+    document, completed = _with_escalation_wrapper(document, shipped)
     file = _parse(document)
-    sections = file.sections or _parse(read_document(shared)).sections
+    sections = file.sections or shipped.sections
     if sections is None:
         raise UsageProblem("missing key 'sections'", place=str(shared))
     entries = file.__pydantic_extra__
@@ -231,8 +233,8 @@ def _without_plain_texts(document: ParsedFile) -> tuple[ParsedFile, tuple[str, .
     return replace(document, value=value), notices
 
 
-def _with_escalation_wrapper(document: ParsedFile, shared: Path) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return a JSON document in which every entry has an escalation wrapper, if need be from `shared`; and notices."""
+def _with_escalation_wrapper(document: ParsedFile, shipped: PromptsFile) -> tuple[ParsedFile, tuple[str, ...]]:
+    """Return a JSON document in which every entry has an escalation wrapper, if need be a shipped one; and notices."""
     wrapper = "escalation_feedback_wrapper"
     older = [
         name
@@ -241,7 +243,7 @@ def _with_escalation_wrapper(document: ParsedFile, shared: Path) -> tuple[Parsed
     ]
     if not older or not document.source.endswith(".json"):
         return document, ()
-    default = next(iter(_parse(read_document(shared)).__pydantic_extra__.values())).escalation_feedback_wrapper
+    default = next(iter(shipped.__pydantic_extra__.values())).escalation_feedback_wrapper
     value = {**document.value, **{name: {**document.value[name], wrapper: default} for name in older}}
     notices = tuple(f"{document.place((name,))}: no {wrapper}: the shipped one is used" for name in older)
     return replace(document, value=value), notices

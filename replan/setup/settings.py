@@ -38,7 +38,8 @@ from runtime.core.ledger import FREE, Price, micro_limit
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
 from runtime.logs import log
-from runtime.models.providers import PROVIDERS, find_price
+from runtime.models.prices import find_price
+from runtime.models.providers import PROVIDERS
 
 DEFAULT = "default"
 """The name of the home's own model, for clients."""

@@ -178,7 +178,7 @@ class AnswerReader(ABC):
                 return error_fault(error, begun=False, secret=self._secret)
             text_of_body = provider_text(error_of(body)[0], self._secret) or "nothing"
             if body.lstrip()[:1] == b"<":  # A web page comes from something else than the API: no model was asked.
-                return Fault(kind=FaultKind.NO_API, message=f"a web page: {text_of_body}", status=200)
+                return Fault(kind=FaultKind.NO_API, message=text_of_body, status=200)
             return Fault(kind=FaultKind.BAD_REPLY, message=f"what is not a {self.called}: {text_of_body}", status=200)
 
     def _build_reply(

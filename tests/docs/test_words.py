@@ -20,7 +20,7 @@ MAX = {"how-to": 500, "explanation": 900}
 KINDS = {"tutorial", "how-to", "explanation", "reference"}
 NO_KIND = {"README.md", "common-questions.md", "decisions.md"}
 """The pages in `docs` itself: two that lead to others, and the reasons of decisions, which count as an explanation."""
-QUESTIONS = 33
+QUESTIONS = 34
 SENTENCE_MAX = 25
 """The most words of a sentence. Code counts as one word, and what stands between brackets does not count."""
 OUT = read_yaml(DOCS.parent / "tests" / "docs" / "english.yaml")

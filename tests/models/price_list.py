@@ -19,7 +19,7 @@ from runtime.models.answer_reader import AnswerReader
 from runtime.models.completion import CompletionReader
 from runtime.models.messages import MessageReader
 from runtime.models.port import Fault, Reply
-from runtime.models.providers import price_in_list
+from runtime.models.prices import price_in_list
 from runtime.models.responses import ResponseReader
 from tests.support import responses_api
 

@@ -11,7 +11,8 @@ from runtime.core.ledger import Usage
 from runtime.models.context_window import ContextWindow
 from runtime.models.open_models import open_anthropic
 from runtime.models.port import FaultKind, Reply
-from runtime.models.providers import ANTHROPIC_URL, PROVIDERS, find_price
+from runtime.models.prices import find_price
+from runtime.models.providers import ANTHROPIC_URL, PROVIDERS
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, claude
 from tests.support.messages_api import VERSION, event

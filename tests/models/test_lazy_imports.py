@@ -10,7 +10,7 @@ def test_describing_models_loads_no_client_and_no_price_list():
     program = """
 import sys
 import runtime.models.open_models
-import runtime.models.port, runtime.models.providers, runtime.models.providers, runtime.models.responses
+import runtime.models.port, runtime.models.prices, runtime.models.providers, runtime.models.responses
 import actors.config.model_spec
 print([name for name in ("anthropic", "openai", "httpx2", "genai_prices") if name in sys.modules])
 """

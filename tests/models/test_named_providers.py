@@ -12,7 +12,8 @@ from actors.run.advice import provider_advice
 from replan.runs.models import check_model, open_named
 from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, FaultKind, Reply
-from runtime.models.providers import PROVIDERS, find_price
+from runtime.models.prices import find_price
+from runtime.models.providers import PROVIDERS
 from tests.contracts.model import TEXT, request
 from tests.models.wired import FixedClock
 from tests.support import responses_api

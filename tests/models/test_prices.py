@@ -15,7 +15,7 @@ from actors.config.model_spec import (
 )
 from replan.setup.settings import PriceEntry, price_of
 from runtime.core.ledger import FREE, Price, Usage
-from runtime.models.providers import find_price
+from runtime.models.prices import find_price
 from tests.models.price_list import compare_with_list
 
 AT = 1_790_000_000.0

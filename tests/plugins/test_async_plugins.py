@@ -4,6 +4,7 @@ The runs are real: the public API, worker threads and the system's clock.
 """
 
 import json
+import re
 import threading
 
 import anyio
@@ -289,10 +290,13 @@ def test_an_exception_group_is_reported_with_the_plug_in_and_the_root_cause(guar
     async def generator(context):
         await in_a_group(*functions)
 
+    line = r" \(test_async_plugins\.py:\d+\)"
     result = replan.solve(PROBLEM, **guarded(guard))
-    assert (result.status, result.why) == ("parked", f"guard:g_plan: PlugInFailed: guard mine: {cause}")
+    assert result.status == "parked"
+    assert re.fullmatch(f"guard:g_plan: PlugInFailed: guard mine: {cause}{line}", result.why)
     result = replan.solve(PROBLEM, **generated(generator))
-    assert (result.status, result.why) == ("parked", f"step:g_recon: PlugInFailed: generator mine: {cause}")
+    assert result.status == "parked"
+    assert re.fullmatch(f"step:g_recon: PlugInFailed: generator mine: {cause}{line}", result.why)
 
 
 def test_an_error_while_a_plug_in_is_cancelled_is_reported(guarded):

@@ -78,9 +78,9 @@ def test_a_broken_line_is_an_error_or_is_skipped_with_a_notice(prepared, tmp_pat
     ("lines", "message"),
     [
         ("[]", "not an object"),
-        ('{"id": "x"}', "has no text"),
+        ('{"id": "x"}', "has no problem text"),
         ('{"problem": "  "}', "the problem is empty"),
-        ('{"problem": 3}', "has no text"),
+        ('{"problem": 3}', "has no problem text"),
         ('{"id": "x", "problem": "a"}\n{"id": "x", "problem": "b"}\n', r"\.jsonl:2: a second problem is named 'x'"),
     ],
 )

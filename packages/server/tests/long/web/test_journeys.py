@@ -108,7 +108,7 @@ async def test_a_run_says_what_was_asked_and_a_long_text_is_folded(person):
     assert await person.evaluate("document.querySelector('#problem').open") is False
     await person.click("#problem summary")
     await person.sees("Line 39: the same happens")
-    facts = await person.said("section p.meta")
+    facts = await person.said("p.meta")
     assert "workflow" in facts
     assert "model" in facts
 

@@ -1,0 +1,98 @@
+"""Prices per token: the user's own table first, then the bundled price list."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from runtime.core.ledger import MTOK, Price, PriceTier
+from runtime.models.providers import OPENAI_URL
+
+
+def find_price(
+    name: str, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
+) -> Price | None:
+    """Return the price of a model at a server; None if it is unknown.
+
+    `own` is the user's table by model name, and takes precedence. `base_url` selects the provider (None: OpenAI),
+    because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count. If prices
+    change with the hour, the highest price counts. The list is the snapshot in genai-prices; nothing is downloaded.
+    """
+    if own is not None and name in own:
+        return own[name]
+    # Lazy: the list takes tens of milliseconds to load, and most commands need no price.
+    import genai_prices  # noqa: PLC0415
+
+    nothing = genai_prices.Usage(input_tokens=0, output_tokens=0)
+    try:
+        entry = genai_prices.calc_price(nothing, name, provider_api_url=base_url or OPENAI_URL)
+    except LookupError:
+        return None
+    return price_in_list(entry.provider.id, entry.model, at)
+
+
+_SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:]|$)")
+"""Names of models that search the web without being asked, and charge for each search."""
+
+
+def price_in_list(provider: str, model: Any, at: float) -> Price | None:
+    """Return the price of a listed model on a day; None if the tokens of a call do not limit its cost.
+
+    They do not if the model is not priced by tokens. Nor do they if the model searches the web without being asked,
+    unless the list has a price for each request.
+    """
+    day = datetime.fromtimestamp(at, UTC)
+    hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
+    lists = list({id(prices): prices for prices in hours}.values())
+    if any(prices.input_mtok is None or prices.output_mtok is None for prices in lists):
+        return None
+    if _SEARCHING.search(model.id) and not all(prices.requests_kcount for prices in lists):
+        return None
+    import genai_prices  # noqa: PLC0415 -- as above
+
+    source = f"genai-prices {genai_prices.__version__}: {provider}/{model.id}"
+    starts = sorted({tier.start for prices in lists for name in _RATES for tier in _tiers(prices, name)})
+    return Price(
+        **_rates(lists, 0),
+        request_usd=max(float(prices.requests_kcount or 0) / 1000 for prices in lists),
+        tiers=tuple(PriceTier(**_rates(lists, start + 1), above=start) for start in starts),
+        source=source,
+    )
+
+
+_RATES = {
+    "input": None,
+    "output": None,
+    "cache_read": "input",
+    "cache_write": "input",
+    "cache_write_1h": "cache_write",
+    "reasoning": "output",
+}
+"""The kinds of tokens of a call. If the list has no price for a kind, the kind beside it gives the price."""
+_NAMES = {"reasoning": "output_reasoning"}
+
+
+def _tiers(prices: Any, kind: str) -> tuple[Any, ...]:
+    return tuple(getattr(getattr(prices, f"{_NAMES.get(kind, kind)}_mtok"), "tiers", ()))
+
+
+def _rates(lists: list[Any], input_tokens: int) -> dict[str, Any]:
+    """Return the rates for prompts of a length: the highest in the lists."""
+    kinds = [kind for kind in _RATES if any(_own_rate(prices, kind, input_tokens) is not None for prices in lists)]
+    return {
+        f"{kind}_per_token_usd": max(_rate(prices, kind, input_tokens) for prices in lists) / MTOK for kind in kinds
+    }
+
+
+def _rate(prices: Any, kind: str | None, input_tokens: int) -> float:
+    rate = None
+    while rate is None and kind is not None:
+        rate, kind = _own_rate(prices, kind, input_tokens), _RATES[kind]
+    return rate or 0.0
+
+
+def _own_rate(prices: Any, kind: str, input_tokens: int) -> float | None:
+    price = getattr(prices, f"{_NAMES.get(kind, kind)}_mtok")
+    if price is None or not hasattr(price, "tiers"):
+        return None if price is None else float(price)
+    return float(next((tier.price for tier in reversed(price.tiers) if input_tokens > tier.start), price.base))
