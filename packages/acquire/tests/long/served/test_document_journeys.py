@@ -151,7 +151,7 @@ async def fill_by_form(person):
     await person.click("#problem summary")
     asked = await person.said("#problem pre")
     assert asked == "EV charging stations in Portugal"
-    assert "market_size" in await person.said("p.meta")
+    await person.sees("profile market_size")
     assert await person.count(".lines p") > 0
     assert "Portugal" in await person.said(".lines")
     await person.click("#again")
