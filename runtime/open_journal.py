@@ -50,7 +50,7 @@ JOURNALS = PluginGroup(
     lambda value: isinstance(value, JournalScheme),
     {"sqlite": "", "memory": ""},
 )
-"""The journals by the schemes of their URLs, including installed distributions."""
+"""The journals by the schemes of their URLs. Installed distributions may add journals."""
 
 
 def scheme_of(url: str) -> JournalScheme | None:
@@ -95,7 +95,7 @@ def open_journal(
 
 
 def open_wakeup(url: str, place: str) -> WakeUp:
-    """Return the object that wakes hosts through the database with this URL. Messages name it `place`.
+    """Return the object that wakes hosts through the database with this URL. Messages name the URL `place`.
 
     Raises `UsageProblem`.
     """
@@ -106,7 +106,7 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 
 
 def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
-    """Return the engine that places runs on workers, in the database with this URL, for messages named `place`.
+    """Return the engine that places runs on workers, in the database with this URL. Messages name the URL `place`.
 
     Raises `UsageProblem`; entering raises the errors of the database.
     """

@@ -22,13 +22,13 @@ class FamilyRecord(Config):
     """The numbers of a family of models, with their source."""
 
     first_accepted: Chance
-    """How often a first attempt is accepted."""
+    """The share of first attempts that are accepted."""
     told_retry_mends: Chance
-    """How often a retry that shows the finding is accepted."""
+    """The share of retries, with the finding in the prompt, that are accepted."""
     afresh_mends: Chance
-    """How often a fresh attempt at a rejected task is accepted."""
+    """The share of fresh attempts at a rejected task that are accepted."""
     repeats: Chance
-    """How often a retry is the rejected text again, word for word."""
+    """The share of retries that repeat the rejected text word for word."""
     n: Annotated[int, Field(ge=1)]
     """How many rejections were counted."""
     source: str
@@ -54,7 +54,7 @@ class FamilyTable(Config):
 def find_author(model: str, root: Path) -> Author | None:
     """Return the numbers of a model's family; None if no family has the model's name.
 
-    The longest pattern that matches the name in lower case counts. Raises `UsageProblem` for a wrong table.
+    If several patterns match the name in lower case, the longest is used. Raises `UsageProblem` for a wrong table.
     """
     if not is_author(model):
         return None

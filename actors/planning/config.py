@@ -47,7 +47,7 @@ class StepConfig(NamedTuple):
     role: str
     """The role of the step's artifact, such as `plan`; empty if the workflow gives it no role."""
     guard: str
-    """The name of the guard that judges the artifact; for a composite, the kind, such as `all_of`."""
+    """The name of the guard that judges the artifact. A composite guard has the name of its kind, such as `all_of`."""
     prompt: PromptTemplate | None
     """The prompt for the step's model; None if it calls no model."""
     child: "RunConfig | None"
@@ -64,7 +64,7 @@ class StepConfig(NamedTuple):
 
 
 class StepModel(Value):
-    """The model that a step uses in place of the run's model."""
+    """A model that a step uses in place of the run's model."""
 
     model: str
     """The model in the form of `--model`."""

@@ -135,7 +135,7 @@ class RunResult:
     outcome: str
     """How the run ended, such as `success`; empty before its end."""
     why: str
-    """The reason for the outcome, why the program parked the run, or why no host can drive it; else empty."""
+    """Why the run ended, why the program parked it, or why no host can drive it; else empty."""
     calls: int
     """How many model calls are charged, including those with an unknown bill."""
     tokens: int
@@ -157,7 +157,7 @@ class RunResult:
     empty.
     """
     fault: Fault | None = None
-    """The provider's last fault, if that holds up the run."""
+    """The provider's last fault, if the run waits because of it."""
     provider: ProviderName = "openai"
     """The provider with the API of the server of the run's model."""
     next_try: float | None = None
@@ -387,9 +387,9 @@ def usage_line(result: RunResult) -> Line:
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 
-    `calls` are the open calls on which an actor works. Calls of an earlier driver are missing, and calls whose child
-    run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into plain
-    data.
+    `calls` are the open calls on which an actor works. Calls of an earlier driver are missing. So are calls whose
+    child run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into
+    plain data.
     """
     # A child uses amounts that the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger

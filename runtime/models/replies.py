@@ -24,7 +24,7 @@ _STRING_OR_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 def has_more_values(text: str | bytes, limit: int) -> bool:
     """Return whether a JSON text has more values than `limit`, counted by its commas and opening brackets.
 
-    Those in strings do not count. Linear in the text, which need not be valid JSON.
+    Commas and brackets in strings do not count. Linear in the text, which need not be valid JSON.
     """
     if isinstance(text, bytes):
         if sum(map(text.count, _QUICK_BYTES)) <= limit:
@@ -71,7 +71,7 @@ class Unreadable:
 
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The largest reply that is read. A plan of a hundred steps has about 60 KiB. The larger part is for prose."""
+"""The largest reply that is read. A plan of a hundred steps has about 60 KiB; the rest is room for prose."""
 
 DEPTH_MAX = 100
 """The deepest nesting that is read. Plans have four levels. Python's parser fails near 1,000."""
@@ -237,7 +237,7 @@ class _Stop(ValueError):
 
 
 def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
-    """Parse one JSON text strictly (RFC 8259). Refuse what other readers would read differently."""
+    """Parse one JSON text strictly (RFC 8259). Refuse a text that other readers would read differently."""
     if has_more_values(text, VALUES_MAX):
         return Unreadable(ReplyCode.TOO_LARGE, f"The JSON has more than {VALUES_MAX:,} values; be briefer.")
     if _too_deep(text, depth_max):

@@ -50,7 +50,7 @@ _PARTS = ("limit", "remaining", "reset")
 _DURATION = re.compile(r"(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400.0, 3600.0, 60.0, 1.0, 0.001)
 _LONG = 10**8
-"""From this number on, a reset is a time in seconds since 1970; from 1,000 times as much on, in milliseconds."""
+"""A reset of this number or more is in seconds since 1970. From 1,000 times this number on, it is in milliseconds."""
 
 
 class ReportedLimit(Value):
@@ -70,11 +70,11 @@ class Window(Value):
     limit: int
     """The number of requests or tokens in a window."""
     remaining: int
-    """How many of them are left; negative if more calls were open than were left."""
+    """How many of them are left; negative if there were more open calls than that."""
     began: float
-    """When this window began, in UTC seconds since 1970. Answers to calls that were sent before do not change it."""
+    """When this window began, in UTC seconds since 1970. Answers to earlier calls do not change the window."""
     resets_at: float
-    """When all of them are available again, in UTC seconds since 1970."""
+    """When all requests or tokens are available again, in UTC seconds since 1970."""
     is_reported: bool = True
     """Whether an answer has reported `resets_at`. If not, it is `RESET_MAX` after `began`."""
 
@@ -164,7 +164,7 @@ def after_answer(
 
 
 def next_call_at(limits: ServerLimits, costs: Mapping[str, int], now: float) -> float:
-    """Return when the next call may be sent, in UTC seconds since 1970. It may be sent at once if this is not later."""
+    """Return when the next call may be sent, in UTC seconds since 1970. A time in the past means at once."""
     times = [limits.held_until] if limits.held_until <= now + RESET_MAX else []
     times += [
         window.resets_at

@@ -49,10 +49,10 @@ QUESTIONS = {
     "add a critic": {"common-questions", "how-to/write-a-workflow"},
     "count tokens": {"common-questions", "explanation/budgets"},
 }
-"""What three readers typed who had not seen the pages, ten questions each, with the pages that answer them."""
+"""Thirty questions of three readers who had not seen the pages, with the pages that answer them."""
 NAMES = "reference/names.md"
 WRONG_MAX = 2
-"""How many of them the first result may fail to answer (issue 51)."""
+"""For how many of these questions the first result may be a wrong page (issue 51)."""
 FIRST = "document.querySelector('.md-search-result__link')?.getAttribute('href')"
 
 
@@ -65,7 +65,7 @@ def listed(entry):
 
 
 def test_the_site_has_every_page_once_in_the_order_of_the_list_of_pages():
-    """So each is two clicks from the start. The page of all names is made when the site is built."""
+    """Each page is two clicks from the start. The page of all names is made when the site is built."""
     pages = [
         page
         for page in listed(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
@@ -98,7 +98,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def site():
-    """The built site; a test is skipped where it is not built, or fails where it has to be."""
+    """The built site. Without it, a test is skipped, or fails if REPLAN_REQUIRE_SITE is set."""
     if not (SITE / "index.html").exists():
         if os.environ.get("REPLAN_REQUIRE_SITE"):
             pytest.fail("REPLAN_REQUIRE_SITE is set, and the site is not built: make site")
