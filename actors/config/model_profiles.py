@@ -1,7 +1,7 @@
 """Reads how often models succeed and repeat themselves.
 
-`configs/model_families.yaml` says it of families of models, and the home's file of measured models of each model that
-`replan lab profile` measured.
+`configs/model_families.yaml` has these numbers for families of models. The home's file of measured models has them for
+each model that `replan lab profile` measured.
 """
 
 from collections.abc import Mapping

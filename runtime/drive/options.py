@@ -1,6 +1,6 @@
 """The options of a driver: how a run is admitted, its lease, its stop, its callbacks, its inbox signal, and its turn.
 
-In turns, the runs of one process make their model calls: the run with the fewest calls goes first. A run requests
+The runs of one process take turns with their model calls: the run with the fewest calls goes first. A run requests
 nothing until its turn comes. The number of calls in the run's ledger counts, so a new process goes on where a killed
 process stopped.
 """

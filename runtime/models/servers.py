@@ -1,7 +1,7 @@
 """What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits.
 
-A rate limit is a window: a number of requests until a point in time, at which all of them are available again. If the
-server has a bucket that refills continuously, this is the time when the bucket is full. So one rule fits both.
+A rate limit is a window: a number of requests, and the time at which all of them are available again. If the server
+has a bucket that refills continuously, this is the time when the bucket is full. So one rule fits both.
 """
 
 import fcntl
