@@ -189,7 +189,7 @@ class AskedFor(NamedTuple):
     text: str = ""
     """The user's text; empty if the kind has no text, or if a plan was made without a problem."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Facts of the run's configuration, as names with values, such as the workflow. The first one says the most."""
+    """Facts of the configuration, as names with values, such as the workflow. A page shows the first in its header."""
 
 
 class ShownPassage(NamedTuple):

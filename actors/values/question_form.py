@@ -24,7 +24,7 @@ SHOWN_MAX = 20_000
 
 Priority = Literal["high", "normal", "low"]
 """How urgent a question is. High: a person approves or rejects, or says how a tool's call has ended. Low: a default is
-assumed without an answer. Agents choose the priority of their own questions."""
+assumed if the question is declined. Agents choose the priority of their own questions."""
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 """All priorities, in the order in which questions are listed."""
 

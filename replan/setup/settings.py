@@ -30,11 +30,11 @@ from actors.run.limits import LIMITS
 from actors.run.reminder_events import ReminderRule
 from actors.values.model_settings import ModelSettings
 from replan.setup.limit_fields import with_limits
-from runtime.core.daily_budget import HomeBudget
+from runtime.core.daily_budget import HOME, HomeBudget
 from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 from runtime.core.extras import how_to_install
-from runtime.core.ledger import FREE, Price, micro_limit
+from runtime.core.ledger import FREE, ZERO, Limit, Price, micro_limit
 from runtime.journal.port import Placement
 from runtime.journal.validation import check_placement
 from runtime.logs import log
@@ -219,15 +219,33 @@ class ConfiguredBudget:
         self._path, self._budget, self._edited = path, config.budget, _edited(path)
 
     def current(self) -> HomeBudget:
-        """Return the budget in the file. If the file is wrong, the budget does not change, and the log says why."""
+        """Return the budget in the file.
+
+        The budget does not change, and the log says why, if the file cannot be read or lacks a limit of the budget.
+        A file that an editor is writing may be empty. A limit that was removed holds until the process ends.
+        """
         edited = _edited(self._path)
         if edited != self._edited:
             self._edited = edited
             try:
-                self._budget = read_user_config(self._path).budget
-            except UsageProblem as problem:
-                log.get_logger("run").warning("budget.kept", reason=str(problem))
+                budget = read_user_config(self._path).budget
+            except (UsageProblem, OSError) as problem:
+                self._keep(str(problem))
+            else:
+                if _limits_set(self._budget) <= _limits_set(budget):
+                    self._budget = budget
+                else:
+                    self._keep(f"{self._path}: a limit is missing; to remove a limit, start the process again")
         return self._budget
+
+    def _keep(self, reason: str) -> None:
+        log.get_logger("run").warning("budget.kept", reason=reason)
+
+
+def _limits_set(budget: HomeBudget) -> set[tuple[str, Limit]]:
+    """Return the limits that a budget has, each with its tenant."""
+    budgets = {HOME: budget, **budget.tenants}
+    return {(tenant, limit) for tenant, of in budgets.items() for limit, _, _ in of.uses(ZERO)}
 
 
 def _edited(path: Path) -> tuple[int, int]:
