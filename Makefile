@@ -23,7 +23,7 @@ SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 # The tests in tests/long are collected too.
 EVERYTHING := -o norecursedirs='.*'
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check distributions lint linters site model viewers serve-model real conformance soak mutants whatif-mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
+.PHONY: help setup run test check distributions lint linters site model viewers serve-model real conformance soak mutants lab lab-full bench peers docs pictures recording plots lock sbom size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -151,9 +151,6 @@ soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/
 
 mutants: $(READY) ## plant 100 changed lines in machines, guards and values and count how many the suites of their area catch (SEED=1 COUNT=100 TIER=fast|check; then TIER=long plants the survivors of fast)
 	@$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT) --tier $(TIER)
-
-whatif-mutants: $(READY) ## plant 100 changed lines where decisions are made, and those that `mutants` has published, and count how many `whatif` names with the exact record (SEED=1 COUNT=100)
-	@$(BIN)/python -m packages.lab.tests.whatif.mutants --seed $(SEED) --count $(COUNT) --out benchmarks/results/whatif_mutants.json
 
 lab: $(READY) ## run the published experiments and compare their tables with the committed ones (6 min on 2 cores)
 	@set -e; for file in docs/experiments/*.yaml docs/experiments/executions/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \

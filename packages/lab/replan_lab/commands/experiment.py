@@ -1,4 +1,4 @@
-"""`lab experiment`: runs an experiment with progress on stderr, and writes its report; or prints the calibration."""
+"""`lab experiment`: runs an experiment with progress on stderr, and writes its report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import click
 
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation, common, examples, json_option
-from runtime.core.errors import UsageProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,27 +23,24 @@ if TYPE_CHECKING:
 _EXPERIMENT = examples(
     "replan lab experiment docs/experiments/quick.yaml",
     "replan lab experiment mine.yaml --out results/mine --json | jq '.arms[] | {arm, success}'",
-    "replan lab experiment --calibrate curves/",
 )
 
 
 @click.command(epilog=_EXPERIMENT)
-@click.argument("file", metavar="FILE", required=False)
+@click.argument("file", metavar="FILE")
 @click.option("--out", "results", metavar="FOLDER", help="Where results and report go; default: experiments/NAME.")
 @click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for simulated trials; default: the cores.")
 @click.option("--skip-broken", is_flag=True, help="Leave out problems that cannot be read, and say which.")
-@click.option("--calibrate", metavar="FOLDER", help="Compare the simulated author with recorded curves.")
 @json_option
 @common
 @click.pass_obj
 def experiment(
     invocation: Invocation,  # noqa: ARG001 -- every command has it
-    file: str | None,
+    file: str,
     *,
     results: str | None,
     jobs: int | None,
     skip_broken: bool,
-    calibrate: str | None,
     as_json: bool,
 ) -> int:
     """Run the experiment in a FILE, and write tables, plots and an HTML report.
@@ -56,12 +52,6 @@ def experiment(
     from replan_lab.experiments.definition import is_about_executions
     from replan_lab.experiments.preparation import Installation
 
-    if (file is None) == (calibrate is None):
-        cause = "no experiment is named" if file is None else "both an experiment and --calibrate are given"
-        raise UsageProblem(cause, place="FILE", hint="`replan lab experiment FILE`, or only --calibrate FOLDER")
-    if calibrate is not None:
-        return _print_calibration(Path(calibrate), as_json=as_json)
-    assert file is not None
     folder, path = None if results is None else Path(results), Path(file)
     installation = Installation.here(registry_of(Invocation()))
     if is_about_executions(path):
@@ -159,26 +149,6 @@ def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int 
     except KeyboardInterrupt:
         err().print(rich_text(line(f"The trials that are done are in {store.folder}; the same command goes on.")))
         raise
-
-
-def _print_calibration(folder: Path, *, as_json: bool) -> int:
-    """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
-    from actors.values.lines import line
-    from replan.cli.terminal.console import out, print_json, rich_text
-    from replan_lab.experiments.calibration import calibrate, judge_curves, load_calibration
-
-    calibration = load_calibration()
-    rows = calibrate(calibration, folder)
-    fits, tests = judge_curves(calibration, folder)
-    missed = sum(row["holds"] != "yes" for row in (*rows, *fits))
-    if as_json:
-        print_json({"rows": rows, "curves": fits, "hypotheses": tests, "missed": missed})
-    else:
-        for table in (rows, fits, tests):
-            print_rows(table)
-            out().print()
-        out().print(rich_text(line(f"{len(rows) + len(fits)} rows, {missed} rejected or outside their tolerance.")))
-    return Exit.UNSOLVED if missed else Exit.OK
 
 
 def print_rows(rows: Table) -> None:

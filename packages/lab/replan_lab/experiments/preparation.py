@@ -75,7 +75,7 @@ class PreparedArm:
         assert self.profile is not None
         errors = {name: share for name, share in self.profile.guard_errors.model_dump().items() if share}
         values, verdict_filter = errors | dict(self.arm.pipeline.filter_values), None
-        if values or self.profile.score_signal is not None:
+        if values:
             verdict_filter = VerdictFilter(self.profile, 0, **values)
         return LabSetup(self.request.pinned, self.request.limits, self.profile, self.registry, verdict_filter)
 

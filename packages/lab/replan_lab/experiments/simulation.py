@@ -40,7 +40,7 @@ from actors.values.findings import Verdict
 from replan_lab.simulated.author import address, answer_in, person_answer
 from replan_lab.simulated.plans import judged_part
 from replan_lab.simulated.profile import AuthorProfile
-from replan_lab.simulated.verdict_filter import VerdictFilter, score_verdict
+from replan_lab.simulated.verdict_filter import VerdictFilter
 from replan_lab.simulated.world import World, read_views
 from runtime.core.ledger import Limits
 from runtime.core.machine import Machine, Refused, Work, settle
@@ -289,4 +289,4 @@ class _Planner:
         if context is None or state.run.clarifications or request.step not in self.setup.built_in:
             context = PLANNING.brief(state, work).context
         assert artifact is not None
-        return score_verdict(_verdict(self.guards[request.step], artifact, context), artifact, self.world)
+        return _verdict(self.guards[request.step], artifact, context)

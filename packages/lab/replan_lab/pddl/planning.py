@@ -26,14 +26,6 @@ def workflow_path() -> str:
     return str(data_root("replan_lab") / "configs" / "pddl" / "workflow.yaml")
 
 
-def run_keywords(domain: str, problem: str) -> dict[str, str]:
-    """Return the keywords `problem` and `workflow` of `replan.solve`, `start` and `do` for two texts in PDDL.
-
-    `workflow` may be replaced by one of your own. Raises `UsageProblem` as `problem_text`.
-    """
-    return {"problem": problem_text(PddlTexts(domain, problem)), "workflow": workflow_path()}
-
-
 def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> str:
     """Return the problem of a run, as text, for a domain and a problem in PDDL.
 

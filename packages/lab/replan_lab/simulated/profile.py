@@ -193,9 +193,6 @@ class AuthorProfile(Config):
     """The share of wrong plans whose defect and token belong to another level, drawn evenly."""
     repeats: Mapping[str, Share]
     """The share of wrong plans that repeat the same defect, by cause; `other` is for all other causes."""
-    score_signal: Share | None = None
-    """The probability that the score of a verdict is 1 for a right artifact and 0 for a wrong one; else it is a uniform
-    number. None keeps the score that the guard gives."""
     classifier: Share | None = None
     """The share of classifications that name the topmost wrong level; None if the answer is always `unclear`."""
     person: SimulatedPerson | None = None

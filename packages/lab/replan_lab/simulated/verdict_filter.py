@@ -1,4 +1,4 @@
-"""Changes verdicts for experiments: it withholds or replaces findings, makes guards err, and changes scores.
+"""Changes verdicts for experiments: it withholds or replaces findings, and makes guards err.
 
 The search reads the codes and places of findings. The author (a simulated model) reads their messages. They may get
 different findings. Every change depends only on seed, problem and attempt, so a repetition gives the same verdict.
@@ -16,9 +16,9 @@ from actors.guards.port import Guard, GuardFactory, definition_of
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from replan_lab.simulated.plans import DEFECT_STEPS, simulate_plan
-from replan_lab.simulated.profile import PLAN, AuthorProfile
+from replan_lab.simulated.profile import AuthorProfile
 from replan_lab.simulated.seeded import draw, pick
-from replan_lab.simulated.world import World, clue, read_views
+from replan_lab.simulated.world import clue
 from runtime.core.events import text_hash
 from runtime.models.replies import Unreadable
 
@@ -114,22 +114,6 @@ class VerdictFilter:
         content = orjson.dumps(plan).decode()
         other = self._medium(Artifact(artifact_id="other", step="other", content=content), Context(specification=""))
         return other.model_copy(update={"guard": verdict.guard})
-
-
-def score_verdict(verdict: Verdict, artifact: Artifact, world: World) -> Verdict:
-    """Return the verdict with a simulated score.
-
-    With the probability `score_signal`, the score is the share of views that are right. Otherwise it is a uniform
-    random number. So a right artifact has a higher score than a wrong artifact with the probability 1 - (1 -
-    score_signal)^2 / 2. A plan that passes keeps its score, and so does an artifact that cannot be read.
-    """
-    views, signal = read_views(artifact.content), world.profile.score_signal
-    if signal is None or not views or (verdict.passed and PLAN in views):
-        return verdict
-    right = sum(view == world.truth(level) for level, view in views.items()) / len(views)
-    words = (world.key, artifact.node, "score")
-    score = right if draw(*words) < signal else draw(*words, "noise")
-    return verdict.model_copy(update={"score": score})
 
 
 def _silence_guard(make: GuardFactory) -> GuardFactory:

@@ -18,8 +18,7 @@ the request's id. Names of keys are those of a profile:
 3. A wrong attempt has the author's favourite view with probability `favourite(l)`, else another of `wrong_views`. t is
    the topmost level whose view is wrong. With probability `misattributed` another level takes its place. With
    probability `repeats(t)` the plan has the problem's own defect and step for t; else both come from `findings(t)`.
-4. A reply is cut in the middle with probability `malformed`. With probability `score_signal` a score is the share of
-   right views in the artifact, else a uniform number.
+4. A reply is cut in the middle with probability `malformed`.
 5. A classifier names the topmost wrong level with probability `classifier`. A `person` answers likewise, for a price.
 6. With probability `texts_vary` an artifact has a wording of its own; with `meanings_vary` its typed fields are random;
    with `sticky(l)` an attempt reuses the random numbers of the step's previous attempt.

@@ -4,8 +4,7 @@ import pytest
 import yaml
 
 from replan.setup.installation import data_root
-from replan_lab.experiments.calibration import CrosswordTree, best_of
-from replan_lab.simulated.profile import LEVELS, UNSOLVABLE, AuthorOdds, Critic, load_profile
+from replan_lab.simulated.profile import LEVELS, UNSOLVABLE, AuthorOdds, load_profile
 from replan_lab.simulated.seeded import DIFFICULTIES, difficulties
 from runtime.core.errors import UsageProblem
 
@@ -94,43 +93,6 @@ def test_rejections_with_a_clue_multiply_the_odds():
     odds = AuthorOdds(alpha=1, beta=1, first=4, further=0.5)
     assert [odds.lift(clues) for clues in (0, 1, 2, 3)] == [1, 4, 2, 1]
     assert odds.lift(5) == odds.lift(50)
-
-
-def tree(chance=1.0, width=2, depth=3, nodes=100, critic=None):
-    """Return a tree search that has ended."""
-    made = CrosswordTree(chance, width, depth, nodes, critic, ("words",))
-    made.search()
-    return made
-
-
-def found(made):
-    return made.visited, made.reached, made.deepest, made.best
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({}, (2 + 4 + 8, 3, 3, 3)),
-        ({"width": 1}, (3, 3, 3, 3)),
-        ({"depth": 1}, (2, 1, 1, 1)),
-        ({"nodes": 2}, (2, 2, 2, 2)),
-        ({"nodes": 0}, (0, 0, 0, 0)),
-        ({"chance": 0.0}, (14, 3, 0, 0)),
-        ({"critic": Critic(detects=1.0, objects=0.0)}, (14, 3, 3, 3)),
-        ({"critic": Critic(detects=0.0, objects=1.0)}, (2, 1, 1, 1)),
-        ({"chance": 0.0, "critic": Critic(detects=1.0, objects=0.0)}, (2, 1, 0, 0)),
-        ({"chance": 0.0, "critic": Critic(detects=0.0, objects=1.0)}, (14, 3, 0, 0)),
-    ],
-)
-def test_a_search_visits_every_candidate_that_its_limits_and_its_critic_leave(fields, expected):
-    assert found(tree(**fields)) == expected
-
-
-def test_more_samples_solve_more():
-    odds = AuthorOdds(alpha=2.0, beta=2.0)
-    shares = best_of(odds, (1, 2, 8))
-    assert shares[1] == pytest.approx(0.5, abs=0.001)
-    assert shares[1] < shares[2] < shares[8] < 1
 
 
 def test_difficulties_are_evenly_spaced_quantiles():

@@ -7,12 +7,10 @@ import pytest
 
 from actors.config.step_guards import BUILT_IN
 from actors.values.artifacts import Artifact, Context
-from actors.values.findings import Verdict
 from packages.lab.tests.simulated.test_author import PROBLEM, profile
 from replan_lab.simulated.plans import simulate_plan
 from replan_lab.simulated.profile import Defect
-from replan_lab.simulated.verdict_filter import COMPARING, VerdictFilter, score_verdict
-from replan_lab.simulated.world import World, views_text
+from replan_lab.simulated.verdict_filter import COMPARING, VerdictFilter
 
 SOUND, BROKEN = simulate_plan("g"), simulate_plan("g", Defect.GOAL, "clue_abc123")
 
@@ -104,18 +102,3 @@ def test_a_guard_can_err_on_whole_problems():
         rejected += right == {False}
     assert abs(accepted / 400 - 0.3) < 0.07
     assert abs(rejected / 400 - 0.2) < 0.06
-
-
-def test_a_score_ranks_right_artifacts_as_often_as_stated():
-    """With the signal q, a right artifact has the higher score of two with probability 1 - (1 - q)^2 / 2."""
-    world, passed = World(profile("scored"), 1, PROBLEM), Verdict(guard="recon_valid", passed=True, score=1.0)
-
-    def score(view, node):
-        content = json.dumps({"constraints_mentioned": [views_text({"recon": view})]})
-        return score_verdict(
-            passed, Artifact(artifact_id=node, step="g_recon", content=content, node=node), world
-        ).score
-
-    truth = world.truth("recon")
-    wins = sum(score(truth, f"r{n}") > score(truth + 1, f"w{n}") for n in range(4000))
-    assert abs(wins / 4000 - 0.875) < 0.02

@@ -50,25 +50,12 @@ def test_a_spent_budget_is_an_exit_code(file, tmp_path):
     assert "the budget is spent" in (tmp_path / "out" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("arguments", [[], ["x.yaml", "--calibrate", "y"]])
-def test_a_command_line_without_an_experiment_is_refused(arguments):
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert "`replan lab experiment FILE`, or only --calibrate FOLDER" in result.stderr
-
-
 def test_an_invalid_experiment_is_reported_in_one_line(file, tmp_path):
     result = run(file(searches=["deep", "blind"]), "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert "not 'deep'" in result.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_without_curves_is_named():
-    result = run("--calibrate", "nowhere")
-    assert result.exit_code == 2
-    assert "nowhere" in result.stderr
 
 
 def test_a_killed_and_restarted_experiment_writes_the_same_bytes(file, tmp_path, commands):

@@ -6,7 +6,8 @@ import pytest
 
 import replan as library
 from packages.lab.tests.pddl.worlds import BLOCKS, PARCEL, ROOMS, TWO
-from replan_lab.pddl.planning import run_keywords
+from replan_lab.pddl.domain_reader import PddlTexts
+from replan_lab.pddl.planning import problem_text, workflow_path
 
 CERTAIN = (
     ROOMS.replace("(oneof (carries ?r) (and))", "(carries ?r)")
@@ -79,7 +80,8 @@ def test_a_planner_takes_no_problem_in_words(replan, tmp_path):
 
 def test_the_library_takes_the_texts_of_a_domain_and_a_problem():
     """What is refused names the text and the line, or the keyword."""
-    found = library.solve(**run_keywords(BLOCKS, TWO), model="planner:pyperplan", home=library.MEMORY)
+    problem = problem_text(PddlTexts(BLOCKS, TWO))
+    found = library.solve(problem, workflow=workflow_path(), model="planner:pyperplan", home=library.MEMORY)
     assert (found.succeeded, found.calls, len(found.plan.steps)) == (True, 1, 4)
     wrong = {
         "domain:": (BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"), TWO),
@@ -88,4 +90,4 @@ def test_the_library_takes_the_texts_of_a_domain_and_a_problem():
     }
     for text, pddl in wrong.items():
         with pytest.raises(library.UsageProblem, match=text):
-            run_keywords(*pddl)
+            problem_text(PddlTexts(*pddl))

@@ -26,7 +26,7 @@ TABLES = data_root() / "docs" / "experiments"
 CONFIGS = data_root("replan_lab") / "configs"
 SCHEMA = CONFIGS / "schemas" / "experiment.schema.json"
 TRIAL_MS = 8.5
-"""Milliseconds of a simulated trial on two cores, with its share of the report and the bounds: 7.7 were measured."""
+"""A limit of the milliseconds of a simulated trial on two cores, with its share of the report and the bounds."""
 PROFILES = [*sorted((CONFIGS / "profiles").glob("*.yaml")), *sorted((FOLDER / "full" / "profiles").glob("*.yaml"))]
 REPORTED = 1000
 """The first seed that is not for tuning."""
