@@ -56,7 +56,6 @@ def documents_folder(docs: str) -> Path:
 
 
 def _search_settings(docs: str | None, config: UserConfig, *, reads: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the settings for opening the search tool, and notices about them."""
     if docs is None:
         service = settings_of(config, AcquireConfig).search
         if service is not None:

@@ -131,7 +131,6 @@ def _propose(
     limits: dict[str, Any],
     detach: bool,
 ) -> int:
-    """Start a run that proposes a profile for a goal, and write the approved profile. Return the exit code."""
     import trio
 
     from actors.run.limits import split_limits
@@ -178,7 +177,6 @@ def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None
 
 
 def _explain(name: str, *, as_json: bool) -> int:
-    """Print where each field of a profile comes from. Return the exit code."""
     from replan.cli.terminal.console import print_json, show
     from replan_acquire.acquisition.profile import outline_json, outline_lines
     from replan_acquire.acquisition.profile_check import load_profile
@@ -192,7 +190,6 @@ def _explain(name: str, *, as_json: bool) -> int:
 
 
 def _goal(argument: str) -> str:
-    """Return the goal: the argument itself, or the text on standard input for `-`."""
     from replan.cli.inputs import read_stdin
     from replan.cli.terminal.console import notice
     from replan_acquire.acquisition.prepare import GOAL_BYTES_MAX
@@ -205,7 +202,6 @@ def _goal(argument: str) -> str:
 
 
 def _check_report(report: str | None) -> None:
-    """Check that the report can be written, before anything is spent. Raises `UsageProblem`."""
     if report is None:
         return
     path = Path(report)
@@ -215,7 +211,6 @@ def _check_report(report: str | None) -> None:
 
 
 def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
-    """Return the result of an earlier run. Raises `UsageProblem` for a run that is not an acquisition."""
     from replan.cli.reading import read_home, resolve_or_newest
     from replan_acquire.acquisition.result import AcquisitionResult
 
@@ -231,7 +226,6 @@ def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
 
 
 def _show_end(invocation: Invocation, report: str | None, earlier: AcquisitionResult | None, result: RunResult) -> None:
-    """Show what has changed since an earlier run, and write the report."""
     from actors.values.lines import BLANK, indent_line, line
     from replan.cli.terminal.console import notice, show
     from replan_acquire.acquisition.report import changes_since
@@ -266,7 +260,6 @@ def _write_report(result: AcquisitionResult, changes: Sequence[ValueChange], rep
 
 
 def _report(result: AcquisitionResult, changes: Sequence[ValueChange], suffix: str) -> bytes:
-    """Return the report in the format that the suffix of its file selects."""
     from replan_acquire.acquisition.report import csv_text, markdown
 
     if suffix == ".xlsx":

@@ -33,7 +33,6 @@ from replan_acquire.settings import AcquireConfig
 PROPOSES = "*"
 """The value of the field `profile` that makes a model propose a profile. Only the web page offers it."""
 GIVEN_MAX = 200
-"""The largest number of values that an acquisition is started with."""
 _Name = Annotated[str, Field(max_length=100)]
 
 
@@ -77,7 +76,6 @@ def _documents_of(offer: Offer) -> Mapping[str, str]:
 
 
 def _prepare(order: KindOrder, context: OrderContext) -> PreparedRun:
-    """Return the ordered acquisition, or the run that proposes its profile."""
     offer, wanted = context.offer, order.fields
     assert isinstance(wanted, AcquisitionOrder)
     documents = None if wanted.documents is None else INTERFACE.choose(offer, "documents", wanted.documents)
@@ -164,4 +162,3 @@ INTERFACE = KindInterface(
         keep=_keep,
     ),
 )
-"""The interface of acquisitions."""

@@ -23,7 +23,6 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.folder import prepare_folder, replace_file
 
 WORKFLOW = "configs/proposals/profile.yaml"
-"""The path of the proposal workflow, within the folder of shipped data."""
 CALLS = 6
 """The default limit of calls: `max_total_calls` of the workflow."""
 PASSAGES_SHOWN = 12
@@ -108,11 +107,8 @@ def profile_path(output: str | None) -> Path:
 
 
 FOLDER = "profiles"
-"""The folder of kept profiles, within the home."""
 KEPT_MAX = 500
-"""The largest number of kept profiles in one home."""
 TEXT_BYTES_MAX = 64 * 1024
-"""The largest number of bytes in one profile as YAML."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SOURCE = "profile"
 

@@ -24,7 +24,6 @@ from runtime.core.ledger import FREE, Price, Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 SENTENCES_MAX = 400
-"""The largest number of sentences of one text that are read."""
 SENTENCE_CHARACTERS_MAX = 500
 """The largest number of characters in a sentence that is read. A longer sentence states no single value."""
 
@@ -47,7 +46,6 @@ class Sought:
     words: tuple[str, ...]
     """The words that name it, the most specific first."""
     unit: str
-    """Its unit; empty for a plain number."""
     units: Mapping[str, str]
     """The meaning of units that are not generally known (`replan_acquire.quantities.units`)."""
     places: tuple[str, ...] = ()
@@ -61,7 +59,6 @@ class StatedNumber:
     value: str
     """The number in the form of the text."""
     quote: str
-    """The sentence that states it."""
     confidence: float
     """From 0 to 1: how well the words, the unit and the place fit."""
 
@@ -170,7 +167,6 @@ def _distance(number: WrittenNumber, place: tuple[int, int]) -> int:
 
 
 CAVEATS_MAX = 5
-"""The largest number of caveats in one review."""
 
 
 def _decision(material: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,7 +256,6 @@ _REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "acquisition_decompose": _decomposition,
     "acquisition_reflect": _review,
 }
-"""The functions that write the replies, by the role of the model in a request."""
 
 BYTES_PER_TOKEN = 4
 """How many bytes a token has: a common rule of thumb for English text and JSON."""

@@ -10,7 +10,6 @@ from replan.setup.config_schemas import write_schemas
 from replan_acquire.acquisition.profile import Profile
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {"acquisition": Profile}
-"""The models by the name of their schema file."""
 
 if __name__ == "__main__":
     write_schemas(Path(sys.argv[1]), SCHEMAS)

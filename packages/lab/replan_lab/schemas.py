@@ -18,7 +18,6 @@ SCHEMAS: Mapping[str, type[BaseModel]] = {
     "profile": AuthorProfile,
     "trial": Trial,
 }
-"""The models by the name of their schema file."""
 
 if __name__ == "__main__":
     write_schemas(Path(sys.argv[1]), SCHEMAS)

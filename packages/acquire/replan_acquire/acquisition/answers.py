@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 LABEL_MAX = 300
-"""The largest number of characters in a label of a question."""
 
 _PHRASE = re.compile(r"[^\W\d_][\w '\u2019(),.%/&+-]*")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W_]+)*")
@@ -110,7 +109,6 @@ def _is_plural(noun: str) -> bool:
 
 
 def _is_counted(schema: Schema, path: str) -> bool:
-    """Return whether a field's number counts things: its unit is empty, or begins with a unit that does not convert."""
     unit = schema.unit(path)
     if unit is None:
         return False  # It is money, in a currency that is not known yet.
@@ -126,7 +124,6 @@ _CURRENCY = re.compile(r"[A-Za-z]{3}")
 
 
 def _answer_schema(schema: Schema, path: str) -> dict[str, Any]:
-    """Return the JSON Schema of an answer about a field, with a description of a valid answer."""
     spec = schema.fields[path]
     match spec.type:
         case "choice":
@@ -243,7 +240,6 @@ _TAKEN = "The value is taken as answered."
 
 
 def _about(schema: Schema, path: str) -> str:
-    """Return one sentence that names the value, and says which results depend on it."""
     spec = schema.fields[path]
     label = f"It is about the value '{one_line(spec.label, 200)}' ({path})"
     if path in schema.profile.bootstrap:
@@ -276,7 +272,6 @@ def _otherwise(schema: Schema, path: str) -> str:
 VALUE = "value"
 """The `kind` of the message of a correction."""
 TOLD = "told by the user"
-"""The source of a corrected value."""
 _CORRECTION = re.compile(r"(?P<field>[a-z][a-z0-9_]*(?:\.[a-z0-9_]+){0,4})[ \t]*=[ \t]*(?P<text>[^\n]{1,500})")
 
 

@@ -58,7 +58,6 @@ def names_of(check: FormulaCheck) -> tuple[str, ...]:
 
 
 HASH_LENGTH = 32
-"""How many hexadecimal digits the hash of a calculation's inputs has."""
 _CODES: Mapping[BlockCode, str] = {
     BlockCode.MISSING_INPUT: "missing",
     BlockCode.DIVISION_BY_ZERO: "division_by_zero",
@@ -145,7 +144,6 @@ def _order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _make_error(schema: Schema, name: str, formula: str, blocked: Blocked) -> CalculationError:
-    """Return the error of a result. It names the missing fields, or all fields of the formula if none is missing."""
     names = blocked.missing or names_in(formula)
     fields = tuple(dict.fromkeys(path for item in names for path in _fields_behind(schema, item)))
     return CalculationError(code=_CODES[blocked.code], result=name, fields=fields, message=blocked.message)
@@ -163,7 +161,6 @@ def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
 def _precondition_error(
     schema: Schema, check: FormulaCheck, known: Mapping[str, KnownNumber]
 ) -> CalculationError | None:
-    """Return the error of a false precondition; None if the precondition is true, or if its numbers are missing."""
     if is_check_true(schema, check, known) is not False:
         return None
     fields = tuple(dict.fromkeys(path for name in names_of(check) for path in _fields_behind(schema, name)))

@@ -84,7 +84,6 @@ def _note(changes: dict[str, Values], schema: Schema, path: str, value: FieldVal
 
 
 def _computed_or_default(schema: Schema, path: str) -> Values:
-    """Return the values of a field that are computed or a default."""
     return tuple(value for value in schema.planner.values.get(path, ()) if value.via in ("computed", "default"))
 
 
@@ -281,7 +280,6 @@ def prepare_schema(state: State) -> Hop | None:
 
 
 def _stop_condition(schema: Schema) -> str:
-    """Return why the run ends early; empty if no stop condition is true."""
     conditions = schema.profile.stop_when
     known = known_numbers(schema) if conditions else {}
     return next(
@@ -307,7 +305,6 @@ def require_field(path: str) -> Gate:
 
 
 ALL_COLLECTED = "All raw inputs collected."
-"""The reason to finish when nothing is left to acquire."""
 
 
 def acquisition_gate(state: State) -> Hop:
@@ -416,13 +413,11 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
 
 
 def _error_messages(calculation: LatestCalculation, path: str) -> str:
-    """Return the error messages of a blocked calculation that are about a field; if there are none, its first three."""
     messages = [error.message for error in calculation.errors if path in error.fields]
     return "; ".join(messages or [error.message for error in calculation.errors][:3])
 
 
 def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDecision:
-    """Return the next task for a component of a field, or else any next task, or else the decision to finish."""
     task = next_component_task(state, schema, path) or next_acquisition_task(state)
     return task or PlannerDecision(action="finish", reasoning=f"nothing is left to acquire for {path}")
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from replan_acquire.acquisition.state import State
 
 START = "START"
-"""The node before the first."""
 END = "END"
-"""The node after the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,6 @@ class Hop:
     """The answer of a gate: the outcome with which the run leaves the gate's node."""
 
     outcome: str
-    """One of the node's outcomes in the table."""
     reason: str
     """The reason in one line for people, tests and events. No decision depends on it."""
     writes: Writes = NOTHING
@@ -57,7 +54,6 @@ class AcquisitionGraph:
 
     nodes: Mapping[str, GraphNode] = field(default_factory=dict)
     first: str = "enter_iteration"
-    """The node that follows the start."""
 
     def next(self, node: str, outcome: str) -> str:
         """Return the node that follows an outcome. Raises `KeyError` for an unknown outcome."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from runtime.drive.actor import Actor
 
 CODEC: Codec[AcquisitionEvent] = Codec(EVENTS, format=1)
-"""The codec of acquisition events."""
 
 
 def _actors(state: State, resources: Resources) -> "Sequence[Actor[Any, Any]]":
@@ -72,4 +71,3 @@ ACQUISITION: Kind[State, AcquisitionEvent] = Kind(
     views=VIEWS,
     interface="replan_acquire.interface:INTERFACE",
 )
-"""Acquisition: fills a schema by searching, asking and calculating."""

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
 
 
 Common = Callable[[State, RunState[AcquisitionCall], CommonEvent], State]
-"""The type of `RunMachine.common`."""
 FIRST = "enter_iteration"
-"""The first node of every run and every round."""
 
 
 def _apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
@@ -91,7 +89,6 @@ def _correct_value(state: State, event: ValueTold) -> State:
 
 
 def _make_start_state(event: AcquisitionStarted) -> State:
-    """Return the state after the first event."""
     state = State(
         run=RunState.begin(event),
         config=read_config(event.pinned),
@@ -103,7 +100,6 @@ def _make_start_state(event: AcquisitionStarted) -> State:
 
 
 def _enter_node(state: State, node: str) -> State:
-    """Return the state after the run has entered a node."""
     visits = {**state.visits, node: state.visits.get(node, 0) + 1}
     question = "" if node == "ask_user" else state.question
     return changed(state, node=node, visits=visits, replies=(), tool=None, question=question)

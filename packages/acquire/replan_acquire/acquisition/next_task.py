@@ -58,7 +58,6 @@ def was_query_made(state: State, path: str, query: str) -> bool:
 
 
 def _fold_query(query: str) -> str:
-    """Return a query with case and white space folded, for comparison."""
     return " ".join(query.casefold().split())
 
 
@@ -144,7 +143,6 @@ def next_acquisition_task(state: State) -> PlannerDecision | None:
 
 
 def _fields_to_acquire(schema: Schema, path: str) -> Iterator[str]:
-    """Yield the fields to acquire for a field: the field itself, or its components if it is made of other fields."""
     if path not in schema.fields:
         return
     if schema.is_made(path):

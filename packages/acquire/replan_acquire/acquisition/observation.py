@@ -22,7 +22,6 @@ from runtime.core.hooks import make_total
 QUOTE_MAX = 600
 """The largest number of characters in a quote of a reply. A value with a longer quote is rejected."""
 PLACES_MAX = 20
-"""The largest number of places of a quote that are found in one passage."""
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
 
@@ -112,12 +111,10 @@ def _widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
 
 
 def _states_text(quote: str, value: str) -> bool:
-    """Return whether a quote contains the words of a value."""
     return bool(value.strip()) and _fold_quote(value) in _fold_quote(quote)
 
 
 ROWS_MAX = 60
-"""The largest number of rows of a table that are read."""
 
 
 def _read_other_rows(
@@ -153,7 +150,6 @@ def _read_other_rows(
 
 
 def _cell_offsets(text: str, start: int) -> list[tuple[int, int]]:
-    """Return the offsets of the cells in the line that begins at `start`; empty if the line is not a row of a table."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     cells = []
@@ -172,14 +168,12 @@ def _cell_subjects(text: str, cells: list[tuple[int, int]]) -> list[str]:
 
 
 def _has_year(text: str, cells: list[tuple[int, int]]) -> bool:
-    """Return whether a row names one year."""
     begin, end = cells[0][0], cells[-1][1]
     row = text[begin:end]
     return any(last_year(period_of(row, place, place)) for place in (0, len(row)))
 
 
 VALUES_MAX = 30
-"""The largest number of values that are read from one reply."""
 QUOTE_KEPT = 600
 """The largest number of characters in a quote, a source or a message in a rejection."""
 _CODES = {
@@ -193,7 +187,6 @@ _CODES = {
     RefusalCode.UNKNOWN_UNIT: "wrong_unit",
 }
 VALUE_MAX = 200
-"""The largest number of characters of a value that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +194,7 @@ class Observation:
     """The values of fields in a reply."""
 
     values: tuple[tuple[str, FieldValue], ...] = ()
-    """The values with evidence, with the paths of their fields."""
     rejections: tuple[Rejection, ...] = ()
-    """The values without evidence, with the reasons."""
 
 
 @make_total("the values", Unusable)

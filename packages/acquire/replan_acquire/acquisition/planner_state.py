@@ -27,7 +27,6 @@ class PlannerDecision(Value):
     """The next action of a run, and the field that it is about."""
 
     action: Action
-    """The node that executes it."""
     target_field: str = ""
     """The path of the field; empty if the action is about no field."""
     query: str = ""
@@ -42,7 +41,6 @@ class FoundPassage(Value):
     """A passage of a document that a search has found."""
 
     source: str
-    """The file or address of the document."""
     title: str = ""
     text: str
     first_line: int = 1
@@ -67,7 +65,6 @@ class SearchMade(Value):
     path: str
     query: str
     found: int
-    """The number of passages; 0 also if the tool failed."""
     problem: str = ""
     """Why the tool failed, in one line; empty if it did not fail."""
 
@@ -82,10 +79,8 @@ class Rejection(Value):
     `out_of_bounds`, `unreadable` or `unknown_field`."""
     message: str
     source: str = ""
-    """The document that the reply names."""
     quote: str = ""
     count: int = 1
-    """The number of times that it was rejected."""
 
 
 class CalculatedValue(Value):
@@ -93,7 +88,6 @@ class CalculatedValue(Value):
 
     name: str
     label: str
-    """The name for people."""
     formula: str
     value: float
     """The result from the chosen values, in `unit`."""
@@ -113,7 +107,6 @@ class CalculationError(Value):
     result: str = ""
     """The name of the result; empty for a precondition."""
     fields: tuple[str, ...] = ()
-    """The paths of the fields that it is about."""
     message: str
 
 
@@ -140,13 +133,11 @@ class Reflection(Value):
     """A model's review of a blocked calculation, or of a run without progress."""
 
     inputs_hash: str
-    """The hash of the inputs of the calculation at that time."""
     next_field: str = ""
     """The path of the proposed next field; empty if no field is proposed."""
     finish: bool = False
     """Whether the run should finish with the values that it has."""
     caveats: tuple[str, ...] = ()
-    """Doubts about the result, for people."""
 
 
 @dataclass(frozen=True)
@@ -160,24 +151,20 @@ class PlannerState:
     """The current decision; None before the first decision."""
     decision_origin: Origin = "deterministic"
     values: Mapping[str, Values] = field(default_factory=dict)
-    """The values of fields, by path."""
     decompositions: Mapping[str, Decomposition | None] = field(default_factory=dict)
     """The decompositions that models have proposed, by the path of the composed field; None if no proposal could be
     used.
     """
     searches: tuple[SearchMade, ...] = ()
-    """The searches that were made in this round, oldest first."""
     asked: tuple[str, ...] = ()
     """The paths of the fields about which this round has asked the user, oldest first, with repetitions."""
     refused: tuple[str, ...] = ()
     """The paths of the fields about which the user has declined a question in this round."""
     last_observation: tuple[FoundPassage, ...] = ()
-    """The passages of the latest search."""
     rejections: tuple[Rejection, ...] = ()
     """The values that were not accepted, oldest first. A repeated rejection is listed once, with its count."""
     calculation: LatestCalculation = field(default_factory=LatestCalculation)
     reflections: tuple[Reflection, ...] = ()
-    """The reviews of this round, oldest first."""
 
     @property
     def llm_failed(self) -> bool:
@@ -216,13 +203,11 @@ class Writes(Value):
 
 
 NOTHING = Writes()
-"""No change."""
 
 STATE_FIELD: Mapping[str, str] = {"composed": "values"}
 """The field of the state that a field of `Writes` changes, if the two have different names."""
 
 REJECTIONS_MAX = 200
-"""The largest number of rejections that are kept. Older rejections are only in the journal."""
 
 
 def names_of_writes(writes: Writes) -> frozenset[str]:
@@ -251,7 +236,6 @@ def apply(planner: PlannerState, writes: Writes) -> PlannerState:
 
 
 def _with_rejections(kept: tuple[Rejection, ...], more: tuple[Rejection, ...]) -> tuple[Rejection, ...]:
-    """Return the rejections with more added. A repeated rejection only increases its count."""
     counts: dict[Rejection, int] = {}
     for item in (*kept, *more):
         same = item.model_copy(update={"count": 1})
@@ -275,18 +259,13 @@ def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, V
 PASSAGES_MAX = 8
 """The largest number of passages of one search that are kept. The best come first."""
 PASSAGE_CHARACTERS_MAX = 4_000
-"""The largest number of characters of one passage that are kept."""
 NAME_CHARACTERS_MAX = 1_000
-"""The largest number of characters of the source of a passage that are kept. Its title has the same limit."""
 
 LINE_MOST = 10**9
 """The largest line number that is accepted; a passage with a larger one gets the number 1."""
 PLACES_MAX = 400
-"""The largest number of places of one passage that are kept."""
 PLACE_CHARACTERS_MAX = 120
-"""The largest number of characters of a place that are kept."""
 LANGUAGE_CHARACTERS_MAX = 20
-"""The largest number of characters of a language's code that are kept."""
 
 
 def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:

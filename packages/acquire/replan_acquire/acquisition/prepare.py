@@ -38,7 +38,6 @@ class AcquisitionInput:
     """The input of the kind's `prepare`: a profile, the user's goal, and the limits of the run."""
 
     profile: str
-    """The name of a shipped profile, or the path of a profile file."""
     goal: str
     """The purpose of the filled schema, in the user's words."""
     search: Mapping[str, Any] = field(default_factory=dict)
@@ -57,15 +56,11 @@ class PreparedAcquisition:
 
     goal: str
     pinned: RunConfig
-    """The configuration of the run."""
     limits: Limits
     """The limits of calls, tokens, micro-dollars and active seconds, and the deadline as a time."""
     given: Mapping[str, FieldValue]
-    """The values that the user gives at the start, by path."""
     source: str
-    """The profile's name or path, as in `AcquisitionStarted`."""
     notices: tuple[str, ...] = ()
-    """Lines for the user before the run starts."""
     kind: str = "acquisition"
     other_models: tuple[str, ...] = ()
 
@@ -122,7 +117,6 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
 
 
 def _read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
-    """Return the values that the user gives at the start, by path. Raises `UsageProblem` that names the path."""
     values: dict[str, FieldValue] = {}
     first = [path for path in texts if path in profile.bootstrap]  # Units of others may name them.
     for path in dict.fromkeys([*first, *texts]):

@@ -31,11 +31,9 @@ from replan_acquire.quantities.units import UnitTable
 from runtime.core.errors import UsageProblem
 
 Problem = tuple[KeyPath, str, str]
-"""An error in a profile: its place, its cause, and the next step."""
 
 
 def _check_profile(profile: Profile, document: ParsedFile) -> None:
-    """Raise `UsageProblem` for the first error of a profile, if it has one. The hint counts the other errors."""
     found = list(problems(profile))
     if not found:
         return
@@ -63,7 +61,6 @@ def problems(profile: Profile) -> Iterator[Problem]:
 
 
 def _all_fields(profile: Profile) -> Iterator[tuple[str, KeyPath, FieldSpec]]:
-    """Yield each field and component of a profile: its path, the place of its key, and the field."""
     for path, spec in profile.fields.items():
         yield path, ("fields", path), spec
         if isinstance(spec.decomposition, Decomposition):
@@ -136,7 +133,6 @@ def _check_made_field(profile: Profile, path: str, key: KeyPath, spec: FieldSpec
 
 
 def _check_slots(profile: Profile) -> Iterator[Problem]:
-    """Yield an error for each slot in a unit, a query or a question that no field can fill."""
     currencies = {path for path, spec in profile.fields.items() if spec.type == "currency"}
     texts = {path for path, spec in profile.fields.items() if spec.type != "number"}
     units = [((*key, "unit"), spec.unit) for _, key, spec in _all_fields(profile)]
@@ -157,7 +153,6 @@ def _check_slots(profile: Profile) -> Iterator[Problem]:
 
 
 def _field_units(profile: Profile) -> dict[str, str]:
-    """Return the units of all numbers. A sample currency replaces a currency that the user will state."""
     samples = Schema.sample_units(profile)
     units = {path: Schema.sample(spec.unit, samples) for path, _, spec in _all_fields(profile) if spec.type == "number"}
     if profile.calculator is not None:
@@ -235,7 +230,6 @@ def unused_fields(profile: Profile) -> tuple[str, ...]:
 
 
 FOLDER = "acquisition"
-"""The folder below `configs/` that holds the shipped profiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +240,6 @@ class LoadedProfile:
     source: str
     """The name of a shipped profile, or the absolute path of its file."""
     document: ParsedFile
-    """The parsed file, for line numbers in later errors."""
 
 
 def _folder() -> Path:
@@ -323,7 +316,6 @@ def make(config: Mapping[str, Any]) -> Guard:
 
 
 def _profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the findings about a proposed profile."""
     try:
         profile = Profile.model_validate(value)
     except ValidationError as error:

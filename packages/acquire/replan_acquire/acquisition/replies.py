@@ -171,7 +171,6 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
         }
     ),
 }
-"""The JSON Schemas of replies, by the purpose of the call."""
 
 
 @lru_cache(maxsize=8)
@@ -205,7 +204,6 @@ def proposed_decompositions(state: State) -> Mapping[str, Decomposition | None]:
 
 
 def _candidates(state: State) -> Iterator[str]:
-    """Yield the fields that need a decomposition at this node and have none."""
     schema = schema_of(state)
     if state.node == "prepare_schema":
         for path, spec in schema.profile.fields.items():
@@ -236,7 +234,6 @@ def read_decomposition(reply: ReplyText, profile: Profile, path: str) -> Decompo
 
 
 def _component(spec: object) -> object:
-    """Return a component in the form of a profile, with only the keys that a model may give."""
     if not isinstance(spec, dict):
         return spec
     kept = {key: spec[key] for key in ("label", "unit", "words", "minimum", "maximum") if spec.get(key) is not None}

@@ -20,7 +20,6 @@ class ValueChange:
     """One difference between two runs."""
 
     since: str
-    """The id of the earlier run."""
     path: str
     """The field or the result."""
     text: str
@@ -67,7 +66,6 @@ COLUMNS = (
     *("field", "label", "counts", "value", "low", "high", "unit", "period", "via", "source", "place", "quote"),
     *("confidence", "footnote"),
 )
-"""The columns of the table of values."""
 Cell = str | float
 _FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -104,8 +102,6 @@ def csv_text(result: AcquisitionResult) -> str:
 
 
 class _CsvPieces:
-    """Collects the output of the CSV writer."""
-
     def __init__(self) -> None:
         self.pieces: list[str] = []
 
@@ -144,7 +140,6 @@ def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> 
 
 
 def _footnotes(result: AcquisitionResult) -> dict[tuple[str, FieldValue], int]:
-    """Return the number of each footnote, by the path of a field and its value from a document."""
     quoted_values = [
         (field.path, value)
         for field in result.fields
@@ -247,6 +242,5 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
 
 
 def _covers(places: Sequence[tuple[int, str]], span: tuple[int, int], place: str) -> bool:
-    """Return whether a place of a passage begins before the end of a span."""
     inside = {name for start, name in places if span[0] <= start < span[1]}
     return place in inside | {name for start, name in places if start <= span[0]}

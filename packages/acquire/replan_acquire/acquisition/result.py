@@ -24,21 +24,16 @@ class FilledField:
 
     path: str
     spec: FieldSpec
-    """The field of the profile or of a decomposition."""
     value: FieldValue | None
     """The chosen value; None if there is no value."""
     others: Values
-    """The other values, oldest first."""
     spread: Spread | None
     """The range of the values from sources that the field's `period` admits; None if there are no such values."""
     periods: tuple[str, ...]
     """The years of values from sources, oldest value first."""
     searches: int
-    """The number of searches for this field in this round."""
     questions: int
-    """The number of questions about this field in this round."""
     rejections: tuple[Rejection, ...]
-    """The values for this field that were not accepted."""
 
     @property
     def disagree(self) -> bool:
@@ -135,19 +130,15 @@ class AcquisitionResult(RunResult):
     """The result of an acquisition run."""
 
     profile: str
-    """The name of the profile; empty before the run began."""
     goal: str
     acquisition_status: str
     """`active`, or `aborted` once a required value cannot be acquired."""
     iterations: int
-    """The number of passes through the acquisition graph in this round."""
     fields: tuple[FilledField, ...]
     """All fields in the profile's order. The components of a field follow it."""
     calculation: LatestCalculation
     caveats: tuple[str, ...]
-    """Doubts from the model's reviews."""
     path: tuple[Visited, ...]
-    """The nodes of the graph that the run has left, in order."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -198,7 +189,6 @@ def result_of(view: RunView) -> AcquisitionResult:
 
 
 def _filled_fields(state: State) -> tuple[FilledField, ...]:
-    """Return all fields of a run's schema with their values."""
     planner = state.planner
     fields = []
     for path, spec in schema_of(state).fields.items():
@@ -228,7 +218,6 @@ VIA = {
 }
 """The origin of a value that no document states, in words, by its `via`."""
 REJECTIONS_SHOWN = 5
-"""The largest number of rejected values in the lines of a field without a value."""
 QUOTE_SHOWN = 160
 """The largest number of characters of a quote in the lines. `--json` has the whole quote."""
 
@@ -266,7 +255,6 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
 
 
 def _next_steps(result: AcquisitionResult, program: str) -> Iterator[str]:
-    """Yield what the user can do next, as sentences."""
     common = advice(result, program)
     if common:
         yield common
@@ -277,7 +265,6 @@ def _next_steps(result: AcquisitionResult, program: str) -> Iterator[str]:
 
 
 def _field_lines(field: FilledField) -> Iterator[Line]:
-    """Yield lines about a field: its value, source and quote, and the differences between sources."""
     if field.value is None:
         yield indent_line(f"{field.path}: no value ({_attempts_text(field)})", "red" if field.spec.required else "dim")
         yield from _rejected_lines(field)
@@ -306,7 +293,6 @@ def period_text(field: FilledField) -> str:
 
 
 def _rejected_lines(field: FilledField) -> Iterator[Line]:
-    """Yield lines about the rejected values, with their reasons and counts."""
     for rejection in field.rejections[:REJECTIONS_SHOWN]:
         times = f" ({rejection.count} times)" if rejection.count > 1 else ""
         yield indent_line(f"not taken: {rejection.message}{times}", "dim", columns=6)
@@ -318,7 +304,6 @@ def _attempts_text(field: FilledField) -> str:
 
 
 def _calculation_lines(calculation: LatestCalculation) -> Iterator[Line]:
-    """Yield lines about the results of a calculation and its errors."""
     if calculation.status == "none":
         return
     yield BLANK

@@ -55,15 +55,11 @@ ROLES: Mapping[str, str] = {
     DECOMPOSE: "acquisition_decompose",
     REFLECT: "acquisition_reflect",
 }
-"""The role of a model in this process, by the purpose of the call."""
 REJECTIONS_SHOWN = 10
-"""The largest number of rejected values in a prompt."""
 _EMPTY: tuple[Any, ...] = ("", [], {})
-"""The values of empty parts of a prompt."""
 
 
 def _render_prompt(state: State, purpose: str, path: str) -> Rendered:
-    """Return the prompt of a call. `path` is the field that it is about, or empty."""
     return render(state.config.templates[purpose], _context(state, purpose, path))
 
 
@@ -100,7 +96,6 @@ def _make_artifact(name: str, part: Any) -> Artifact:
 
 
 def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
-    """Return the parts of a prompt by name, in their order."""
     schema = schema_of(state)
     parts: dict[str, Any] = {"profile": schema.profile.about}
     match purpose:
@@ -150,7 +145,6 @@ def _known_value_view(schema: Schema, path: str) -> dict[str, Any]:
 
 
 def _field_status_view(state: State, schema: Schema, path: str) -> dict[str, Any]:
-    """Return the state of a field, for a decision or a review."""
     spec = schema.fields[path]
     value = schema.value(path)
     view = _wanted_value_view(schema, path)
@@ -165,7 +159,6 @@ def _field_status_view(state: State, schema: Schema, path: str) -> dict[str, Any
 
 
 def _feedback(state: State, purpose: str, path: str) -> tuple[Feedback, ...]:
-    """Return the errors of earlier replies to this call."""
     subject = path if purpose == DECOMPOSE else ""
     errors = []
     for reply in replies_for(state, purpose, subject):
@@ -191,7 +184,6 @@ def _problem(state: State, purpose: str, path: str, reply: ReplyText) -> Unusabl
 
 
 SEARCH = "search"
-"""The name of the search tool, and of the node that calls it."""
 
 _PURPOSES: Mapping[str, str] = {"plan": PLAN, "observe": OBSERVE, "reflect": REFLECT}
 
@@ -240,7 +232,6 @@ def make_call_prompt(state: State, purpose: str, path: str) -> CallPrompt:
 
 
 def _make_call(state: State, node: str, path: str, try_number: int) -> AcquisitionCall:
-    """Return the request for a try of a call, with the current prompt, limits and reservation."""
     purpose = step_of(node)
     fields = try_fields(state, make_call_prompt(state, purpose, path), node, try_number)
     match purpose:
@@ -255,7 +246,6 @@ def _make_call(state: State, node: str, path: str, try_number: int) -> Acquisiti
 
 
 def _make_search(state: State) -> ToolRequested | None:
-    """Return the call of the search tool that the run's node needs; None if it needs no search."""
     decision = state.planner.decision
     if state.node != SEARCH or state.tool is not None or state.run.tools or decision is None:
         return None
@@ -270,7 +260,6 @@ def _make_search(state: State) -> ToolRequested | None:
 
 
 def _make_question(state: State) -> ClarificationRequested | None:
-    """Return the question that the run's node needs to ask; None if it needs no question."""
     decision = state.planner.decision
     if state.node != "ask_user" or state.question or decision is None:
         return None
@@ -284,7 +273,6 @@ def _make_question(state: State) -> ClarificationRequested | None:
 
 
 Table = Callable[[Profile], AcquisitionGraph]
-"""A function that returns the graph of a profile."""
 
 
 def rules_over(table: Table, reissue: Callable[[State], Any]) -> tuple[Rule, ...]:

@@ -39,7 +39,6 @@ class Schema:
 
     profile: Profile
     planner: PlannerState
-    """The planner's state, with the values and the proposed decompositions."""
 
     @cached_property
     def fields(self) -> dict[str, FieldSpec]:

@@ -29,7 +29,6 @@ class RunConfig(Value):
     model: str
     """The model in the form of `--model`."""
     price: Price | None = None
-    """The model's price; None if it is not known."""
     search: Mapping[str, Any] = Field(default_factory=dict)
     """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are none."""
     output_tokens_max: int = Field(ge=1)
@@ -92,19 +91,14 @@ class State:
     config: RunConfig
     goal: str
     source: str = ""
-    """The name of a shipped profile, or the path of its file."""
     planner: PlannerState = field(default_factory=PlannerState)
     """The part that the nodes of the graph change."""
     node: str = ""
-    """The current node."""
     visits: Mapping[str, int] = field(default_factory=dict)
-    """The number of visits by node."""
     calls: Mapping[str, int] = field(default_factory=dict)
     """The number of calls by purpose, without further attempts and tries."""
     path: tuple[Visited, ...] = ()
-    """The nodes that the run has left, in order."""
     replies: tuple[ReplyText, ...] = ()
-    """The replies at this node, oldest first."""
     tool: ToolFinished | None = None
     """How the search at this node ended; None before its end."""
     question: str = ""

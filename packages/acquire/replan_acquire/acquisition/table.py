@@ -8,7 +8,6 @@ from replan_acquire.acquisition.graph import END, AcquisitionGraph, GraphNode
 from replan_acquire.acquisition.profile import Profile
 
 DECISION = frozenset({"decision", "decision_origin"})
-"""The fields of the planner's state that hold the decision."""
 
 
 def graph_for(profile: Profile) -> AcquisitionGraph:
@@ -87,7 +86,6 @@ def _graph(bootstrap: tuple[str, ...]) -> AcquisitionGraph:
 
 
 def _actions() -> list[GraphNode]:
-    """Return the nodes that execute a decision."""
     again = "enter_iteration"
     return [
         GraphNode(

@@ -48,18 +48,14 @@ class FieldValue(Value):
 
 
 Values = tuple[FieldValue, ...]
-"""The values of one field, oldest first."""
 
 
 class Spread(NamedTuple):
     """The range of a field's values from sources."""
 
     low: float
-    """The smallest number that a source states."""
     high: float
-    """The largest number that a source states."""
     sources: int
-    """The number of different sources."""
 
 
 CONFIDENCE_STEPS = (0.4, 0.7)
@@ -104,10 +100,6 @@ def _by_rule(spec: FieldSpec, found: Sequence[FieldValue]) -> FieldValue:
 
 
 def _count_support(value: FieldValue, found: Sequence[FieldValue]) -> tuple[int, int]:
-    """Return how well a value is supported: by how many sources, then by which step of the model's confidence.
-
-    Confidence counts only in steps, because the model states it about itself and a document may influence it.
-    """
     agreeing = {item.source for item in found if _have_same_value(item, value)}
     return len(agreeing), bisect.bisect_right(CONFIDENCE_STEPS, value.confidence)
 

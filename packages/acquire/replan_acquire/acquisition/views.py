@@ -29,10 +29,6 @@ from runtime.core.events import Record
 def _path_tree(
     title: str, state: State, written: Sequence[Record[AcquisitionEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
-    """Return the visited nodes as a tree with a branch for each pass.
-
-    With `brief`, the tree shows only the nodes that act.
-    """
     passes: list[tuple[str, list[LineTree]]] = []
     for visited in state.path:
         if visited.node == "enter_iteration" or not passes:
@@ -114,7 +110,6 @@ def path_flow(state: State, result: AcquisitionResult) -> Flow:
 _TOLD = frozenset(
     {"enter_iteration", "search", "observe", "calculate", "reflect", "observe_user", "plan", "retry_gate"}
 )
-"""The nodes that a live view reports."""
 
 
 def record_text(event: AcquisitionEvent, state: State) -> str:
@@ -209,4 +204,3 @@ VIEWS: Views[State, AcquisitionEvent] = Views(
     documents={"markdown": _report, "csv": _csv, "xlsx": _xlsx, "mermaid": _graph},
     tracing=Tracing(facts=_facts),
 )
-"""The views of acquisition runs."""

@@ -21,15 +21,12 @@ Part = dict[str, Any]
 MEMBERS_MAX = 200
 """The largest number of files in a ZIP file, or of attachments of an e-mail, that are read."""
 NESTED_MAX = 2
-"""The largest number of levels at which ZIP files and e-mails within each other are read."""
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
-"""The largest number of bytes in an unpacked ZIP file or office document."""
 TEXT_BYTES_MAX = 2 * 1024 * 1024
 """The largest number of bytes in a text file within a ZIP file or an e-mail."""
 TEXTS = frozenset({".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".csv", ".tsv"})
 """The file name suffixes of text files that are read within ZIP files and e-mails."""
 FORMATS = {".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".xlsm": "xlsx", ".eml": "eml", ".zip": "zip"}
-"""The formats that this process reads, by file name suffix."""
 _HEADERS = ("From", "To", "Date", "Subject")
 _NAME_CHARACTERS = 200
 READERS = {
@@ -118,7 +115,6 @@ def describe_dangers(content: bytes) -> list[str]:
 
 
 def _leads_outside(relations: bytes) -> bool:
-    """Return whether the relations of an office document load other files. Links to click on do not count."""
     outside = (part for part in relations.split(b"<Relationship ") if b'TargetMode="External"' in part)
     return any(b"/hyperlink" not in item for item in outside)
 

@@ -22,13 +22,10 @@ from replan_acquire.documents.tables import is_header
 from replan_acquire.documents.text_document import RAISED
 
 BLOCKS_MAX = 50_000
-"""The largest number of paragraphs, tables, notes and comments of one document that are read."""
 SPAN_MAX = 200
 """The largest number of columns that one cell may span."""
 CELLS_MAX = 200_000
-"""The largest number of cells in all tables of one document together."""
 TABLES_DEEP_MAX = 3
-"""How many levels of nested tables are read."""
 _AUTHOR_CHARACTERS = 60
 _PARAGRAPH, _TABLE, _TEXT, _BOX = map(qn, ("w:p", "w:tbl", "w:t", "w:txbxContent"))
 _MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
@@ -55,8 +52,6 @@ def prepare() -> None:
 
 @dataclass(slots=True)
 class _Reading:
-    """The parts of a document that have been read so far."""
-
     document: Any
     blocks: list[dict[str, Any]] = field(default_factory=list)
     paragraphs: int = 0
@@ -157,7 +152,6 @@ def _merges_values(cells: list[Any], texts: list[str]) -> bool:
 
 
 def _text_boxes(body: Any) -> Iterator[dict[str, Any]]:
-    """Yield the text boxes as blocks."""
     found = [item for item in body.iter(_BOX) if not _is_removed(item)]
     for number, box in enumerate(found, 1):
         if text := _text(box, box):
@@ -192,13 +186,11 @@ def _comments(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _elements_in(content: bytes, name: str, tag: str) -> list[Any]:
-    """Return the elements with a tag in a named part of the file; empty if the file lacks the part."""
     archive = open_archive(content)
     return list(parse_xml(archive.read(name)).iter(qn(tag))) if name in archive.namelist() else []
 
 
 def _unread_notices(body: Any) -> list[str]:
-    """Return notices about text of the document that is not read."""
     has_removed = any(item.text for tag in ("w:delText", "w:moveFrom") for item in body.iter(qn(tag)))
     has_removed = has_removed or any(_is_removed(item, _GONE - {_FALLBACK}) for item in body.iter(_TEXT))
     hidden = any(_is_hidden(item) and item.text for item in body.iter(_TEXT))

@@ -107,9 +107,7 @@ SECONDS_ENOUGH = 20.0
 MEMORY_BYTES_MAX = 1024 * 1024 * 1024
 """The limit of address space for one document, in bytes."""
 DOCUMENT_BYTES_MAX = 20 * 1024 * 1024
-"""The largest number of bytes in one document."""
 OUTPUT_BYTES_MAX = 12 * 1024 * 1024
-"""The largest number of bytes in the output."""
 NOT_CONFINED = "the process that would read it cannot be confined here"
 _CAUSE_CHARACTERS = 160
 

@@ -23,9 +23,7 @@ from replan_acquire.documents.extract_pdf_tables import PageContent, find_tables
 from replan_acquire.documents.text_document import LIGATURES, RAISED
 
 PAGES_MAX = 300
-"""The largest number of pages of one document that are read."""
 BLOCKS_MAX = 50_000
-"""The largest number of paragraphs and tables of one document that are read."""
 OBJECTS_MAX = 60_000
 """The largest number of characters, and of lines, in one page. A larger page is left out."""
 _HYPHENS = ("-", "\u2010")

@@ -44,17 +44,13 @@ class FoundTable:
     """A table on one page. It may be a part of a longer table."""
 
     page: int
-    """The page number, from 1."""
     bbox: Box
-    """Its box, in points from the page's upper left corner."""
     columns: tuple[float, ...]
     """The left edges of its columns, in points."""
     rows: list[FoundRow]
-    """Its rows, and the rows that continue it on later pages."""
     doubtful: list[FoundRow]
     """The rows whose cells span several columns or rows, so that it is not certain which column a cell belongs to."""
     merged: bool
-    """Whether cells that span several columns or rows are in its header, or in many rows."""
     cut_above: bool
     """Whether the first row has no upper line. Then it may continue a row of the page before."""
     cut_below: bool
@@ -78,11 +74,9 @@ class PageContent:
     """The content of a page."""
 
     number: int
-    """The page number, from 1."""
     tables: list[FoundTable]
     """The ruled tables. A table of one row is used only as a part of another table."""
     lines: list[Mapping[str, Any]]
-    """The lines of text, including those in tables."""
     boxes: list[Mapping[str, Any]]
     """The boxes of paragraphs. Each is around some of the lines."""
 

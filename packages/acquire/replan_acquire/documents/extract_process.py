@@ -39,9 +39,7 @@ from runtime.core.entry_points import PluginGroup
 from runtime.core.errors import UsageProblem
 
 PLACE_CHARACTERS_MAX = 120
-"""The largest number of characters in a place."""
 TEXT_CHARACTERS_MAX = 2 * 1024 * 1024
-"""The largest number of characters of one document that are kept."""
 _PARTS_MAX = 1000
 _BLOCKS_MAX = 100_000
 
@@ -100,7 +98,6 @@ class Extracted:
 
 
 def _read_extracted(name: str, output: bytes) -> Extracted:
-    """Return the documents in the output of the process that has read the file `name`."""
     try:
         read = _Output.model_validate_json(output)
     except ValidationError:
@@ -165,7 +162,6 @@ def _document(name: str, part: _Part) -> Document:
 
 
 def _has_commas(part: _Part) -> bool:
-    """Return whether the numbers of a document with sheets get decimal commas, because its texts have them."""
     if not any(block.kind == "sheet" for block in part.blocks):
         return False
     texts = [
@@ -200,7 +196,6 @@ _EMPTY = _Line("", ())
 
 
 def _normal(text: str) -> str:
-    """Return a text with composed characters. Offsets are counted in this form."""
     return unicodedata.normalize("NFC", text)
 
 

@@ -20,17 +20,12 @@ from replan_acquire.documents.extract_main import SECONDS_ENOUGH
 from replan_acquire.documents.tables import HEADERS_MAX
 
 SHEETS_MAX = 50
-"""The largest number of sheets of one document that are read."""
 ROWS_MAX = 10_000
-"""The largest number of rows of one sheet that are read."""
 COLUMNS_MAX = 100
-"""The largest number of columns of one sheet that are read."""
 CELLS_MAX = 200_000
-"""The largest number of cells of one sheet that are read, including empty cells."""
 SHEET_BYTES_MAX = 24 * 1024 * 1024
 """The largest number of bytes in all sheets as XML. They are limited because the library keeps every cell in memory."""
 COMMENTS_MAX = 1_000
-"""The largest number of comments of one sheet that are read."""
 _THREADED = "Comment:\n    "
 """The text that Excel writes before a threaded comment. A remark for old programs stands above it."""
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)')
@@ -123,7 +118,6 @@ def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any]
 
 
 def _hidden_columns(sheet: Any) -> frozenset[int]:
-    """Return the numbers of the hidden columns. One entry of the file may hide several columns."""
     hidden = [
         dimension
         for dimension in sheet.column_dimensions.values()
@@ -170,7 +164,6 @@ def _is_doubtful(sheet: Any, merged: Any, value: Any) -> bool:
 
 
 def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
-    """Yield the comments of a sheet as blocks, with the places of their cells."""
     last, columns = _rows_and_columns(sheet)
     found = (cell for row in sheet.iter_rows(max_row=last, max_col=columns) for cell in row if cell.comment is not None)
     for cell in itertools.islice(found, COMMENTS_MAX):
@@ -180,7 +173,6 @@ def _comments(sheet: Any) -> Iterator[dict[str, Any]]:
 
 
 def _rows_and_columns(sheet: Any) -> tuple[int, int]:
-    """Return how many rows and columns of a sheet are read."""
     columns = min(sheet.max_column, COLUMNS_MAX)
     return min(sheet.max_row, ROWS_MAX, CELLS_MAX // columns), columns
 

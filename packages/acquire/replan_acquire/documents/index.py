@@ -26,28 +26,22 @@ from replan_acquire.documents.passages import QUERY_CHARACTERS_MAX, Passage, pas
 from replan_acquire.documents.text_document import FILE_BYTES_MAX, HTML, TABLES, TEXT, Document, text_document
 
 FILES_MAX = 2000
-"""The largest number of documents in one folder."""
 TOTAL_BYTES_MAX = 24 * 1024 * 1024
 """The largest number of bytes in all text documents of a folder."""
 OFFICE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest number of bytes in all PDF and office files, e-mails and ZIP files of a folder."""
 ENTRIES_MAX = 20_000
-"""The largest number of files and folders that are looked at."""
 DEPTH_MAX = 16
 """How many levels of folders within the folder are read."""
 
 
 READ = "text, Markdown, HTML, CSV, PDF, DOCX, XLSX, e-mails (EML) and ZIP files of these"
-"""The formats that are read, in words for people."""
 
 
 class FileStamp(NamedTuple):
     """The state of a file when the folder was listed. Another stamp means another content."""
 
     name: str
-    """Its path within the folder, with slashes."""
     size: int
-    """Its size in bytes."""
     changed_ns: int
     """The time of its last change, in nanoseconds since 1970."""
 
@@ -91,7 +85,6 @@ def list_folder(folder: Path) -> Listing:
 
 
 def _walk(folder: Path, notices: list[str]) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-    """Yield the files below a folder in the order of their paths."""
     count = 0
     left = [("", 0)]
     while left:
@@ -154,11 +147,9 @@ def _reason(error: Exception) -> str:
 
 
 TERMS_MAX = 40
-"""The largest number of terms in a query. Further words are ignored."""
 PER_SOURCE = 3
 """How many passages of one document may come before the passages of other documents."""
 READERS_MAX = 4
-"""The largest number of files that are read at the same time."""
 _CANDIDATES = 60
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _RUN = re.compile(f"[{_UNSPACED}]+")
@@ -170,11 +161,8 @@ class DocumentIndex:
     """The passages of a folder, and the search over them. Several threads may use it."""
 
     passages: tuple[Passage, ...]
-    """All passages, in the order of the documents."""
     notices: tuple[str, ...]
-    """A notice about each file that is left out."""
     documents: int
-    """The number of documents that were read."""
     _connection: apsw.Connection
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -224,10 +212,6 @@ def _pairs(run: str) -> list[str]:
 
 
 def _index_text(text: str) -> str:
-    """Return the form of a text that is indexed.
-
-    Text without spaces between words becomes overlapping pairs of characters.
-    """
     return _RUN.sub(lambda match: f" {' '.join(_pairs(match[0]))} ", text)
 
 

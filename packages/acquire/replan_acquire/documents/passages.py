@@ -11,15 +11,11 @@ from replan_acquire.quantities.numerals import DecimalMark
 from runtime.core.events import make_storable
 
 PASSAGES_MAX = 10
-"""The largest number of passages that one search returns."""
 PASSAGE_CHARACTERS_MAX = 1500
-"""The largest number of characters in one passage."""
 NAME_CHARACTERS_MAX = 500
-"""The largest number of characters in the source of a passage. Its title has the same limit."""
 NOTICES_MAX = 20
 """The largest number of notices about one search. One more line counts further notices."""
 QUERY_CHARACTERS_MAX = 400
-"""The largest number of characters in a query. The rest is ignored."""
 
 
 class SearchFault(StrEnum):
@@ -42,9 +38,7 @@ class Passage:
     source: str
     """The file's path within its folder, or the address of a page."""
     title: str
-    """The document's title, and the heading above the passage."""
     text: str
-    """The text, at most `PASSAGE_CHARACTERS_MAX` characters."""
     first_line: int = 1
     """The line of the file in which the passage begins, from 1."""
     last_line: int = 1

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from replan_acquire.quantities.headings import MERGED
 
 COLUMNS_MAX = 100
-"""The largest number of columns in a table. Further cells of a row are left out."""
 CAPTION_MAX = 200
 """The largest number of characters of a caption that the rows repeat."""
 HEADERS_MAX = 3
@@ -34,9 +33,7 @@ class PlacedRow(NamedTuple):
     """A row of a table as a line of text."""
 
     line: int
-    """The number of its line in the file."""
     text: str
-    """The text. Each cell has the name of its column before it."""
     cells: tuple[tuple[int, int], ...]
     """For each cell, the offset at which it begins in the text, and the number of its column, from 0."""
 
@@ -70,7 +67,6 @@ def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) 
 
 
 def _says_a_unit(caption: str) -> bool:
-    """Return whether a caption may state a scale or a unit of the numbers below it."""
     return re.search(r"\b(?:in|en)\s|[(\[%€$£]", caption, re.IGNORECASE) is not None
 
 
@@ -115,7 +111,6 @@ def _names(headers: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _name_cells(line: int, before: str, names: Sequence[str], cells: Sequence[str]) -> PlacedRow:
-    """Return a row without its empty cells. Each other cell has the name of its column before it."""
     padded = [*names, *[""] * (len(cells) - len(names))]
     named = [f"{name.replace('|', '/')}: {cell}" if name else cell for name, cell in zip(padded, cells, strict=False)]
     return _place_cells(line, before, [(column, text) for column, text in enumerate(named) if cells[column]])

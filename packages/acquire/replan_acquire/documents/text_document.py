@@ -66,8 +66,6 @@ def html_lines(page: str) -> list[tuple[int, str]]:
 
 
 class _Lines:
-    """Joins the texts and tags of a page into lines."""
-
     def __init__(self) -> None:
         self.lines: list[tuple[int, str]] = []
         self._parts: list[str] = []
@@ -75,9 +73,7 @@ class _Lines:
         self._heading = ""
         self._in_row = False
         self._tables: list[tuple[int, int, bool]] = []
-        """For each table: its first line, the line after its last line, and whether it has merged cells."""
         self._rows: dict[int, list[str]] = {}
-        """The cells of each line that is a row of a table."""
         self._merged = False
         self._spanned = False
         self._open = -1
@@ -209,11 +205,8 @@ def _find_end(page: str, mark: str, position: int) -> int:
 FILE_BYTES_MAX = 2 * 1024 * 1024
 """The largest number of bytes of one document that are read. Further bytes of a longer document are left out."""
 TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
-"""The file name suffixes of plain text."""
 HTML = frozenset({".html", ".htm", ".xhtml"})
-"""The file name suffixes of HTML pages."""
 TABLES = frozenset({".csv", ".tsv"})
-"""The file name suffixes of tables."""
 _ODD = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\ufffd]")
 _ODD_SHARE_MAX = 0.01
 
@@ -223,7 +216,6 @@ class Document:
     """A document that has been read."""
 
     name: str
-    """Its path within the folder."""
     title: str
     """The title; the name if the document has no title."""
     lines: tuple[tuple[int, str], ...]

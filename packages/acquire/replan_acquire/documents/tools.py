@@ -36,9 +36,7 @@ from replan_acquire.documents.text_document import text_document
 from replan_acquire.quantities.numerals import decimal_mark, language_of
 
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in an answer."""
 RESULTS_READ = 100
-"""The largest number of results of an answer that are read."""
 _LISTS = ("results", "passages", "documents", "hits", "items", "matches", "data", "result")
 _TEXTS = ("text", "content", "snippet", "excerpt", "passage", "chunk", "body", "summary", "description")
 _SOURCES = ("source", "url", "uri", "link", "path", "file", "id", "name", "title")
@@ -50,10 +48,6 @@ _PLACES = ("place", "location", "page", "line")
 async def _mcp_search_call(
     search: McpSearch, query: str, limit: int, outside: Mapping[str, str], home: Path
 ) -> AsyncIterator[PreparedCall]:
-    """Yield a prepared search with an MCP server.
-
-    `outside` is the driver's environment, which contains the token of the server.
-    """
     from actors.tools.mcp_calls import open_call  # noqa: PLC0415 - most runs ask no server
     from actors.tools.specs import McpSpec  # noqa: PLC0415 - as above
 
@@ -78,14 +72,10 @@ async def _mcp_search_call(
 
 @dataclass(frozen=True, slots=True)
 class _McpSearchCall(PreparedCall):
-    """A prepared search with an MCP server."""
-
     call: PreparedCall
-    """The call of the server's tool."""
     server: str
     """The source of each result that names no source."""
     limit: int
-    """The largest number of passages that the search returns."""
 
     @property
     def process(self) -> str:
@@ -151,7 +141,6 @@ def _first_text(result: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 SEARCH = "search"
-"""The name of the tool."""
 
 
 class SearchPlaces(Config):
@@ -191,13 +180,10 @@ def search_tool(
 
 @dataclass(frozen=True, slots=True)
 class _SearchCall(PreparedCall):
-    """A prepared search in a folder or with a search service."""
-
     places: SearchPlaces
     query: str
     """The query as plain words. No word acts as an operator."""
     limit: int
-    """The largest number of passages that the search returns."""
     threads: bool
     """Whether the index is built in a worker thread."""
 

@@ -25,11 +25,9 @@ from replan_acquire.quantities.numerals import decimal_mark, language_of
 from runtime.models.providers import is_local
 
 ANSWER_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in an answer."""
 SECONDS_MAX = 20.0
 """The time limit for one search in seconds, from the look-up of the name to the last byte."""
 RESULTS_READ = 100
-"""The largest number of results of an answer that are read."""
 _PASSING_STATUSES = frozenset({408, 425, 429})
 
 

@@ -15,7 +15,6 @@ from replan_acquire.quantities.units import UnitTable
 QUANTITY = "quantity"
 """The name of the format, and of its entry point in the group `replan.answers`."""
 Schema = Mapping[str, Any]
-"""The JSON Schema of an answer."""
 
 
 def describe(schema: Schema) -> str:

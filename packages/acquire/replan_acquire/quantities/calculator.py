@@ -136,7 +136,6 @@ def calculate(
 
 
 def _measure_of(value: Quantity, table: UnitTable) -> Measure:
-    """Return a quantity in base units. Raises `Blockage` if its unit is not known."""
     try:
         unit = table.unit(value.unit)
     except UnitUnreadable as error:
@@ -145,7 +144,6 @@ def _measure_of(value: Quantity, table: UnitTable) -> Measure:
 
 
 def _result(measured: Measure, unit_text: str, table: UnitTable) -> Quantity:
-    """Return a result in the unit of its field. Raises `Blockage` if it does not fit the unit, or is too large."""
     try:
         unit = table.unit(unit_text)
     except UnitUnreadable as error:
@@ -247,7 +245,6 @@ def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
 
 
 FORMULAS_MAX = 1000
-"""The largest number of formulas in one profile."""
 
 _CERTAIN = frozenset({BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION, BlockCode.DIVISION_BY_ZERO})
 """The reasons that block a formula for all values."""

@@ -16,9 +16,7 @@ from replan_acquire.quantities.measures import Measure
 from replan_acquire.quantities.quantity import MAGNITUDE_MAX
 
 FORMULA_CHARACTERS_MAX = 2000
-"""The largest number of characters in a formula."""
 NODES_MAX = 400
-"""The largest number of numbers, names and operators in a formula."""
 DEPTH_MAX = 40
 """The largest number of nesting levels in a formula. A chain such as `a + b + c` is nested as deeply as it is long."""
 
@@ -65,7 +63,6 @@ class FormulaCall:
 
 
 Node: TypeAlias = Number | Name | Negated | BinaryOperation | FormulaCall
-"""A part of a formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,6 @@ class Formula:
 
     text: str
     root: Node
-    """The outermost part."""
     names: tuple[str, ...]
     """The paths of the fields in the formula, each once, in order."""
     numbers: tuple[float, ...]
@@ -114,8 +110,6 @@ def parse_formula(text: str) -> Formula:
 
 
 class _Reader:
-    """Turns Python's syntax tree into the closed set of nodes."""
-
     def __init__(self) -> None:
         self.names: list[str] = []
         self.numbers: list[float] = []

@@ -20,7 +20,6 @@ class Heading:
     """The unit and the scale that a heading states for the numbers below it."""
 
     units: tuple[str, ...] = ()
-    """The unit that the heading names; several units if a currency sign may mean several currencies."""
     factor: float = 1.0
     """The factor by which the heading multiplies a number."""
     doubt: str = ""
@@ -89,7 +88,6 @@ def heading_before(text: str, start: int, table: UnitTable, language: str = "") 
 
 
 def _is_named(own: str) -> bool:
-    """Return whether the part of a cell before its number has a name or a word."""
     return any(letter.isalpha() for letter in own)
 
 

@@ -33,9 +33,7 @@ class Readings(NamedTuple):
     point: float
     """The number if the decimal mark is a point."""
     comma: float
-    """The number if the decimal mark is a comma."""
     mark: DecimalMark = ""
-    """The decimal mark that the numeral itself shows; empty if it shows no mark."""
 
     @property
     def certain(self) -> bool:

@@ -73,7 +73,6 @@ def _without_unit(
 
 
 def _refuse_ambiguous(text: str, number: WrittenNumber) -> Refusal:
-    """Return the refusal of an ambiguous number."""
     written = text[number.start : number.end]
     return Refusal(
         code=RefusalCode.AMBIGUOUS_NUMBER,
@@ -83,15 +82,12 @@ def _refuse_ambiguous(text: str, number: WrittenNumber) -> Refusal:
 
 
 def _shorten_text(text: str) -> str:
-    """Return a text on one line, cut to 60 characters, for a message."""
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 QUOTE_CHARACTERS_MAX = 2000
-"""The largest number of characters of a quote that are searched for numbers."""
 SOURCE_CHARACTERS_MAX = 8000
-"""The largest number of characters of a source that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +96,7 @@ class Source:
 
     text: str
     mark: DecimalMark = ""
-    """The decimal mark of the text; empty if it is unknown."""
     language: str = ""
-    """The code of the text's language, such as `pt`; empty if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +164,6 @@ class _Reader:
     mark: DecimalMark
 
     def read(self, text: str, number: WrittenNumber) -> Found | Refusal:
-        """Return the quantity that a number belongs to, or why the quantity is refused."""
         if not _is_in_text(text, number.start, number.end, self.spans):
             return _refuse_cut_number(text, number.start, number.end)
         whole = whole_quantity(text, number, self.table, mark=self.mark, language=self.source.language)

@@ -58,9 +58,7 @@ class UnitForm(NamedTuple):
     target: str
     """The wanted unit without the parts that the source leaves out. `unit` converts into it."""
     left_out: tuple[str, ...] = ()
-    """The rates that the source leaves out."""
     rates: tuple[str, ...] = ()
-    """The rates that the source states."""
 
 
 def find_form(
@@ -137,7 +135,6 @@ def _power(name: str, power: int) -> str:
 
 
 RATES_MAX = 6
-"""The largest number of rates of one quantity."""
 
 _SPACE = "[ \u00a0\u2009\u202f]"
 _PER = re.compile(
@@ -181,7 +178,6 @@ class Rates:
     factor: float = 1.0
     """The factor of the number, such as 0.01 for `per 100`."""
     doubt: str = ""
-    """Why the rates are not understood; empty if they are understood."""
 
 
 def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
@@ -248,7 +244,6 @@ def _rate(
 
 
 def _after_per(text: str, position: int, table: UnitTable, mark: DecimalMark, language: str) -> Rates:
-    """Return the rate after `per`, such as `100 km`. If the word is not a unit, the rate is doubtful."""
     number, start = 1.0, position
     context = " ".join(text[max(0, position - 5) : position + 30].split("\n", maxsplit=1)[0].split())
     if match := NUMERAL.match(text, position):

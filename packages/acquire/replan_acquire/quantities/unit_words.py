@@ -15,7 +15,6 @@ class UnitTerm(NamedTuple):
     """The meaning of a word at a place in a text: `factor` times `unit`."""
 
     end: int
-    """The offset at which the word ends."""
     factor: float
     unit: str
 
@@ -101,7 +100,6 @@ _WORD = re.compile(rf"{_LETTER}+|[°µΩ]{_LETTER}*")
 _POWER = re.compile(r"²|³|(?:\^|\*\*)(?P<number>-?\d{1,2})(?!\d)|(?P<plain>[23])(?!\d|[.,]\d)")
 _GROUP = re.compile(r"\((?P<unit>[^()\n|]{1,40})\)")
 TIME_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
-"""The units of time that rates contain."""
 
 
 def time_word(text: str, position: int) -> UnitTerm | None:

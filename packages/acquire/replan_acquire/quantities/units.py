@@ -24,7 +24,6 @@ _ROWS = (
     "XOF XPF YER ZAR ZMW ZWG",
 )
 CODES = frozenset(code for row in _ROWS for code in row.split())
-"""The codes of the currencies in use (ISO 4217)."""
 
 _DOLLARS = ("USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD", "TWD")
 
@@ -87,9 +86,7 @@ def find_currencies(text: str) -> tuple[str, ...]:
 
 
 UNIT_CHARACTERS_MAX = 100
-"""The largest number of characters in a unit."""
 EXPONENT_MAX = 12
-"""The largest exponent in a unit."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<power>\*\*|\^)|(?P<name>(?:[A-Z]{1,2}\$|[€$£¥₩₹₽₺₴₪₦₫₱฿₸元円%‰°]|[^\W\d])\w*)|(?P<number>-?\d+)|(?P<mark>[*/()]))"
@@ -130,8 +127,6 @@ def unit_names(text: str) -> Mapping[str, int]:
 
 
 class _Reader:
-    """Reads tokens by recursive descent. The length of the text limits its depth."""
-
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self.left = tokens
 
@@ -177,7 +172,6 @@ class _Reader:
 
 
 DECLARED_MAX = 200
-"""The largest number of units that one profile may declare."""
 
 FACTOR_MAX = 1e150
 """The largest factor of a unit. The smallest factor is its inverse, so quotients stay finite numbers."""
@@ -415,7 +409,6 @@ def _as_integer(power: float) -> int | float:
 
 @lru_cache(maxsize=1)
 def _registry() -> Any:
-    """Return the registry of pint. It is created at the first call."""
     import pint  # noqa: PLC0415
 
     return pint.UnitRegistry(cache_folder=None)

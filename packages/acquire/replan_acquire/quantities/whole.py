@@ -93,7 +93,6 @@ class Whole:
     offset: float = 0.0
     """The number that is added after multiplying: the zero of a temperature scale in kelvin."""
     doubt: str = ""
-    """Why it is not understood; empty if it is understood."""
 
     @property
     def plain(self) -> bool:

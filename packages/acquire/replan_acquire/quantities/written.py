@@ -10,7 +10,6 @@ from replan_acquire.quantities.quantity import plain
 from replan_acquire.quantities.units import SIGNS, find_currencies
 
 TEXT_MAX = 20_000
-"""The largest number of characters of a text that are searched for numbers."""
 
 _GAP = "[ \u00a0\u2009\u202f]?"
 _SIGNS = "|".join(re.escape(sign) for sign in sorted(SIGNS, key=len, reverse=True))

@@ -60,7 +60,6 @@ def experiment(
 
 
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
-"""The columns of the printed summary of planning runs. The files have all columns."""
 
 _SHOWN_OF_EXECUTIONS = (
     "world",
@@ -72,13 +71,11 @@ _SHOWN_OF_EXECUTIONS = (
     "replans_mean",
     "questions_mean",
 )
-"""The columns of the summary of an experiment about executions."""
 
 
 def _run_planning(
     path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool
 ) -> int:
-    """Run or resume an experiment about planning runs, and write its report. Return the exit code."""
     from replan.cli.terminal.console import notice
     from replan_lab.experiments.preparation import prepare
     from replan_lab.experiments.report import PAGE, write_report
@@ -97,7 +94,6 @@ def _run_planning(
 def _run_executions(
     path: Path, installation: Installation, folder: Path | None, jobs: int | None, *, as_json: bool
 ) -> int:
-    """Run an experiment about executions from its beginning, and write its tables. Return the exit code."""
     from replan.cli.terminal.console import Ticker
     from replan_lab.experiments.executions import prepare_executions
     from replan_lab.experiments.report import write_execution_report
@@ -119,7 +115,6 @@ def _folder_of(name: str) -> Path:
 def _print(
     name: str, folder: Path, tables: Mapping[str, Table], shown: Sequence[str], end: str, *, as_json: bool
 ) -> None:
-    """Print all tables as JSON; or the summary with the columns `shown`, and the last line `end`."""
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text
 

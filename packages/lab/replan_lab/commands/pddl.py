@@ -150,10 +150,6 @@ def check(
 
 
 def _read_task(domain: str, problem: str) -> str:
-    """Return the problem text of a run for the task in two files.
-
-    Raises `UsageProblem` for files that cannot be read, and for a goal that holds at the beginning.
-    """
     from replan_lab.pddl.domain_reader import PddlTexts
     from replan_lab.pddl.planning import problem_text
 
@@ -163,7 +159,6 @@ def _read_task(domain: str, problem: str) -> str:
 
 
 def _text(name: str) -> str:
-    """Return the text of a PDDL file, or of standard input for `-`. Raises `UsageProblem`."""
     from replan.cli.inputs import file_named, read_file, read_stdin
     from replan_lab.pddl.expressions import BYTES_MAX
 

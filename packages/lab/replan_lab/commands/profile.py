@@ -118,7 +118,6 @@ def profile(
 
 
 def _profiles_file() -> Path:
-    """Return the home's file of measured models, once it is checked. Raises `UsageProblem` for a wrong file."""
     from actors.config.model_profiles import read_profiles
     from replan.setup.home_folder import prepare_home
 
@@ -128,7 +127,6 @@ def _profiles_file() -> Path:
 
 
 def _keep_counts(events: list[list[PlanningEvent]], path: Path, lines: list[str]) -> dict[str, object]:
-    """Write the runs' counts of their model into the home, and add a line about them. Return it for `--json`."""
     from replan_lab.tuning.model_profile import profile_from, write_profile
     from runtime.core.clock import SystemClock
 
@@ -142,14 +140,12 @@ def _keep_counts(events: list[list[PlanningEvent]], path: Path, lines: list[str]
 
 
 def _check_limit(max_calls: int | None, max_cost: float | None) -> None:
-    """Check that the calls or the costs of the tasks are limited. Raises `UsageProblem` if neither is."""
     if max_calls is None and max_cost is None:
         hint = "--max-calls N or --max-cost USD bounds all tasks"
         raise UsageProblem("a profile needs a limit", place="lab profile", hint=hint)
 
 
 def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[PlanningEvent]]:
-    """Return the events of the run of each task that was planned."""
     if prepared.simulated:
         return [arm.lab_events(problem, seed) for arm, problem, seed in prepared.trials]
     import trio
@@ -160,7 +156,6 @@ def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[Pla
 
 
 def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
-    """Yield the lines about the results of the tasks, and about the calls and money of a plan."""
     from actors.values.format import format_count
     from replan_lab.experiments.tables import wilson_interval
     from runtime.core.ledger import MICRO
@@ -180,7 +175,6 @@ def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
 
 
 def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
-    """Yield the lines about the effect of feedback in the fit, and about the best settings."""
     middle, low, high = fit.first
     verdict = "helps" if low > 1 else "does harm" if high < 1 else "may or may not help"
     yield (
@@ -218,7 +212,6 @@ def _rows(measures: Measures) -> Table:
 
 
 def _counts(trials: Sequence[Trial]) -> dict[str, object]:
-    """Return the results of the tasks for `--json`."""
     from runtime.core.ledger import MICRO
 
     costs = [trial.micro_usd for trial in trials]
@@ -231,7 +224,6 @@ def _counts(trials: Sequence[Trial]) -> dict[str, object]:
 
 
 def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, object]:
-    """Return the measures, the fit and the best settings for `--json`."""
     from replan_lab.experiments.tables import round_value
 
     middle, low, high = fit.first

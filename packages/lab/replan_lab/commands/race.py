@@ -125,7 +125,6 @@ def race(
 
 
 def _comments(race: Race, winner: EntrantStanding) -> list[str]:
-    """Return the comment lines of the file: the evidence for its settings."""
     from actors.values.format import format_count
     from runtime.core.ledger import MICRO
 
@@ -169,7 +168,6 @@ def _against(race: Race, winner: EntrantStanding, other: EntrantStanding) -> tup
 
 
 def _rows(race: Race) -> Table:
-    """Return all standings, those of the last rung first."""
     from replan_lab.experiments.tables import round_value
 
     return [
@@ -187,7 +185,6 @@ def _rows(race: Race) -> Table:
 
 
 def _object(race: Race, winner: EntrantStanding, target: Path) -> dict[str, object]:
-    """Return the result of the race as `--json` prints it."""
     from replan_lab.experiments.tables import round_value
     from runtime.core.ledger import MICRO
 

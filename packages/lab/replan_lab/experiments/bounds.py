@@ -30,9 +30,7 @@ from replan_lab.simulated.seeded import difficulties
 from replan_lab.simulated.world import hard_level_probability
 
 NODES = 8
-"""The number of equally likely difficulties."""
 TRIALS = 1000
-"""The number of problems on which the informed planner is simulated."""
 SIDE_BY_SIDE = 50
 """How many problems are simulated at once, so that their beliefs fit into the processor's cache."""
 PRICES = (0.01, 0.02, 0.035)
@@ -46,7 +44,6 @@ _TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level
 _NOT_COMPARED, _KEPT, _OTHER, _SAME = range(4)
 """The results of comparing a level after a redo: not comparable, not redone, different, the same."""
 Array = Any
-"""A numpy array of floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +51,11 @@ class Bound:
     """One point of a bound."""
 
     name: str
-    """`clairvoyant` or `informed`."""
     cap: int
-    """The limit of calls."""
     price: float
     """The price of a call, as a part of a success."""
     success: float
-    """The share of problems solved."""
     calls: float
-    """The mean number of calls."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,6 @@ class WorldLevels:
     """The four levels of a world, over a grid of difficulties."""
 
     profile: AuthorProfile
-    """The world. Its levels are the four levels of the shipped workflow."""
 
     @cached_property
     def causes(self) -> Array:
@@ -199,7 +191,6 @@ class InformedPlanner:
         return Bound("informed", self.cap, self.price, float(solved.mean()), float(used.mean()))
 
     def _search(self, cause: Array, node: Array) -> tuple[Array, Array]:
-        """Return whether each problem with these causes and difficulties is solved, and the calls."""
         pipeline, count = self.pipeline, len(cause)
         solvable = np.minimum(cause, 3)
         told, bits, views = np.zeros(count, int), np.zeros(count, int), np.full((count, 4), -1)
@@ -285,7 +276,6 @@ class InformedPlanner:
         return np.where(is_wrong == 1, now_wrong, now_right)
 
     def _right(self, level: int) -> Array:
-        """Return the probability of a right artifact at a level: cause × told × difficulty, unsolvable last."""
         last = np.full((1, _TOLD, NODES), 0.0 if level == 3 else self.pipeline.profile.easy)
         return np.concatenate([self.pipeline.chances[:, level], last])
 
@@ -322,7 +312,6 @@ class InformedPlanner:
 
 
 def _shares_of_wrong_views(profile: AuthorProfile, level: str) -> list[float]:
-    """Return the share of each wrong view of a level. The first is the favourite."""
     count, favourite = profile.wrong_views, profile.favourite.get(level, 0.0)
     if count == 1 or not favourite:
         return [1 / count] * count
@@ -330,7 +319,6 @@ def _shares_of_wrong_views(profile: AuthorProfile, level: str) -> list[float]:
 
 
 def _cost(redo: Array) -> Array:
-    """Return the calls of each redo if every attempt is accepted."""
     return sum(redo >> level & 1 for level in range(4))
 
 

@@ -38,11 +38,9 @@ class Arm:
     model: str
     """The model in the form of `--model`."""
     label: str
-    """The name of the pipeline and the search, unique among the arms with the same model."""
     name: str
     """The name of the pipeline, search and model together; unique in the experiment."""
     cap: int | None = None
-    """The limit of calls; None uses the experiment's limit."""
     family: str = ""
     """The label without the cap. Arms that differ only in the cap have the same family."""
 

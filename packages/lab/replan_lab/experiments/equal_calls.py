@@ -24,7 +24,6 @@ CAPTIONS: Mapping[str, str] = {
     "worlds": "The difference to the baseline at its mean calls, with the models as the sample, and with the problems "
     "as the sample; the intervals of each kind hold together (Bonferroni).",
 }
-"""The captions of the tables."""
 
 LEVEL = 0.95
 """The probability that all intervals of a table hold together."""
@@ -38,7 +37,6 @@ class Curve:
     """The trials of an arm, from which success and calls within any cap follow."""
 
     label: str
-    """The arm without its cap."""
     model: str
     """The model in the form of `--model`."""
     by_cap: Mapping[int, Mapping[_Pair, Trial]]
@@ -155,7 +153,6 @@ def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[Row]:
 
 
 def _exact_p(gained: int, lost: int) -> float:
-    """Return the two-sided p value of McNemar's exact test, for the pairs that differ."""
     return float(_statistics().binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
 
 
@@ -164,7 +161,6 @@ def _student_quantile(share: float, degrees: int) -> float:
 
 
 def _statistics() -> Any:
-    """Return the module `scipy.stats`."""
     from scipy import stats  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow to load
 
     return stats

@@ -36,11 +36,8 @@ from runtime.core.messages import Mailed, Woken
 from runtime.models.port import Reply
 
 PROBLEM = "Achieve every goal."
-"""The problem that the planning runs of simulated replans would be about."""
 TOOL_SECONDS = 10.0
-"""The duration of a call of a tool or check, in seconds."""
 REPLAN_SECONDS = 60.0
-"""The duration of a planning run that finds a new plan, in seconds."""
 PERSON_SECONDS = 600.0
 """The seconds until a person answers."""
 REPLAN_COST = Amount(4, 8_000, 0)
@@ -60,9 +57,7 @@ class ExecutionSetup:
     """The configuration of an execution; its plan and its tools are replaced for each trial."""
     limits: Limits
     task: Task
-    """The goals, and the tools that can do each step."""
     odds: ToolOdds
-    """The rates of failures of the world's tools and checks."""
     by_hand: float
     """The share of steps that a person who is asked can do."""
 
@@ -114,7 +109,6 @@ class PreparedExecutions:
 
     experiment: ExecutionExperiment
     setups: tuple[ExecutionSetup, ...]
-    """The setup of each policy in each world."""
 
     @cached_property
     def trials(self) -> list[tuple[ExecutionSetup, int]]:
@@ -157,8 +151,6 @@ def prepare_executions(path: Path, installation: Installation) -> PreparedExecut
 
 
 class _Executor:
-    """Does the work of an execution with simulated tools, a simulated planner and a simulated person."""
-
     def __init__(self, setup: ExecutionSetup, seed: int) -> None:
         self.setup = setup
         self.world = ToolWorld(setup.odds, setup.task, seed)

@@ -47,7 +47,6 @@ async def run_live(
 
 
 def _run_of(arm: PreparedArm, problem: ExperimentProblem, seed: int) -> str:
-    """Return the id of a trial's run."""
     return f"t{text_hash(f'{arm.name} {problem.name} {seed}')[:12]}"
 
 
@@ -68,16 +67,13 @@ class _OpenTrials:
     """Concurrent trials, whose results are written in the order of the trials."""
 
     progress: ExperimentProgress
-    """The results that have been written."""
     waiting: dict[int, Trial] = field(default_factory=dict)
     """The finished trials that wait for an earlier trial, by position."""
     calls: dict[int, int] = field(default_factory=dict)
     """The call limits of the trials that are not yet written, by position."""
     changed: trio.Event = field(default_factory=trio.Event)
-    """An event that is set when a trial finishes, and then replaced by a new event."""
 
     async def may_begin(self, position: int) -> bool:
-        """Return whether a trial may begin. If this depends on the trials in progress, wait for them."""
         while not self.progress.allows(position, sum(self.calls.values())):
             if not self.calls:
                 return False
@@ -86,7 +82,6 @@ class _OpenTrials:
         return True
 
     def add(self, position: int, trial: Trial) -> None:
-        """Accept a finished trial, and write all trials whose predecessors have been written."""
         self.waiting[position] = trial
         while (first := len(self.progress.trials)) in self.waiting:
             self.calls.pop(first)

@@ -16,7 +16,6 @@ COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#3d5a6c", "#a
 DASHES = ("solid", "dashed", "dotted")
 """The dash patterns of lines, for grey prints. The combination of colour and dash repeats after thirty lines."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""The markers of series of points, for grey prints."""
 MARKED = 12
 """The largest number of points on a line for which each point has a marker."""
 
@@ -38,7 +37,6 @@ STYLE: Mapping[Any, object] = {
     "legend.frameon": False,
     "text.parse_math": False,
 }
-"""The settings that differ from matplotlib's default style."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +44,11 @@ class Point:
     """A measured value with its confidence interval."""
 
     value: float
-    """The estimate, such as a share or a mean."""
     low: float
     """The lower bound of the interval; the estimate itself if there is no interval."""
     high: float
     """The upper bound of the interval; the estimate itself if there is no interval."""
     x: float = 0.0
-    """The position on the x axis of a curve."""
 
 
 def curves(
@@ -122,7 +118,6 @@ def groups(title: str, rows: Mapping[str, Mapping[str, Point]], x_label: str) ->
 
 
 def _width(names: Iterable[str]) -> float:
-    """Return the width of a plot in which its longest name fits."""
     return WIDTH + LETTER * max(0, max(map(len, names), default=0) - SHORT)
 
 

@@ -56,9 +56,7 @@ class PreparedArm:
     request: RunRequest
     """The request for its runs. The problem in it is replaced for each trial."""
     profile: AuthorProfile | None
-    """The profile of the simulated author; None for a real model."""
     registry: Registry
-    """The guards and generators that workflows may name."""
 
     def __reduce__(self) -> tuple[type["PreparedArm"], tuple[object, ...]]:
         """Pickle only the fields. `lab_setup` contains functions, so the other process builds its own."""
@@ -107,7 +105,6 @@ class PreparedExperiment:
     problems: list[ExperimentProblem]
     arms: list[PreparedArm]
     notices: tuple[str, ...] = ()
-    """Lines for the user: one line for each omitted problem, and lines about the workflows of arms."""
 
     @cached_property
     def trials(self) -> list[tuple[PreparedArm, ExperimentProblem, int]]:
@@ -153,15 +150,10 @@ class Installation:
     """The inputs of an experiment in addition to its file."""
 
     registry: Registry
-    """The guards and generators that workflows may name."""
     root: Path
-    """The folder of the shipped configuration."""
     config: UserConfig
-    """The user's configuration."""
     environment: Mapping[str, str]
-    """The environment variables, which name the keys and servers of real models."""
     now: float
-    """The current time, in UTC seconds."""
 
     @classmethod
     def here(cls, registry: Registry) -> "Installation":
@@ -212,7 +204,6 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
 
 
 def _text(problem: UsageProblem) -> str:
-    """Return an error without its hint."""
     return f"{problem.place}: {problem.cause}" if problem.place else problem.cause
 
 

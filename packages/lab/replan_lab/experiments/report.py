@@ -37,14 +37,12 @@ CAPTIONS: Mapping[str, str] = {
     "steps": "Each step: epsilon is the share of its attempts that its guard accepts.",
     "rules": "Decisions by row of the policy.",
 }
-"""The captions of the tables, in their order."""
 
 PLOTS: Mapping[str, str] = {
     "success": "The share of trials that succeed within so many model calls; bands are 95 % intervals.",
     "calls": "How many model calls a success costs; an arm without one has no point. Bars are 95 % intervals.",
     "delta": "Success less that of the baseline, on the same problems and seeds. Bars are paired 95 % intervals.",
 }
-"""The captions of the plots, in their order."""
 
 
 def captions(experiment: Experiment) -> Mapping[str, str]:
@@ -123,7 +121,6 @@ def _execution_plots(experiment: ExecutionExperiment, arms: Table) -> Iterator[t
 
 
 def _curve(trials: Sequence[Trial], most: int) -> list[Point]:
-    """Return the success within each number of calls from 0 to `most`."""
     curve = []
     for calls in range(most + 1):
         hits = success_by(trials, calls)
@@ -132,7 +129,6 @@ def _curve(trials: Sequence[Trial], most: int) -> list[Point]:
 
 
 def _bounds(name: str) -> tuple[str, str]:
-    """Return the names of the columns with the interval of a column."""
     stem = "delta" if name == "delta_success" else name
     return f"{stem}_low", f"{stem}_high"
 

@@ -167,7 +167,6 @@ def trial_from(
 
 
 def _surcharge(state: State, steps: Mapping[str, StepUse], prices: Mapping[str, float]) -> float:
-    """Return the price of the calls of a run minus their number."""
     return sum((prices.get(state.config.roles[step], 1.0) - 1.0) * use.calls for step, use in steps.items())
 
 
@@ -189,7 +188,6 @@ def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
 
 
 def _accepted_value(state: State, role: str) -> Any:
-    """Return the value of the accepted artifact of the last step with a role, in the branch that is shown as result."""
     for step in reversed(state.config.graph.steps):
         node = state.nodes.get(state.latest.progress[step].accepted or "")
         if state.config.roles[step] == role and node is not None and node.artifact is not None:
@@ -199,7 +197,6 @@ def _accepted_value(state: State, role: str) -> Any:
 
 
 def _is_aligned(state: State) -> bool | None:
-    """Return whether the accepted strategy fits the accepted problem type; None if either is missing."""
     analysis, strategy = _accepted_value(state, "analysis"), _accepted_value(state, "strategy")
     if not isinstance(analysis, dict) or not isinstance(strategy, dict):
         return None
@@ -214,11 +211,9 @@ class Header(Value):
     release: str
     """The release of the program that began the experiment. Another release does not continue it."""
     name: str
-    """The experiment's name."""
     definition: str
     """A hash of everything that the trials depend on."""
     trials: int
-    """The number of trials of the complete experiment."""
 
 
 def lines_of(trials: Iterable[Trial | ExecutionTrial]) -> bytes:
@@ -266,7 +261,6 @@ def _columns(trial: Trial) -> Iterator[tuple[str, Any]]:
 
 
 def _complete_lines(data: bytes) -> list[bytes]:
-    """Return the lines that end in a newline."""
     return data[: data.rfind(b"\n") + 1].splitlines()
 
 

@@ -35,7 +35,6 @@ class SimulatedExperiment(Protocol[T_co]):
 
 
 _experiment: SimulatedExperiment[Any] | None = None
-"""The experiment of a worker process, set when the process starts."""
 
 
 def _begin_worker(experiment: SimulatedExperiment[Any]) -> None:

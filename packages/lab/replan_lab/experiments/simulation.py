@@ -54,7 +54,6 @@ MESSAGES_MAX = 20_000
 COMPARES_WORDS = frozenset(("follows_critique", "human_review"))
 """The built-in guards that read more of a plan or its dependencies than `judged_part`, or that have no verdict."""
 REMEMBERED_MAX = 50_000
-"""The largest number of verdicts that one guard remembers."""
 PLANNING: Machine[PlanningState, PlanningEvent, RunMessage] = PlanningMachine()
 
 S = TypeVar("S")
@@ -74,15 +73,10 @@ class Simulation(Generic[S, E]):
     """A simulated run so far."""
 
     machine: Machine[S, E, RunMessage]
-    """The machine of the run's kind."""
     worker: Worker[S]
-    """The worker that answers the requests."""
     state: S
-    """The state so far."""
     events: list[E]
-    """The events so far."""
     now: float = START
-    """The simulated time, in seconds."""
     _replies: list[tuple[float, int, str, RunMessage]] = field(default_factory=list)
     _begun: set[tuple[str, float | None]] = field(default_factory=set)
 
@@ -168,12 +162,10 @@ class LabSetup:
     """The common settings of all simulated trials of an arm."""
 
     pinned: RunConfig
-    """The configuration that the run pins."""
     limits: Limits
     """The limits of each run. Its calls are limited by the experiment's limit for one trial."""
     profile: AuthorProfile
     registry: Registry = field(default_factory=Registry)
-    """The guards and generators that the workflow may name."""
     verdict_filter: VerdictFilter | None = None
     """A change of the verdicts of plan guards. The trial's seed replaces its seed."""
 
@@ -236,8 +228,6 @@ def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningStat
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """Does the work of a planning run with the simulated author."""
-
     setup: LabSetup
     world: World
     guards: Mapping[str, AnyGuard]

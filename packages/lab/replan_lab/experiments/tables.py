@@ -96,12 +96,10 @@ def to_csv(table: Table) -> str:
 
 
 def _table(groups: Iterable[tuple[Row, T]], rows: Callable[[T], Iterable[Row]]) -> Table:
-    """Return the rows of each group after the columns that name it."""
     return [{**names, **row} for names, trials in groups for row in rows(trials)]
 
 
 def _rules(trials: Iterable[Trial | ExecutionTrial]) -> list[tuple[str, int]]:
-    """Return the number of decisions by row of the policy."""
     counts: Counter[str] = Counter()
     for trial in trials:
         counts.update(trial.rules)
@@ -152,7 +150,6 @@ def success_by(trials: Sequence[Trial], calls: int) -> int:
 
 
 def _success(trials: Sequence[Trial]) -> Row:
-    """Return the success rate of trials and their calls."""
     count, hits = len(trials), sum(map(is_success, trials))
     calls = [float(trial.calls) for trial in trials]
     low, high = ratio_interval(calls, [float(is_success(trial)) for trial in trials])
@@ -193,7 +190,6 @@ def _groups(trials: Sequence[Trial], group: Callable[[Trial], str]) -> Iterator[
 
 
 def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Yield the successes by the level at which the problem is hard, or else by its category."""
     for group, members in _groups(trials, lambda trial: trial.cause or trial.category or "all"):
         yield {"group": group, **_success(members)}
 

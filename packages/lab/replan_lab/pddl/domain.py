@@ -49,7 +49,6 @@ class Effect(NamedTuple):
     """The effect of an action. Atoms are deleted before atoms are added."""
 
     literals: tuple[Literal, ...] = ()
-    """The literals that hold afterwards in every case."""
     conditional: "tuple[ConditionalEffect, ...]" = ()
     """The additional effects that happen only if their condition holds."""
     choices: "tuple[tuple[Effect, ...], ...]" = ()
@@ -65,7 +64,6 @@ class ConditionalEffect(NamedTuple):
 
 
 NOTHING = Effect()
-"""The effect of an action that changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,6 @@ class ActionSchema:
     """Its precondition: literals that must all hold before it."""
     effect: Effect = NOTHING
     line: int = 0
-    """The line of its definition, from 1; 0 if it comes from no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,6 @@ class PddlDomain:
     constants: Mapping[str, str] = field(default_factory=dict)
     """The type of each constant."""
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The types of the terms of each predicate."""
     actions: Mapping[str, ActionSchema] = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
     """The names of declared numeric functions. They only count costs."""
@@ -112,22 +108,17 @@ class PddlProblem:
 
     name: str
     objects: Mapping[str, str]
-    """The type of each object, including the domain's constants."""
     initial: frozenset[Atom]
     """The atoms that hold at the beginning. All other atoms do not hold."""
     goal: tuple[Literal, ...]
-    """The literals that must all hold at the end."""
 
 
 class PlanAction(NamedTuple):
     """One action of a sequential plan."""
 
     name: str
-    """The name of an action; whether the domain has it is checked later."""
     arguments: tuple[str, ...] = ()
-    """The names of objects, in order."""
     line: int = 0
-    """Its line in the plan's file, from 1; 0 if it comes from no file."""
 
     def __str__(self) -> str:
         """Return the action as PDDL."""

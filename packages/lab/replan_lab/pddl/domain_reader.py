@@ -22,7 +22,6 @@ from replan_lab.pddl.domain import (
 from replan_lab.pddl.expressions import Expression, Form, PddlFile, Word, format_expression, read_expressions
 
 SUPPORTED = "supported: typed STRIPS, negative conditions, =, `when`, `oneof`"
-"""The hint of every refusal of a part of PDDL that is not supported."""
 
 _OUTSIDE = frozenset(
     (
@@ -40,11 +39,8 @@ class FormulaScope:
 
     source: PddlFile
     domain: PddlDomain
-    """The types, predicates, constants and functions; its actions are not used."""
     objects: Mapping[str, str]
-    """The type of each object that may be named."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """The type of each variable that may be named."""
 
     def condition(self, expression: Expression) -> tuple[Literal, ...]:
         """Return a condition as literals that must all hold. Raises `UsageProblem`."""
@@ -184,13 +180,10 @@ _REFUSED = frozenset(
         *(":multi-agent", ":unfactored-privacy", ":factored-privacy"),
     )
 )
-"""Requirements that are known and not supported."""
 _SECTIONS_REFUSED = frozenset(
     (":durative-action", ":derived", ":axiom", ":constraints", ":process", ":event", ":task", ":method", ":htn")
 )
-"""Sections that are known and not supported."""
 ARITY_MAX = 100
-"""The largest number of parameters of one action or predicate."""
 
 
 def read_domain(text: str, name: str) -> PddlDomain:
@@ -394,7 +387,6 @@ def _predicates(forms: Sequence[Form], domain: PddlDomain, source: PddlFile) -> 
 
 
 def _functions(forms: Sequence[Form], source: PddlFile) -> Iterator[str]:
-    """Yield the names of numeric functions; their types, after a -, are skipped."""
     for form in forms:
         for item in form.items[1:]:
             if isinstance(item, Form):
@@ -447,9 +439,7 @@ class PddlTexts(NamedTuple):
     """A planning domain and a problem, as texts in PDDL."""
 
     domain: str
-    """The text of the domain."""
     problem: str
-    """The text of the problem."""
 
 
 @lru_cache(maxsize=16)

@@ -12,13 +12,10 @@ from actors.values.format import printable
 from runtime.core.errors import UsageProblem
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The largest number of bytes in one PDDL file."""
 WORDS_MAX = 300_000
-"""The largest number of words and parentheses in one file."""
 DEPTH_MAX = 50
 """The deepest nesting of expressions. Readers may recurse this deep."""
 WORD_MAX = 200
-"""The largest number of characters in one word."""
 
 _PART = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
 
@@ -27,18 +24,14 @@ class Word(NamedTuple):
     """One word, in lower case."""
 
     text: str
-    """The word: a name, a variable with its `?`, a keyword with its `:`, or a number."""
     line: int
-    """Its line in the file, from 1."""
 
 
 class Form(NamedTuple):
     """An expression in parentheses."""
 
     items: "tuple[Expression, ...]"
-    """The words and expressions in it."""
     line: int
-    """The line of its opening parenthesis, from 1."""
 
     @property
     def head(self) -> str:
@@ -48,7 +41,6 @@ class Form(NamedTuple):
 
 
 Expression = Word | Form
-"""A word, or an expression in parentheses."""
 
 
 class PddlFile(NamedTuple):
@@ -96,7 +88,6 @@ def read_expressions(text: str, source: PddlFile) -> list[Expression]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield the parentheses, words and ends of lines, without comments."""
     for match in _PART.finditer(text):
         if (part := match[0])[0] != ";":
             yield part

@@ -33,7 +33,6 @@ class AtomChange(NamedTuple):
     """How one outcome of an action changes the state."""
 
     adds: frozenset[Atom]
-    """The atoms that hold afterwards."""
     deletes: frozenset[Atom]
     """The atoms that do not hold afterwards, without the atoms in `adds`."""
 
@@ -46,9 +45,7 @@ class GroundAction(NamedTuple):
     """An action of a plan with its objects."""
 
     action: PlanAction
-    """The action as the plan names it."""
     schema: ActionSchema
-    """Its definition in the domain."""
     condition: tuple[Literal, ...]
     """Its precondition, without literals that are always true."""
     effect: Effect

@@ -27,11 +27,9 @@ from runtime.models.replies import ReplyCode, Unreadable
 
 PDDL_ACTIONS = "pddl_actions"
 ROLE = "actions"
-"""The role of the step whose artifact contains the actions."""
 
 
 def _judge_answer(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the actions of an answer solve the PDDL problem of the run."""
     value = artifact.value
     if isinstance(value, Unreadable):
         return _reject_plan((Finding(code=value.code, message=value.message),), 0.0)
@@ -64,7 +62,6 @@ _WHY = {
     Code.GOAL_UNREACHABLE: "it does not hold at the beginning, and no action makes it",
     Code.GOAL_DELETED: "an action ends it, and none makes it again",
 }
-"""Why a condition is unmet, in words for a sequential plan."""
 _TOO_LARGE = frozenset((*map(str, ReplyCode), Code.PLAN_TOO_LARGE))
 """Codes of a plan that is too large for a guard to read."""
 
@@ -74,9 +71,7 @@ class FirstFailure:
     """The first action of a plan that cannot run."""
 
     index: int
-    """Its index among the plan's actions."""
     action: PlanAction
-    """The action in the plan."""
     unmet: tuple[str, ...]
     """Its unmet conditions, as PDDL, sorted; empty if the problem has no such action."""
 
@@ -86,13 +81,11 @@ class PddlJudgement:
     """The judgement of the guards on a sequential plan."""
 
     verdict: Verdict
-    """The verdict. Its findings name steps as `NUMBER (action object ...)`."""
     failure: FirstFailure | None
     """The first action that cannot run; None if all can run, or if the level does not check this."""
     unmet_goals: tuple[str, ...]
     """The conditions of the goal that do not hold at the end, as PDDL, sorted; empty unless every action can run."""
     translation: Translation
-    """The plan of this product that was judged."""
     repairs: tuple[Repair, ...] = ()
     """Suggested actions: before the first failing action, so that it can run; otherwise at the end, so that the goal
     holds.
@@ -212,7 +205,6 @@ def _reword_finding(finding: Finding) -> Finding:
 
 
 make_guard = without_settings(PDDL_ACTIONS, _judge_answer)
-"""Makes the guard `pddl_actions`."""
 
 
 def judge_sequence(

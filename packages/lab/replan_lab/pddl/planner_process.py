@@ -27,7 +27,6 @@ COMPILED = (
 
 
 def _find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
-    """Return the actions that a planner finds, or the reason why it finds none."""
     get_environment().credits_stream = None
     try:
         read = PDDLReader().parse_problem_string(domain, problem)

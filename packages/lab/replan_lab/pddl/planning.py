@@ -60,7 +60,6 @@ def check_request(request: RunRequest) -> RunRequest:
 
 
 LIBRARY = "unified_planning"
-"""The package of the library that finds the planners."""
 _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 
 

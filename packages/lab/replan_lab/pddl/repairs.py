@@ -12,7 +12,6 @@ from replan_lab.pddl.domain import EQUAL, ActionSchema, Atom, Effect, Literal, P
 from replan_lab.pddl.grounding import TooManyOutcomes, ground_action, holds, invalidity_of
 
 REPAIRS_MAX = 3
-"""The largest number of actions that are suggested for one failure."""
 TRIES_MAX = 5_000
 """The largest number of bindings that are tried for one failure."""
 
@@ -23,11 +22,8 @@ class Repair(NamedTuple):
     action: str
     """The action as PDDL. A parameter without an object stands for any object of its type."""
     makes: str
-    """The condition that it makes true, as PDDL."""
     runs: bool
-    """Whether it can run in the state where the condition is unmet."""
     enough: bool
-    """Whether no condition is unmet after it."""
 
     @property
     def sentence(self) -> str:
@@ -71,8 +67,6 @@ def repairs_for(
 
 
 class _Search:
-    """Looks for actions in one state."""
-
     def __init__(
         self, domain: PddlDomain, problem: PddlProblem, state: frozenset[Atom], needed: Sequence[Literal]
     ) -> None:
@@ -155,7 +149,6 @@ class _Search:
         return self._atoms[predicate]
 
     def _objects_of(self, kind: str) -> list[str]:
-        """Return the objects of a type, in reverse order of names."""
         if kind not in self._objects:
             self._objects[kind] = sorted(
                 (name for name in self.problem.objects if self._is_a(name, kind)), reverse=True

@@ -23,7 +23,6 @@ ALWAYS = "(and)"
 """A token that always holds, so that neither the initial state nor an empty goal counts as undefined."""
 
 States = frozenset[frozenset[Atom]]
-"""The states that are possible at one point of a plan."""
 
 
 class Case(NamedTuple):
@@ -39,9 +38,7 @@ class Translation:
     """A plan for a PDDL problem, and its translation into a plan of this product."""
 
     plan: Plan | None
-    """The plan of this product; None if it would have no step."""
     actions: Sequence[PlanAction]
-    """All actions of the plan, including those without a step because of `invalid_action`."""
     numbers: dict[str, int]
     """The index in `actions` for each step, by the step's id."""
     invalid_action: str
@@ -186,7 +183,6 @@ def _make_plan(problem: PddlProblem, progression: _Progression, ids: Sequence[st
 
 
 def _negated_atoms(progression: _Progression) -> set[Atom]:
-    """Return the atoms that some condition requires to be absent."""
     conditions = [progression.goal]
     for step, cases in zip(progression.steps, progression.cases, strict=True):
         conditions += [step.condition, *(case.when for case in cases)]
@@ -211,7 +207,6 @@ def _make_step(step_id: str, condition: Iterable[Literal], changes: Sequence[Ato
 
 
 def _tokens(change: AtomChange, absent: set[Atom]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the tokens that a change adds, and the tokens that it deletes."""
     adds = {*map(str, change.adds), *(_absence_token(atom) for atom in change.deletes & absent)}
     deletes = {*map(str, change.deletes), *(_absence_token(atom) for atom in change.adds & absent)}
     return frozenset(adds), frozenset(deletes)

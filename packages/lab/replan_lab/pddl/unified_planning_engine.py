@@ -36,9 +36,7 @@ from runtime.core.errors import UsageProblem
 __all__ = ["NAME", "ReplanValidator", "register"]
 
 NAME = "replan"
-"""The name of the engine in the library."""
 _NEVER = (Literal(Atom(EQUAL, ("true", "false"))),)
-"""A condition that never holds."""
 
 
 class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the library has no types

@@ -38,7 +38,6 @@ class Measured:
     """The measurements of a model on some tasks."""
 
     first: float
-    """The share of runs whose first proposal is accepted."""
     told: float
     """The share of runs in which the first or the second proposal is accepted."""
     two: float
@@ -46,9 +45,7 @@ class Measured:
     four: float
     """The share of tasks for which a first proposal in four runs is accepted."""
     fresh_repeats: float
-    """How often the first proposal of one run equals the rejected first proposal of another run of the task."""
     told_repeats: float
-    """How often a second proposal equals the rejected first proposal."""
 
 
 MEASURES = ("first", "told", "two", "four")
@@ -59,15 +56,11 @@ class FittedAuthor:
     """The numbers of the simulated author that imitate a model."""
 
     mean: float
-    """The mean of the probability that an attempt is right."""
     size: float
-    """The sum of the two parameters of the beta distribution."""
     fresh_sticky: float
     """How often a fresh attempt reuses the random numbers of the attempt before it."""
     told_sticky: float
-    """How often a retry reuses them."""
     lift: float
-    """The factor by which a rejection in view multiplies the odds."""
 
     def predict(self) -> Mapping[str, float]:
         """Return the predicted values of `MEASURES`."""
@@ -184,7 +177,6 @@ def _by_model(records: Records) -> Mapping[str, Sequence[RecordedDialogue]]:
 
 
 def _judge_model(model: str, dialogues: Sequence[RecordedDialogue], lines: AuthorLines) -> Row:
-    """Return the row of a model: means over both halves of its tasks, each predicted from the other half."""
     errors, row = list[float](), defaultdict[str, float](float)
     for half in (0, 1):
         known = measure([item for item in dialogues if _half_of(item.task) != half])

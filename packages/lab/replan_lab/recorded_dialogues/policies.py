@@ -19,7 +19,6 @@ class ModelRecord:
     repeats: float
     """How often the next attempt of the same dialogue repeats the rejected attempt, word for word."""
     count: int
-    """The number of rejections behind these numbers."""
 
     @property
     def shares(self) -> Mapping[str, float]:
@@ -32,7 +31,6 @@ class RejectedAttempt:
     """An attempt that a policy has seen rejected, and the move that it came from."""
 
     move: Move | None
-    """The move; None for the first attempt."""
     attempt: RecordedAttempt
 
 
@@ -68,7 +66,6 @@ class Seen:
 
 
 Policy = Callable[[Seen], Move]
-"""Returns one of the moves that can still be made."""
 
 
 def always(move: Move) -> Policy:
@@ -104,7 +101,6 @@ def compare_chances(margin: float) -> Policy:
 
 
 REPEATS_MAX = 2
-"""The number of repeated attempts that ends a dialogue."""
 
 
 def informed(seen: Seen) -> Move:

@@ -24,7 +24,6 @@ FOLDS = 20
 WEIGHT = 10.0
 """The number of a model's own rejections that weigh as much as the mean of all models."""
 RESAMPLES = 4000
-"""The number of samples of a bootstrap."""
 SEED = 49
 
 
@@ -35,13 +34,10 @@ class Played:
     solved_by: tuple[float, ...]
     """The chance that an attempt was accepted within one, two, ... attempts."""
     calls: float
-    """The model calls after the first attempt."""
     late: float
-    """The number of calls after the first `LATE` further attempts."""
 
 
 LATE = 5
-"""The number of attempts after the first one that are not counted as late."""
 
 
 def fold_of(task: str) -> int:
@@ -77,7 +73,6 @@ class KnownModels:
 
 
 def _counts(records: Records, dialogue: RecordedDialogue) -> NDArray[np.float64]:
-    """Return hits and cases of the four shares of `ModelRecord` in a dialogue."""
     first, second = dialogue.at(0), dialogue.at(1)
     retried = _is_rejected_with_a_turn_left(dialogue)
     fresh = [other.at(0).accepted for other in records.others(dialogue)] if retried else []
@@ -145,8 +140,6 @@ def _play(
 
 @dataclass(slots=True)
 class _Opened:
-    """A dialogue that is being played."""
-
     dialogue: RecordedDialogue
     position: int = 0
 
@@ -169,7 +162,6 @@ class PlayedRecords:
     cases: Sequence[RecordedDialogue]
     known: KnownModels
     played: Mapping[str, Sequence[Played]]
-    """The plays by arm, in the order of the cases."""
 
     def success(self, arm: str) -> NDArray[np.float64]:
         """Return the success of an arm in each case, within all attempts."""
@@ -322,7 +314,6 @@ def _stops(dialogues: Sequence[RecordedDialogue]) -> Iterator[Row]:
 
 
 def _until(dialogue: RecordedDialogue, repeats: float, attempts: float) -> tuple[int, bool]:
-    """Return the calls of a dialogue's attempts until a rule ends it, and whether one was accepted."""
     calls, texts = 0, list[str]()
     for attempt in dialogue.attempts:
         if len(texts) - len(set(texts)) >= repeats or len(texts) >= attempts:

@@ -40,7 +40,6 @@ class RecordedAttempt:
     """The hash of the proposal; empty if the dialogue ended without one."""
     accepted: bool
     length: int = 0
-    """The length of the proposal in characters."""
     likeness: float | None = None
     """The share of words in common with the proposal before; None for a first proposal."""
     reward: float | None = None
@@ -81,13 +80,10 @@ class Records:
     """The name of the form: `proposals`, `rewards`, `repairs` or `prompts`."""
     dialogues: tuple[RecordedDialogue, ...]
     moves: tuple[Move, ...]
-    """The moves that the records can answer."""
     attempts_max: int
     """The largest number of attempts in a play, including the first."""
     begins_rejected: bool
-    """Whether a case begins at a rejection before the last turn; if not, at the first attempt."""
     left_out: int = 0
-    """The number of records without a verdict, which were left out."""
     by_task: Mapping[tuple[str, str], Sequence[RecordedDialogue]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,7 +142,6 @@ def _rewards(line: Mapping[str, Any]) -> RecordedDialogue:
 
 
 def _repairs(line: Mapping[str, Any]) -> RecordedDialogue:
-    """Return the dialogue of a repair with the output of tests (LDB)."""
     last = len(line["seq"]) - 1
     attempts = tuple(
         RecordedAttempt(str(turn[0]), bool(line["visible"]) and at == last, turn[1], _at(turn, 2))

@@ -16,7 +16,6 @@ from replan_lab.recorded_dialogues.policy_evaluation import SEED
 from replan_lab.recorded_dialogues.records import Records
 
 BUDGETS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
-"""The common budgets, in attempts for each task."""
 RESAMPLES = 500
 
 _Task = tuple[int, int]
@@ -55,7 +54,6 @@ def _tasks(records: Records, model: str, names: Sequence[str]) -> list[_Task]:
 
 
 def _solved(by_model: Sequence[Sequence[_Task]], drawn: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean share of solved tasks by order and budget. `drawn` has the positions of the tasks, in order."""
     shares = [[_one_after_the_other(tasks, drawn), _in_turn(tasks, drawn)] for tasks in map(np.array, by_model)]
     found: NDArray[np.float64] = np.mean(shares, axis=0)
     return found

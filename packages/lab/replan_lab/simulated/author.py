@@ -24,12 +24,9 @@ from runtime.core.ledger import Price, Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 BYTES_PER_TOKEN = 4
-"""How many bytes a token has: a common rule of thumb for English text and JSON."""
 PREFIX = "simulated"
-"""The prefix of the model's name in `--model`."""
 _NAME = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 _WORD = re.compile(r"[A-Za-z]{4,40}")
-"""Matches a word of a problem that a simulated recon may name."""
 
 
 class SimulatedModel:
@@ -91,7 +88,6 @@ class Request:
     node: str
     """The id of the attempt. All tries of an attempt have the same id."""
     material: Mapping[str, Any]
-    """The content of the prompt as data."""
 
     def dependency(self, role: str) -> Any:
         """Return the accepted artifact of a role, or an empty mapping."""
@@ -297,7 +293,6 @@ def _plan(request: Request) -> dict[str, Any]:
 
 
 def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:
-    """Return another level, all with the same probability; the level itself if there is no other."""
     others = [other for other in profile.levels if other != level]
     return others[int(draw(*words, "another") * len(others))] if others else level
 

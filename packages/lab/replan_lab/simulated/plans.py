@@ -9,7 +9,6 @@ from typing import Any
 from replan_lab.simulated.profile import Defect
 
 STEPS = 6
-"""The number of steps in the chain."""
 DEFECT_STEPS = range(2, STEPS + 1)
 """The numbers of the steps that may have a defect. The first step has no predecessor."""
 _GUARDS = ("syntax", "dynamic_test", "human")
@@ -104,6 +103,5 @@ def _step(number: int) -> dict[str, Any]:
 
 
 def _make_unordered_step(name: str, effect: str) -> dict[str, Any]:
-    """Return a step without dependencies, on which no other step depends."""
     step: Mapping[str, Any] = _step(1)
     return {**step, "step_id": name, "name": name, "preconditions": ["start"], "effects": [effect]}

@@ -19,7 +19,6 @@ DIFFICULTIES = 512
 
 
 def _digest(*words: object) -> bytes:
-    """Return the SHA-256 of the words."""
     return hashlib.sha256("\x1f".join(map(str, words)).encode(errors="replace")).digest()
 
 

@@ -18,9 +18,7 @@ from replan_lab.simulated.profile import Share
 from replan_lab.simulated.seeded import draw
 
 START = "start"
-"""The token that holds at the beginning."""
 CHECK = "check"
-"""The last part of the name of a check."""
 CALL_SECONDS = 60.0
 """The time limit of a call, in seconds. No simulated call reaches it."""
 
@@ -100,9 +98,7 @@ class Ways:
     """The simulated author of new plans. For each step that failed, it tries the next tool."""
 
     task: Task
-    """The task that the plans are for."""
     current: dict[str, int] = field(default_factory=dict)
-    """The number of the tool that plans now use for a step, for each step that has failed."""
 
     def next_plan(self, failed: str, tokens: Collection[str]) -> dict[str, Any] | None:
         """Return a plan from the tokens that hold, with the next tool for the step `failed`; None if no tool is left.
@@ -163,7 +159,6 @@ class Called:
 
     outcome: ToolOutcome
     reason: str = ""
-    """The reason of a failure, in one line; empty after a success."""
 
 
 @dataclass
@@ -171,16 +166,13 @@ class ToolWorld:
     """The world of one trial. Calls of tools change which results really hold."""
 
     odds: ToolOdds
-    """How often tools and checks fail."""
     task: Task
-    """The steps, and the tools that can do each step."""
     seed: int
     done: set[str] = field(default_factory=set)
     """The steps whose results really hold."""
     ran: set[str] = field(default_factory=set)
     """The steps whose last call ended with a transient fault after its work."""
     calls: int = 0
-    """How many calls of tools and checks there were so far."""
 
     def call(self, tool: str, node: str, at: float) -> Called:
         """Call a tool or a check for a node of the run, at a time in seconds. The world may change."""

@@ -35,19 +35,14 @@ class VerdictFilter:
     """Changes the verdicts of guards by the settings of an experiment and a profile."""
 
     profile: AuthorProfile
-    """The profile from whose shares the causes and defects of false rejections are drawn."""
     seed: int
-    """The seed of the trial."""
     search_sees: Feedback = "full"
     """Which findings of a rejection give the codes and places that the search reads."""
     author_sees: Feedback = "full"
     """Which findings of a rejection give the messages that the author reads."""
     false_accept: float = 0.0
-    """The probability that a rejection becomes an acceptance, for each attempt."""
     false_reject: float = 0.0
-    """The probability that an acceptance becomes a rejection, for each attempt."""
     accepting_problems: float = 0.0
-    """The share of problems on which every rejection becomes an acceptance."""
     rejecting_problems: float = 0.0
     """The share of problems on which every acceptance becomes a rejection. They are not among `accepting_problems`."""
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)

@@ -56,9 +56,7 @@ class World:
     """A simulated problem."""
 
     profile: AuthorProfile
-    """The shares and odds that the world is drawn from."""
     seed: int
-    """The seed of the trial."""
     problem: str
 
     @cached_property

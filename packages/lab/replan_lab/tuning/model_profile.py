@@ -32,7 +32,6 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.folder import replace_file
 
 FORM_FAMILIES = ("reply", "field")
-"""The families of finding codes that are about the form of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,8 @@ class StepMeasure:
     """The attempts at one step over all runs."""
 
     step: str
-    """The step's id."""
     attempts: int = 0
-    """All attempts that were judged."""
     form_errors: int = 0
-    """The attempts with a form error."""
     repaired: int = 0
     """The replies with broken JSON that could still be read."""
     firsts: int = 0
@@ -71,7 +67,6 @@ class Measures:
     """The measurements of a model over several runs."""
 
     steps: tuple[StepMeasure, ...]
-    """The steps, in the order in which they were first judged."""
     plans: tuple[AttemptsUntilPlan, ...]
     """The record of each run with an attempt at its last step."""
 
@@ -142,17 +137,14 @@ def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool,
 TASKS = Path("configs") / "calibration_tasks.jsonl"
 """The shipped tasks: 60 short problems, 12 of each of five categories."""
 TASKS_MIN, TASKS_MAX = 10, 60
-"""The least and the most tasks."""
 WORKFLOW, PLAN_STEP = "search", "g_plan"
 """The workflow that is measured, and its step that writes the plan."""
 CALLS_MIN, CALLS_MAX = 6, 12
 """The least and the most calls of one task: a plan without a mistake needs 4."""
 WORLDS = 8
-"""Draws of the posterior in which the settings are compared."""
 SEED = 1000
 """The seed of the draws, and the first of the simulated trials."""
 CAPS = (10, 20, 30)
-"""The limits of calls that are compared."""
 CALL_PRICE = 0.025
 """The price of a call in plans: the default of `stop_below`. A setting that makes more calls must find more plans."""
 PLANS_MIN = 10
@@ -164,7 +156,6 @@ class ComparedSettings:
     """Settings of a run that are compared."""
 
     name: str
-    """Their name in the tables of the comparison."""
     workflow: str
     policy: str
     visits: int
@@ -202,7 +193,6 @@ class Fit:
     first: tuple[float, float, float]
     """The factor of the odds of a right plan after a finding: the median, and the interval of 95 %."""
     malformed: float
-    """The share of replies with a form error."""
 
     def profiles(self) -> dict[str, str]:
         """Return the text of a profile for each draw, by its name."""
@@ -239,11 +229,8 @@ class Preference:
 
     settings: ComparedSettings
     cap: int
-    """The limit of calls with which the settings do best."""
     success: float
-    """The mean success, over worlds and tasks."""
     calls: float
-    """The mean calls."""
     ahead: float
     """The advantage over the shipped settings with their best cap: plans minus the price of the calls."""
     worlds: int
@@ -272,7 +259,6 @@ def choose_settings(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Pr
 
 
 def _means(curve: Curve, cap: int) -> tuple[float, float]:
-    """Return the mean success and the mean calls within a cap."""
     success, calls = zip(*curve.at(cap).values(), strict=True)
     return fmean(success), fmean(calls)
 
@@ -408,7 +394,6 @@ def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) ->
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file, completely or not at all. Raises `UsageProblem`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode())

@@ -28,7 +28,6 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO, micro_limit
 
 FILES = "entrants"
-"""The subfolder with the workflow files of the entrants."""
 REPETITIONS_MAX = 1000
 """The largest number of repetitions of all problems in one rung."""
 REPETITIONS_MAX_BY_MONEY = 20
@@ -42,9 +41,7 @@ CAPS = (10, 20, 30)
 """The limits of calls to compare if the user names none."""
 
 RunTrials = Callable[[PreparedExperiment, ResultsFolder], list[Trial]]
-"""Runs the trials of a rung that have no result yet, and returns all trials."""
 Notice = Callable[[str], None]
-"""Shows a line to the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +49,9 @@ class Entrant:
     """A workflow with a policy."""
 
     name: str
-    """The name in tables, such as `search-belief`."""
     search: str | None
     """The search, if it divides its calls among branches: then it is tried with each cap; else None."""
     keys: Mapping[str, Any]
-    """The keys of its workflow file."""
 
     def text(self, cap: int) -> str:
         """Return its workflow file with a limit of calls."""
@@ -108,13 +103,11 @@ class EntrantStanding:
 
     entrant: str
     cap: int
-    """The limit of the calls of one run."""
     trials: int
     """The pairs of problem and seed on which every entrant of its last rung was tried."""
     successes: int
     """The trials that succeeded within the cap."""
     calls_mean: float
-    """The mean calls of a trial. Calls beyond the cap are not counted."""
 
     @property
     def interval(self) -> Interval:
@@ -176,15 +169,10 @@ class RaceOrder:
     model: str
     """The model in the form of `--model`."""
     calls: int | None
-    """The largest number of model calls in the whole race."""
     usd: float | None
-    """The largest cost of the whole race, in dollars."""
     caps: tuple[int, ...]
-    """The limits of the calls of one run that are compared."""
     folder: Path
-    """The folder of the rungs' definitions and results."""
     concurrency: int = 4
-    """Concurrent trials with a real model and a limit of calls."""
 
 
 @dataclass
@@ -192,19 +180,12 @@ class Race:
     """A race and its result so far."""
 
     order: RaceOrder
-    """The user's request."""
     entrants: Sequence[Entrant]
-    """The remaining entrants, in the user's order."""
     curves: dict[str, Curve] = field(default_factory=dict)
-    """The trials of every entrant, by its name."""
     dropped: list[EntrantStanding] = field(default_factory=list)
-    """The standings of dropped entrants, the last ones first."""
     rows: list[EntrantStanding] = field(default_factory=list)
-    """The standings of the last rung, best first."""
     rungs: int = 0
-    """The rungs that have brought trials."""
     calls: int = 0
-    """The number of calls that the trials have used."""
     micro_usd: int = 0
     """The cost of the trials, in millionths of a dollar."""
     stopped: str = ""

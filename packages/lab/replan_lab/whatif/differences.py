@@ -45,17 +45,13 @@ class RunComparison:
 
     run: str
     outcome: FoldOutcome
-    """The result of the comparison."""
     status: str = ""
-    """The status in the run's row, such as `waiting`."""
     seq: int | None = None
     """The number of the first record that would differ; None if no record would."""
     reason: str = ""
     """The reason in a few words, the same for all runs with the same cause."""
     then: str = ""
-    """The recorded decision, in one line."""
     now: str = ""
-    """The new decision, in one line."""
     odds: float | None = None
     """The chance that the next attempt at the plan is accepted, estimated by the belief; None without a belief."""
     request: str = ""
@@ -170,9 +166,7 @@ class EditedRules:
     in_every_field: bool = True
     """Whether decisions are compared in all fields, or only in their effect."""
     is_none: bool = True
-    """Whether nothing is edited."""
     daily_budget: bool = False
-    """Whether the home has a daily budget, which may have delayed a call."""
 
 
 def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison:
@@ -182,7 +176,6 @@ def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison
 
 
 DIFFERENT = (FoldOutcome.DIFFERS, FoldOutcome.NEEDS_REPLY)
-"""The outcomes in which a decision differs."""
 SHOWN_MAX = 20
 """The largest number of runs that are shown one by one, unless all are requested."""
 _WORDS = {
@@ -255,7 +248,6 @@ def _headline(affected: Sequence[RunComparison]) -> list[Line]:
 
 
 def _reasons(findings: Sequence[RunComparison]) -> list[tuple[tuple[FoldOutcome, str], int, RunComparison]]:
-    """Return the reasons with the number of their runs and the first of these runs, the most frequent first."""
     shown = [finding for finding in findings if finding.outcome not in (FoldOutcome.SAME, FoldOutcome.NOT_AFFECTED)]
     counts = Counter((item.outcome, item.reason) for item in shown)
     examples = {(item.outcome, item.reason): item for item in reversed(shown)}

@@ -40,7 +40,6 @@ class EditRequest:
     named: bool = False
     """Whether the user has named the runs. Then the workflow applies to all these runs, even if it has another name."""
     plugins: tuple[str, ...] = ()
-    """The files of plug-ins."""
 
     @property
     def is_none(self) -> bool:
@@ -64,7 +63,6 @@ def rules_for(request: EditRequest, registry: Registry, root: Path) -> EditedRul
 
 
 def _guards(texts: Sequence[str], registry: Registry) -> tuple[frozenset[str], Mapping[str, str]]:
-    """Return the guards to ask again, and the new guard of each named step."""
     again, by_step = set[str](), dict[str, str]()
     for text in texts:
         step, _, name = text.rpartition("=")
@@ -83,8 +81,6 @@ def _guards(texts: Sequence[str], registry: Registry) -> tuple[frozenset[str], M
 
 @dataclass(frozen=True)
 class _Edit:
-    """The edit of planning runs."""
-
     request: EditRequest
     registry: Registry
     loaded: LoadedWorkflow | None
@@ -94,7 +90,6 @@ class _Edit:
     _configs: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
     def reason_unaffected(self, first: Any) -> str:
-        """Return why a run is not affected, from its first event; empty if it is affected."""
         if not isinstance(first, RunStarted):
             return "not a planning run"
         if is_child(first.run) and not self.request.named:
@@ -109,7 +104,6 @@ class _Edit:
         return "" if judged & self.again or steps.keys() & self.by_step.keys() else "another guard"
 
     def first(self, event: Any) -> Any:
-        """Return a run's first event with the edited configuration, and with the limits that follow."""
         then, limits = read_config(event.pinned), event.limits
         text = self._configs.get((event.pinned, event.given))
         if text is None:  # Most runs begin with one of few configurations.
@@ -191,7 +185,6 @@ def _guard(config: RunConfig, step: str, registry: Registry) -> AnyGuard:
 
 
 def _await_verdict(answer: Awaitable[Verdict]) -> Verdict:
-    """Return the verdict of an async guard, which may use trio or anyio."""
     import trio  # noqa: PLC0415 -- few guards wait
 
     async def wait() -> Verdict:

@@ -37,7 +37,6 @@ from runtime.core.errors import MachineRunsAway
 from runtime.core.machine import Refused, settle
 
 TEXT_MAX = 300
-"""The largest number of characters of a decision or an error in a comparison."""
 
 
 def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
@@ -62,7 +61,6 @@ class Fold:
     """One pass over the records of a run."""
 
     def __init__(self, run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> None:
-        """Take the run, its kind with the tested machine, and the edit."""
         self._run, self._kind, self._edit = run, kind, edit
         self._machine: Any = kind.machine
         self._state: Any = self._machine.initial()

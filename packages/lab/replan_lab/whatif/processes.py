@@ -22,13 +22,11 @@ from replan_lab.whatif.recorded_run import StoredRun
 from runtime.core.errors import UsageProblem
 
 QUEUED_MAX = 16
-"""How many runs are read in advance for each process."""
 START_SECONDS = 60.0
 """The time limit of the start of a process, which includes loading plug-ins."""
 PACKAGE = Path("packages") / "lab"
 """The folder of the laboratory in a checkout."""
 WORKER = PACKAGE / "replan_lab" / "whatif" / "worker.py"
-"""The file that a checkout must have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,6 @@ class Checkout:
     root: Path
     """The folder that contains its packages."""
     python: str = sys.executable
-    """The interpreter that runs it."""
 
     @classmethod
     def own(cls) -> "Checkout":
@@ -58,8 +55,6 @@ class Checkout:
 
 @dataclass
 class _Results:
-    """The results of the threads."""
-
     findings: list[RunComparison] = field(default_factory=list)
     error: BaseException | None = None
 
@@ -127,8 +122,6 @@ def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, 
 
 
 class _Worker:
-    """One worker process."""
-
     def __init__(self, checkout: Checkout, first: bytes) -> None:
         """Start the process. Raises `UsageProblem` if it does not start or cannot use the edit."""
         paths = os.pathsep.join((str(checkout.root), str(checkout.root / PACKAGE)))
@@ -172,7 +165,6 @@ class _Worker:
         return fields
 
     def end(self) -> None:
-        """End the process, even during a run."""
         with contextlib.suppress(OSError):
             self._process.kill()
         self._process.wait()

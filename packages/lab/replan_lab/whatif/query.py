@@ -39,19 +39,12 @@ class WhatIfQuery:
     """The runs to fold, and the edit under which they are folded."""
 
     runs: tuple[str, ...] = ()
-    """The ids of runs, or at least the first six characters of each; empty for all runs."""
     workflow: str | None = None
-    """The name of a shipped workflow, or the path of a file; None for the recorded workflow."""
     guards: tuple[str, ...] = ()
-    """Guards to ask again: `NAME` wherever it has judged, or `STEP=NAME` in place of the guard of a step."""
     policy: str | None = None
-    """The name of a shipped policy, or the path of a file; None for the recorded policy."""
     release: str | None = None
-    """The folder of a checkout whose code folds the runs; None for this program."""
     plugins: tuple[str, ...] = ()
-    """The paths of plug-in files, beside the files of the home's settings."""
     seconds: float = LIMIT_SECONDS
-    """The time limit of one run, in seconds."""
 
 
 def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ) -> list[RunComparison]:
@@ -92,7 +85,6 @@ def _fold_runs(
     *,
     daily_budget: bool,
 ) -> list[RunComparison]:
-    """Return the comparison of each run: waiting runs first, then the newest first."""
     checkout = Checkout.own() if release is None else Checkout.at(release)
     rows = list[RunRow]()
     if store is not None:

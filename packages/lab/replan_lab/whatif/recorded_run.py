@@ -19,7 +19,6 @@ class PlacedEvent(NamedTuple):
 
     seq: int
     event: Any
-    """The event, of a type that the run's kind defines."""
     inbox: int | None
     """The id of the posted message that it consumed, if any."""
     ends: bool
@@ -34,9 +33,7 @@ class RecordedRun:
     kind: str
     status: str
     events: Sequence[PlacedEvent]
-    """All records, in order."""
     mail: Mapping[int, InboxItem]
-    """The posted messages by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +41,9 @@ class StoredRun:
     """A run in its stored form, which any release can pass on. Only the run's own kind can read the events."""
 
     run: str
-    """The id of the run."""
     kind: str
-    """The name of its kind."""
     format: int
-    """The version of the kind's format that the events are written in."""
     status: str
-    """The status in the run's row."""
     records: Sequence[tuple[int, int | None, bool, str]]
     """The number, the consumed message, whether it ends an append, and the stored body of each record."""
     messages: Sequence[tuple[int, str, str, float]]
