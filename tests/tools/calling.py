@@ -39,12 +39,12 @@ class Bench:
         (self.folder / "functions.py").write_text(dedent(code))
         return self.pin(f"tools:\n  t:\n    python: ./functions.py:f\n{indent(dedent(keys), '    ')}\n")
 
-    async def call(self, toolset, use=None, *, seconds=20.0, run="r", **arguments):
+    async def call(self, toolset, use=None, *, seconds=60.0, run="r", **arguments):
         """Call a tool, the one called `t` or a use's, and return how the call ended."""
         with open_workspace(self.workspace, self.home, run) as workspace:
             return await self.call_in(workspace, toolset, use, seconds=seconds, **arguments)
 
-    async def call_in(self, workspace, toolset, use=None, *, seconds=20.0, commit="", **arguments):
+    async def call_in(self, workspace, toolset, use=None, *, seconds=60.0, commit="", **arguments):
         name, text = ("t", json.dumps(arguments)) if use is None else (use.tool, use.arguments)
         [tool] = [tool for tool in open_tools(toolset, workspace, ENVIRONMENT) if tool.name == name]
         request = ToolRequested(node="n", tool=name, arguments=text, timeout_seconds=seconds, commit=commit)

@@ -184,7 +184,7 @@ async def test_a_tool_whose_processes_replace_each_other_is_ended_whole(tmp_path
     assert done.outcome is ToolOutcome.TRANSIENT
     assert end_of_group(bench.begun[0].process) is True
     made = len(list(bench.workspace.iterdir()))
-    assert made > 100, "the tool was no bomb"
+    assert made > 24, "the tool was no bomb"  # 24 processes begin, and each replaces itself again and again.
     await trio.sleep(0.3)
     assert len(list(bench.workspace.iterdir())) == made, "a process went on"
 
