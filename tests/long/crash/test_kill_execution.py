@@ -42,7 +42,9 @@ guards: {booked: booked, good: good, human: booked}
 """
 # A killed process stays as a zombie (Z) until the machine's first process takes note of its end.
 BOOK = """
-other=$(grep "^begin $2 " "$1" 2>/dev/null | while read -r _ _ pid; do grep -qs '^State:.[^ZX]' "/proc/$pid/status" && echo "$pid"; done)
+other=$(grep "^begin $2 " "$1" 2>/dev/null | while read -r _ _ pid; do
+  grep -qs '^State:.[^ZX]' "/proc/$pid/status" && echo "$pid"
+done)
 [ -n "$other" ] && echo "overlap $2 $other" >> "$1"
 echo "begin $2 $$" >> "$1"
 sleep 0.04
