@@ -141,7 +141,6 @@ class _Translation:
     def _keep_known_keys(
         self, path: KeyPath, value: Mapping[str, Any], ignored: Mapping[str, str], known: frozenset[str]
     ) -> dict[str, Any]:
-        """Return a mapping without its ignored keys, and in a foreign file without its unknown keys."""
         unknown = value.keys() - known if self.foreign else set()
         for key in value:
             if why := ignored.get(key, _UNUSED if key in unknown else ""):

@@ -96,6 +96,5 @@ def _mermaid_text(text: str) -> str:
 
 
 def _quote_dot(text: str) -> str:
-    """Return a text as a quoted DOT string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{" ".join(escaped.split())}"'

@@ -147,7 +147,6 @@ def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ..
 
 
 def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return a workflow's prompts, and notices for the user."""
     shared = root / "prompts" / f"{_SHARED_PROMPTS}.yaml"
     book, notices = load_prompts(find_named(workflow.prompts, root / "prompts", "prompts", document), shared)
     beside = Path(document.source).parent / "prompts.json"

@@ -66,7 +66,6 @@ def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem)
 
 
 def _plan_in_setting(setting: Any, keys: KeyPath, folder: Path, problem: MakeProblem) -> dict[str, Any]:
-    """Return the plan in a setting, which is a plan or the path of a plan file."""
     if isinstance(setting, str) and setting.strip():
         return _read_plan_file(folder / Path(setting).expanduser(), keys, problem)
     if not isinstance(setting, Mapping):

@@ -346,7 +346,6 @@ class Workflow(Config):
 
 
 def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
-    """Return the lists of step ids in a pair with their paths, `requires` first."""
     by_guard = [(("escalate_by_guard", guard), steps) for guard, steps in pair.escalate_by_guard.items()]
     return [(("requires",), pair.requires), (("escalate_to",), pair.escalate_to), *by_guard]
 

@@ -139,7 +139,6 @@ def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
 
 
 def _is_name(line: str) -> bool:
-    """Return whether a line without markup is a known heading."""
     return len(line) <= _NAME_LENGTH_MAX and role_of(line)[0] is not Role.NEUTRAL
 
 
@@ -232,14 +231,12 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def _cells(start: int, text: str) -> Iterator[Block]:
-    """Yield the cells of a table row, except empty cells and the cells of a delimiter row (`---`)."""
     for cell in _CELL.finditer(text):
         if cell[0].strip(" \t-:"):
             yield Block(BlockForm.CELL, start + cell.start(), start + cell.end())
 
 
 def _hash_marks(head: str) -> int:
-    """Return how many `#` a line begins with."""
     text = head.lstrip()
     return len(text) - len(text.lstrip("#"))
 
@@ -250,12 +247,10 @@ class _Cutter:
 
     text: str
     block: Block | None = None
-    """The block that the next line may continue."""
     fence: str = ""
     """The characters that opened the current code block; empty outside of a code block."""
 
     def close(self) -> Iterator[Block]:
-        """Yield the current block, if there is a current block, and end it."""
         if self.block:
             yield self.block
         self.block = None

@@ -107,7 +107,6 @@ class DemandReading(NamedTuple):
     """The demands of a text, and which parts of the text were not read."""
 
     demands: tuple[Demand, ...]
-    """The demands in the order of the text, with each quote once; at most `DEMANDS_MAX`."""
     unread: str
     """Sentences that say which parts were not read, and why; empty if everything was read."""
 
@@ -234,7 +233,6 @@ class _Reader:
     """Whether the heading only names a thing."""
 
     def demands(self) -> Iterator[Demand]:
-        """Yield the demands in the order of the text."""
         every = list(blocks(self.text))
         for number, block in enumerate(every):
             if self.read > SENTENCES_MAX:
@@ -346,7 +344,6 @@ class _Reader:
         return sorted(demands, key=lambda demand: demand.start)
 
     def _demands_in_statement(self, sentence: Sentence, signs: int) -> list[Demand]:
-        """Return the demand in a statement that specifies something new; empty for any other statement."""
         label = LABEL.match(sentence.small)
         cut = label.end() if label and label["label"] in _ORDER else 0
         if label and not cut and label["colon"] == ":":

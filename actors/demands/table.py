@@ -60,7 +60,6 @@ class TableRow:
     """A `RequirementSource` as text."""
     standing: DemandStanding
     steps: tuple[str, ...] = ()
-    """The ids of the steps that satisfy the demand, sorted."""
     guards: tuple[str, ...] = ()
     """The guards that compare the demand with the plan; if none do, the guards of the steps that satisfy it."""
     requirement: str | None = None
@@ -192,7 +191,6 @@ def _match_requirements(
 def _overlaps(
     user: UserTexts, said: Iterable[StatedDemand], stated: Sequence[Requirement]
 ) -> Iterator[tuple[float, str, str]]:
-    """Yield (agreement, demand id, requirement id) for each pair whose quotes agree enough."""
     by_text: dict[int, list[StatedDemand]] = defaultdict(list)
     for entry in said:
         by_text[entry.text].append(entry)
@@ -213,7 +211,6 @@ def _overlaps(
 
 
 def _agreement(words: range, place: range, least: float) -> float:
-    """Return the share of words that two ranges have in common; 0 if they share fewer than `least` words."""
     both = min(words.stop, place.stop) - max(words.start, place.start)
     return 0.0 if both < max(1, least) else both / (len(words) + len(place) - both)
 
@@ -233,7 +230,6 @@ class _Judged:
                 self._satisfying[name].append(step.step_id)
 
     def row(self, said: StatedDemand, items: Sequence[Requirement]) -> TableRow:
-        """Return the row of a demand: the row with the best standing among its requirements' rows."""
         demand = said.demand
         first_fields = _About(demand.id, str(demand.kind), demand.quote, str(demand.source))
         rows = [self._row_of_requirement(item, first_fields) for item in items]
@@ -241,7 +237,6 @@ class _Judged:
         return min(rows, key=lambda row: _BEST.index(row.standing), default=in_no_step)
 
     def own_row(self, item: Requirement) -> TableRow:
-        """Return the row of a requirement that stands for no demand."""
         first_fields = _About(item.id, item.kind, " ".join(item.quote.split()), item.source)
         return self._row_of_requirement(item, first_fields)
 
@@ -287,7 +282,6 @@ _BEST = (DemandStanding.CHECKED, DemandStanding.IN_STEP, DemandStanding.DECLARED
 
 
 def _normalize(text: str) -> str:
-    """Return only the letters and digits of a text, with case folded."""
     return "".join(words_of(text)).replace("_", "")
 
 

@@ -147,7 +147,6 @@ def demands_of(user: UserTexts) -> Demands:
 
 
 def _dropped_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
-    """Yield the quotes that the user has dropped by answering questions about conflicts."""
     for closed in clarified:
         if closed.question.count(HOLDS) == 1 and closed.answer:
             lines = closed.question.splitlines()
@@ -160,7 +159,6 @@ def _dropped_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:
 
 
 def _overlap(demand: list[str], quote: list[str]) -> bool:
-    """Return whether the words of a demand contain the words of a quote, or the quote contains the demand."""
     one, other = _join(demand), _join(quote)
     return bool(demand and quote) and (other in one or one in other)
 
@@ -177,5 +175,4 @@ def is_settled(clarified: Iterable[Clarified], *quotes: str) -> bool:
 
 
 def _contains(text: str, quote: str) -> bool:
-    """Return whether a text contains the first words of a quote."""
     return _join(words_of(quote)[:_WORDS_COMPARED]) in _join(words_of(text))

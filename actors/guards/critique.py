@@ -31,7 +31,6 @@ CRITIQUE_VALID = "critique_valid"
 
 
 def _judge_critique(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-    """Judge whether a critique has an assessment and at least one remark."""
     fields = Fields(CRITIQUE_VALID, artifact)
     fields.check_choice("overall_assessment", ASSESSMENTS)
     fields.text("problem_type_match", required=False)
@@ -70,7 +69,6 @@ def _verdict(findings: list[Finding]) -> Verdict:
 
 
 def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding for each sign that the critique was ignored."""
     before, after = read_draft(draft)[0], read_draft(final)[0]
     if _is_same(draft, before, final, after):
         assessment = critique.get("overall_assessment")
@@ -99,7 +97,6 @@ def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[
 
 
 def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) -> bool:
-    """Return whether two plans are the same apart from white space, case, names, order of steps and defaults."""
     if before is None or after is None:
         return bool(draft == final)
     return _compared_content(before) == _compared_content(after)

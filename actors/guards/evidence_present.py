@@ -46,7 +46,6 @@ _PLACE = re.compile(r"(?::\d+){1,2}$")
 
 
 def _judge_evidence(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the result of recon (the required step of that role) has the names in an artifact."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(NAME, unreadable)
@@ -70,7 +69,6 @@ def _names_in(text: str) -> Iterator[str]:
 
 
 def _claimed_names(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names that an artifact relies on, with their places."""
     if "steps" not in value:
         for index, item in enumerate(evidence_in(value)):
             # What stands there is a name, whatever its form.
@@ -129,7 +127,6 @@ def _is_in_word(sign: str) -> bool:
 
 
 def _recon_texts(values: list[Any]) -> Iterator[str]:
-    """Yield the texts in recon's lists, and the quotes of its requirements."""
     for value in values:
         for item in value if isinstance(value, list) else ():
             if isinstance(item, str):

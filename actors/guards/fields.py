@@ -212,7 +212,6 @@ class Fields:
 
 
 def _type_name(value: Any) -> str:
-    """Return the type of a JSON value in plain words."""
     match value:
         case None:
             return "null"

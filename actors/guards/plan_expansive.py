@@ -162,7 +162,6 @@ class _Search:
                 yield (after_failure(program, configuration, index), calls), trace_item(program, index, FAIL)
 
     def _note(self, now: Called, failing: int, calls: int) -> None:
-        """Record the steps that were called before a step failed, and the failing step."""
         for index in bits(calls):
             if index not in self.gaps:
                 steps = self._program.steps
@@ -237,7 +236,6 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
 
 
 def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Finding]:
-    """Yield an error for each step that declares no undo, but may have done something before everything is undone."""
     coverage = undo_coverage(plan, order, settings.max_explorations)
     for gap in coverage.gaps:
         step, failing = printable(gap.step), printable(gap.failing)
@@ -279,7 +277,6 @@ def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
 
 
 def _cause_of(trace: Sequence[str]) -> str:
-    """Return the last failure or outcome of a trace; without these, its last success; empty for an empty trace."""
     not_successes = [item for item in trace if not item.endswith(f":{OK}")]
     if not_successes:
         return not_successes[-1]
@@ -341,6 +338,5 @@ def _assurance_finding(reached: str, required: str, exploration: Exploration) ->
 
 
 def _trace_text(trace: Sequence[str]) -> str:
-    """Return a trace as text for a message; for a long trace, only its end."""
     shown = [printable(item) for item in trace[-ITEMS_MAX * 2 :]]
     return ("… → " if len(shown) < len(trace) else "") + " → ".join(shown) if trace else "the start"

@@ -35,11 +35,9 @@ class Soundness:
     """The results of the checks of `plan_medium` for one plan."""
 
     findings: list[Finding] = field(default_factory=list)
-    """All findings, including the findings of `plan_minimal`."""
     first_failing_step: str | None = None
     """The first step, in topological order, that cannot run."""
     unmet: list[str] = field(default_factory=list)
-    """The tokens that the first failing step lacks; if no step fails, the missing tokens of the goal."""
     score: float = 1.0
     """The score of the verdict if it is a rejection."""
     sound: bool = True
@@ -117,7 +115,6 @@ def _check_budgets(plan: Plan, settings: Settings) -> Iterator[Finding]:
 
 
 def _check_nominal(result: Soundness, plan: Plan, order: StepOrder) -> None:
-    """Check the nominal run (`_check_run`). If the check exceeds its limit of work, report the plan as not verified."""
     try:
         _check_run(result, plan, order)
     except OutOfWork:
@@ -321,7 +318,6 @@ def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Find
 
 
 def _goal_findings(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
-    """Yield an error for each goal token that is not necessarily true at the end."""
     lost = {unmet.token for unmet in at_end}
     makers: dict[str, list[str]] = {}
     for step in plan.steps if lost else ():
@@ -332,7 +328,6 @@ def _goal_findings(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
 
 
 def _goal_finding(unmet: Unmet, late: list[str]) -> Finding:
-    """Return the error about one goal token. `late` are the steps that make it after a failure."""
     token = quote_names([unmet.token])
     if unmet.cause is UncertaintyCause.DELETED:
         text = (

@@ -41,9 +41,7 @@ class Structure:
     score: float
     """1.0 iff no finding is an error."""
     plan: Plan | None = None
-    """The plan; None if some finding is an error."""
     order: StepOrder | None = None
-    """The plan's topological order; None if some finding is an error."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:
@@ -83,7 +81,6 @@ def check_structure(artifact: Artifact, settings: Settings) -> Structure:
 
 
 def _check_questions(value: Any) -> Iterator[Finding]:
-    """Yield the findings about the plan's `open_questions`. Malformed questions are ignored only here."""
     questions = value.get("open_questions") if isinstance(value, dict) else None
     findings = questions_of(questions if isinstance(questions, list) else [])
     yield from (finding for finding in findings if finding.code in (Code.OPEN_QUESTION, Code.CHOICE, Code.TOO_LARGE))
@@ -100,7 +97,6 @@ def _check_requirements(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
-    """Yield the findings about single steps, about names and about budgets, by step id."""
     known = {step.step_id for step in plan.steps}
     if len(known) < len(plan.steps):
         for step_id, count in sorted(Counter(step.step_id for step in plan.steps).items()):

@@ -44,7 +44,6 @@ class Settings:
     """The `guard_config` of a plan guard."""
 
     guard_catalog: frozenset[str] = GUARD_CATALOG
-    """The names that steps may use in `guard`."""
     r_max: int = 100
     """The largest `total_retry_budget` of a plan that passes."""
     assurance: str = "strong_cyclic"

@@ -26,7 +26,6 @@ class Guard(Protocol):
 
     def __call__(self, artifact: Artifact, context: Context) -> Verdict:
         """Return the verdict on the artifact."""
-        ...
 
 
 AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
@@ -62,7 +61,6 @@ class GuardDefinition(Generic[G]):
     """A guard factory with the properties of its guards; a call makes a guard."""
 
     make: Callable[[Mapping[str, Any]], G]
-    """Makes the guard from the settings of its step. Raises `UsageProblem` for invalid settings."""
     slow: bool = False
     """Whether one judgement may take so long that it should run in a worker thread, whatever the artifact's size."""
     workflow_settings: frozenset[str] = frozenset()
@@ -128,7 +126,6 @@ class _AwaitableVerdict:
 
 
 def _is_last(kind: Kind, verdict: Verdict) -> bool:
-    """Return whether no further member needs to be called after this verdict."""
     return kind == "first_failure" and not verdict.passed
 
 

@@ -35,7 +35,6 @@ _PLACE = re.compile(r"(\w+)\[(\d+)\]$")
 
 
 def _judge_recon(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the items of recon stand in the texts of the user."""
     fields = Fields(NAME, artifact)
     search = ItemSearch(context)
     lists = {key: fields.texts(key) for key in RECON_LISTS}
@@ -59,7 +58,6 @@ def _judge_recon(artifact: Artifact, context: Context) -> Verdict:
 
 
 def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
-    """Check the list of requirements, and yield the quotes of the valid ones with their indices."""
     value = fields.read_list(REQUIREMENTS)
     for index, item in enumerate(value):
         requirement = next(requirements_in([item]), None)

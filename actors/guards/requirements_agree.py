@@ -43,7 +43,6 @@ _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.A
 
 
 def _judge_agreement(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the requirements that recon states can hold together."""
     value, findings = object_of(artifact)
     stated: list[Requirement] = []
     if value is not None and isinstance(value.get("requirements"), list):
@@ -85,7 +84,6 @@ def _conflict_question(one: Requirement, other: Requirement, what: str) -> Inqui
 
 
 def _reading_question(item: Requirement) -> Inquiry:
-    """Return the question which reading of a requirement's quote is meant."""
     readings = list(dict.fromkeys(one_line(reading, CHOICE_LENGTH_MAX) for reading in item.readings))[:READINGS_MAX]
     return inquiry(
         READING,
@@ -102,7 +100,6 @@ def _conflict_finding(code: Code, where: str, asked: Inquiry, context: Context) 
 
 
 def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
-    """Yield each pair that recon declares to conflict."""
     by_name = {name: item for item in stated for name in (item.id, comparable_name(item.quote))}
     seen: set[frozenset[str]] = set()
     for item in stated:
@@ -115,7 +112,6 @@ def _declared_conflicts(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 
 def _open_value_questions(context: Context) -> list[tuple[str, Inquiry]]:
-    """Return the ids of sentences with an open value, with their questions; unasked questions come first."""
     questions = []
     for demand in demands_of(user_texts_in(context)).holding:
         if words := open_value(demand.demand):

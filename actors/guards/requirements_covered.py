@@ -45,7 +45,6 @@ _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
 
 def _judge_coverage(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether a plan meets its requirements. A plan without requirements passes if recon has none either."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(REQUIREMENTS_COVERED, unreadable)
@@ -106,7 +105,6 @@ def _replace_requirement(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:
 
 
 def _check_coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterator[Finding]:
-    """Yield an error for each goal that is not covered, and for each step that breaks a requirement."""
     goals = sum(1 for item in plan.requirements if item.kind == RequirementKind.GOAL)
     if goals > GOALS_MAX:
         message = f"the plan has {goals:,} goal requirements; at most {GOALS_MAX} are read"
@@ -194,7 +192,6 @@ QUOTE_MAX = 300
 
 
 def _judge_demands(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether each demand of the user's text is in a step of the plan."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(DEMANDS_PLANNED, unreadable)

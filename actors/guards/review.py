@@ -25,7 +25,6 @@ SCHEMA: dict[str, Any] = {
 
 
 def _reject_unreviewed(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-    """Reject every artifact: only a person's answer can pass."""
     return verdict_without_answer("there is nobody to ask")
 
 

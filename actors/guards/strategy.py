@@ -89,7 +89,6 @@ def make_strategy_valid(config: Mapping[str, Any]) -> Guard:
 
 
 def _check_key_steps(items: list[Any]) -> Iterator[Finding]:
-    """Yield an error for each key step of a wrong form, and for each id that is used twice."""
     seen: set[str] = set()
     for index, item in enumerate(items):
         where = f"{KEY_STEPS}[{index}]"

@@ -47,7 +47,6 @@ def _passed(node: Node) -> bool:
 
 
 def _is_judged(node: Node, config: RunConfig) -> bool:
-    """Tell whether an attempt says something of the run's model."""
     if node.verdict is None or node.step in config.step_models or config.child_of(node.step) is not None:
         return False
     if config.graph.budgets[node.step].deterministic:

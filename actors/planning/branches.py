@@ -128,7 +128,6 @@ def _view(state: State, branch: Branch) -> "BranchView":
 
 
 def _same_view(before: State, after: State, branch: Branch) -> bool:
-    """Return whether an event left everything unchanged that the view of a branch depends on."""
     old_branch = before.branches[branch.number]
     return (
         branch.progress is old_branch.progress
@@ -203,7 +202,6 @@ def prune_branch(state: State, branch: Branch, event: BranchPruned) -> State:
 
 
 def _restart_round(branch: Branch) -> Branch:
-    """Return a branch at the start of a round, with its counts reset and an empty history."""
     return changed(branch, progress=new_round(branch.progress), history=())
 
 

@@ -110,7 +110,6 @@ def accept_reply(state: State, request: PlanningCall, fields: ReplyFields) -> Ar
 
 
 def _earlier(state: State, node: str, step: str, content: str, finish_reason: str) -> str | None:
-    """Return the id of the branch's first attempt at the step with the same content; None if there is none."""
     same = state.made.get((step, make_content(state, step, content, finish_reason).content), ())
     return next((name for name in state.branch_of(node).attempts[step] if name in same), None) if same else None
 

@@ -77,7 +77,6 @@ class ChildGenerator:
 
 
 def _is_out_of_time(state: State) -> bool:
-    """Return whether a child run has ended because its deadline has passed."""
     spent_out = state.end is not None and state.end.outcome is PlanningOutcome.BUDGET_EXHAUSTED
     return spent_out and state.run.ledger.ended_by(state.run.now) is not None
 

@@ -45,22 +45,18 @@ class StepConfig(NamedTuple):
     """The configuration of one step."""
 
     role: str
-    """The role of the step's artifact, such as `plan`; empty if the workflow gives it no role."""
     guard: str
     """The name of the guard that judges the artifact. A composite guard has the name of its kind, such as `all_of`."""
     prompt: PromptTemplate | None
-    """The prompt for the step's model; None if it calls no model."""
     child: "RunConfig | None"
     """The configuration of the child run that makes the artifact; None if the step is no child run."""
     requires: tuple[str, ...]
-    """The required steps, in the order in which prompts show their artifacts."""
     timeout_seconds: float
     output_tokens_max: int
     settings: ModelSettings
     model: str
     """The model that the step names; empty if it uses the run's model."""
     price: Price | None
-    """The price of the step's model; None if it is unknown."""
 
 
 class StepModel(Value):
@@ -77,13 +73,9 @@ class RunConfig(Value):
     workflow: Workflow
     """The workflow, with values of options replacing values of the file."""
     policy: Policy
-    """The rule table for the decisions after a rejection."""
     prompts: PromptBook
-    """The prompts of the workflow's steps and of the classifier."""
     model: str
-    """The model in the form of `--model`."""
     price: Price | None = None
-    """The model's price; None if it is unknown. A free model has the price zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the child runs, by the name that follows `workflow:` in a step."""
     author: Author | None = Field(default=None, exclude_if=lambda author: author is None)
@@ -157,7 +149,6 @@ class RunConfig(Value):
         return RunConfig(**({name: getattr(self, name) for name in RunConfig.model_fields} | fields))
 
     def _patch_settings(self, patch: Mapping[str, Any]) -> dict[str, ModelSettings]:
-        """Return the settings of each step after a person changed the settings of the run."""
         names = (*self.workflow.model_steps, CLASSIFIER)
         patched = {name: self.model_settings.get(name, ModelSettings()).apply_patch(patch) for name in names}
         return {name: settings for name, settings in patched.items() if settings}
@@ -309,7 +300,6 @@ def writes_the_same(model: str, step_models: Mapping[str, StepModel]) -> bool:
 
 
 def _set_for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
-    """Return the workflow with `value` for the key `common`, and for the key `own` of every step."""
     steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
     return workflow.model_copy(update={"action_pairs": steps, common: value})
 

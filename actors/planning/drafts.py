@@ -57,7 +57,6 @@ class Draft:
     """The best plan of a run that ended without a plan. It is not proved."""
 
     node: str
-    """The id of the attempt that made it."""
     guard: str
     """The name of the guard that judged the draft; empty if no guard did."""
     score: float

@@ -66,7 +66,6 @@ def _why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> 
 
 
 def _rejected_in_round(state: State, branch: Branch, node: Node) -> list[Node]:
-    """Return the rejected attempts at a node's step in its round, without attempts of a former model."""
     return [
         earlier
         for earlier in state.attempts_at(branch, node.step)
@@ -79,7 +78,6 @@ def _rejected_in_round(state: State, branch: Branch, node: Node) -> list[Node]:
 
 
 def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an artifact is at least the third rejected one of its step with the same meaning."""
     rejected = _rejected_in_round(state, branch, node)
     if node.artifact is None or len(rejected) < REPEATS_MAX:
         return False

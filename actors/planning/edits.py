@@ -38,9 +38,7 @@ class EditablePlan:
     """The plan of a planning run that a person may edit now."""
 
     node: Node
-    """The attempt that made it."""
     value: Mapping[str, Any]
-    """The plan as JSON."""
     question_id: str = ""
     """The id of the open question whether a person approves the plan; empty if the run has ended."""
 
@@ -110,7 +108,6 @@ def verdict_of(state: State, plan: EditablePlan, value: Mapping[str, Any], verdi
 
 
 def _with_plan(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> State:
-    """Return the state with an edited plan, and with the attempts that it builds on accepted."""
     node = plan.node
     assert node.artifact is not None
     branch = state.branches[node.branch]

@@ -108,7 +108,6 @@ def record_request(state: State, run: Common, branch: Branch, event: PlanningCal
 
 
 def _count_calls(state: State, run: Common, branch: Branch, calls: int) -> State:
-    """Return the state with a new number of calls of a branch."""
     return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=calls)))
 
 
@@ -122,7 +121,6 @@ def record_reissue(state: State, run: Common, branch: Branch, event: RequestReis
 
 
 def _record_artifact(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
-    """Return the state after a reply became an artifact, which is judged next."""
     node, used = state.nodes[event.node], event.used
     new_content = make_content(state, node.step, event.content, event.finish_reason)
     artifact = Artifact(
@@ -161,7 +159,6 @@ def _record_artifact(state: State, run: Common, branch: Branch, event: ArtifactP
 
 
 def _record_cause(state: State, run: Common, event: FailureClassified) -> State:
-    """Return the state with a model's reply about the cause of a rejection. The reply may name no known cause."""
     node = state.nodes[event.node]
     node = changed(node, classification=event, used=node.used + event.used)
     return changed(state, run=run, nodes={**state.nodes, node.node: node})
@@ -174,7 +171,6 @@ def record_failure(state: State, run: Common, branch: Branch, event: CallFailed)
 
 
 def _planned_questions(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
-    """Return the questions of a decision to ask a person."""
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
     history = state.branch_of(decision.node).history
@@ -312,7 +308,6 @@ def start_state(event: RunStarted) -> State:
 
 
 def _start_fork(state: State, run: Common, event: Forked) -> State:
-    """Return the state of a fork at its beginning."""
     state = changed(state, run=run)
     if event.pinned:
         config = read_config(event.pinned)
@@ -440,7 +435,6 @@ def _record_decision(state: State, branch: Branch, event: Decided) -> State:
 
 
 def _remember_failure(state: State, branch: Branch, node: Node, decision: Decision) -> tuple[Past, ...]:
-    """Return the history entry for a decided failure; empty for an attempt of an earlier round."""
     if node.verdict is None or node.round != state.round:
         return ()
     policy, repeats = state.config.policy, is_repeat(state, branch, node)
@@ -449,7 +443,6 @@ def _remember_failure(state: State, branch: Branch, node: Node, decision: Decisi
 
 
 def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
-    """Return the history without the last failure of the step."""
     position = max((position for position, past in enumerate(history) if past.step == step), default=len(history))
     return (*history[:position], *history[position + 1 :])
 

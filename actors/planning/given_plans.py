@@ -62,7 +62,6 @@ def _make_with_given(plan: Any, facts: Given, made: Made) -> Made:
 @lru_cache(maxsize=64)  # A reply is read on arrival, and again before it is stored.
 @make_total("the plan", lambda _: None)  # The guard rejects a content that cannot be read.
 def _mend_plan(content: str) -> tuple[Any, Made] | None:
-    """Return the corrected plan in a reply, as a value and as a text; None if the reply contains no JSON."""
     value = read_reply(content)
     if not isinstance(value, Parsed):
         return None
@@ -121,5 +120,4 @@ def ask_or_end(state: State, question: ClarificationRequested) -> ClarificationR
 
 
 def _first_line(text: str) -> str:
-    """Return the first line of a text that is not empty, for the reason of an end."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")

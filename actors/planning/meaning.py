@@ -119,7 +119,6 @@ def is_repeat(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | None:
-    """Return the last other attempt at the step in this round that was accepted; None if there is none."""
     for node in state.attempts_at(branch, accepted.step):
         passed = node.verdict is not None and node.verdict.passed
         if passed and node.node != accepted.node and node.round == accepted.round:
@@ -132,7 +131,6 @@ _Content = Callable[[State, Node], object]
 
 
 def _inputs(state: State, node: Node, content: _Content) -> list[object]:
-    """Return the artifacts that an attempt was made from, in the compared form."""
     return [content(state, state.nodes[parent]) for parent in node.parents]
 
 

@@ -79,7 +79,6 @@ def question_of(state: State, run: str, question: Question) -> OpenQuestion:
 
 
 def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inquiry:
-    """Return the question of a finding. If it has no question, its message is quoted in one."""
     if finding.asks is not None:
         return finding.asks
     if finding.code != Code.OPEN_QUESTION:

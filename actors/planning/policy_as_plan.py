@@ -146,7 +146,6 @@ def _initial_tokens(graph: Graph, step: str) -> list[str]:
 
 
 def _visits_left(graph: Graph, step: str) -> list[str]:
-    """Return the tokens for all visits of a step, as at the start."""
     if not _is_bounded(graph, step):
         return []
     return [_token(step, "visit 1"), *([_token(step, LEFT)] if graph.budgets[step].backtrack_budget else [])]

@@ -77,7 +77,6 @@ class RunOptions:
     search: str | None = None
     """The search strategy that replaces the workflow's, such as `beam:4`."""
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits that replace the workflow's."""
     no_input: bool = False
     """Whether nobody can answer questions. A belief policy then does not consider any."""
     strict: bool = False
@@ -96,15 +95,12 @@ class RunRequest:
     limits: Limits
     """The limits of calls, tokens, micro-dollars and active seconds, and the time of the deadline."""
     notices: tuple[str, ...] = ()
-    """Lines for the user about the workflow's files and about names that are probably misspelt."""
     source: str = ""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have replaced, as in `RunStarted`."""
     kind: str = "planning"
     attachments: tuple[Attachment, ...] = ()
-    """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins from the user's own files, with the hashes of their files."""
     given_facts: Given | None = None
     """The facts that the run is given, such as the names of tools; None if there are no facts."""
 
@@ -138,11 +134,9 @@ class PlanningInput:
     """The input for the kind's `prepare`: the user's problem, and the options for planning."""
 
     problem: str
-    """The text of the problem in the user's words."""
     options: RunOptions = field(default_factory=RunOptions)
     """The options of the user. Options that the user did not give are None."""
     attachments: tuple[Attachment, ...] = ()
-    """The files that the user attached, and the list of the repository's files."""
     adapt: Adapt | None = None
     """Changes the prepared run, such as for a plan from tools; None if only the text shapes the plan."""
 
@@ -240,7 +234,6 @@ def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
 
 
 def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
-    """Return a workflow with its own time limit for calls, or else the usual one of the models' servers."""
     of_steps = (setup.call_seconds_of(own.model) for own in _step_models(workflow, None).values())
     seconds = max((setup.call_seconds, *of_steps))
     if TIMEOUT in workflow.model_fields_set or workflow.model_timeout_seconds == seconds:
@@ -254,7 +247,6 @@ def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
 
 
 def _change_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) -> LoadedWorkflow:
-    """Return a workflow and its child workflows, all changed by `change`."""
     children = {name: (_change_all(child, change), policy) for name, (child, policy) in loaded.children.items()}
     return replace(loaded, workflow=change(loaded.workflow), children=children)
 
@@ -287,7 +279,6 @@ def _source(path: Path, root: Path) -> str:
 
 
 def _model_steps(loaded: LoadedWorkflow) -> Iterator[str]:
-    """Yield each step that may call a model in a run or in its child runs; also the classifier if it is used."""
     yield from loaded.workflow.action_pairs
     if loaded.workflow.classifications_max:
         yield CLASSIFIER
@@ -296,7 +287,6 @@ def _model_steps(loaded: LoadedWorkflow) -> Iterator[str]:
 
 
 def _child_workflows(loaded: LoadedWorkflow) -> Iterator[tuple[LoadedWorkflow, Policy]]:
-    """Yield the workflow and the policy of every child run, including child runs of child runs."""
     for child, policy in loaded.children.values():
         yield child, policy
         yield from _child_workflows(child)
@@ -475,7 +465,6 @@ def _kept_author(before: RunConfig, policy: Policy, setup: Setup) -> Author | No
 
 
 def _check_steps(before: RunConfig, after: RunConfig) -> None:
-    """Raise `UsageProblem` for the first step that is new or missing, or that requires other steps than before."""
     had, has = before.graph.requires, after.graph.requires
     for step in (*had, *has):
         if step in had and step in has and set(had[step]) == set(has[step]):
@@ -542,7 +531,6 @@ def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
 
 
 def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:
-    """Yield the keys and steps of the workflow that differ, then the policy, the prompts and the child workflows."""
     for key in Workflow.model_fields:
         if key not in _BY_CONTENT and getattr(then.workflow, key) != getattr(now.workflow, key):
             yield key

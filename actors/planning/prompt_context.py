@@ -62,12 +62,10 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
 
 
 def _earlier_answers(facts: Given) -> tuple[Clarified, ...]:
-    """Return the answers to questions of earlier runs, in the form that prompts show."""
     return tuple(Clarified(answer.question, answer.answer, unanswered=answer.unanswered) for answer in facts.answers)
 
 
 def _answered_rejections(state: State) -> frozenset[str]:
-    """Return the rejected nodes whose errors all became questions with an answer from a person."""
     if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
@@ -264,7 +262,6 @@ def _rejection(node: Node) -> str:
 
 
 def _earlier_rejection(node: Node) -> str:
-    """Return an earlier rejection with the decision about it."""
     assert node.verdict is not None
     assert node.decision is not None
     decision = " ".join((node.decision.level, *node.decision.targets))

@@ -70,7 +70,6 @@ class NeedsAnswer:
     """The planning run needs a person's answer, and its parent has to ask."""
 
     question: NeededAnswer
-    """The question, with the JSON Schema for its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +77,7 @@ class NoPlan:
     """The planning run found no plan."""
 
     outcome: str
-    """How the run ended, as in `actors.planning.events.PlanningOutcome`."""
     why: str
-    """The reason, in one line for people."""
 
 
 @make_total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))

@@ -31,15 +31,11 @@ class PathStep:
     """An accepted artifact on the path."""
 
     step: str
-    """The id of the step that made the artifact."""
     node: str
-    """The id of the attempt that made it."""
     value: Any
     """The artifact's JSON value, or its text if it is not JSON."""
     score: float
-    """The guard's score, from 0 to 1."""
     guard: str = ""
-    """The name of the guard that accepted it."""
     last: bool = False
     """Whether no other artifact on the path was made from it."""
 
@@ -65,7 +61,6 @@ class EditedPlan(NamedTuple):
     edited_by: str
     """Who edited it, in words."""
     changes: list[str]
-    """The lines of YAML that it changes, each after `+`, `-` or a space."""
 
 
 class EditedPlanJson(TypedDict):
@@ -103,7 +98,6 @@ class Result(RunResult):
     """The result of a planning run."""
 
     revision: int
-    """How often the search went back over steps."""
     plan_json: Any
     """The proved plan as a JSON value, in the model's form; None if there is no proved plan."""
     path: tuple[PathStep, ...]
@@ -123,7 +117,6 @@ class Result(RunResult):
     output_tokens: int = 0
     """The token limit of replies of the last rejected step; 0 if no step was rejected."""
     edits: tuple[EditedPlan, ...] = ()
-    """The edits of plans by people, oldest first."""
     draft: Draft | None = None
     """The best plan that the run wrote, not proved; None if it wrote no plan or has a proved plan, and before its end.
     """
@@ -259,7 +252,6 @@ def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTab
 
 
 def _user_texts_of(state: State) -> UserTexts:
-    """Return the user's texts of a run: the problem, the later messages, and the answers."""
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     # A goal that is named by its tokens says nothing in words.
     in_words = not state.config.workflow.plans_from_tools

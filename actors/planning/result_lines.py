@@ -58,7 +58,6 @@ _BY_FAMILY: Mapping[str, str] = {
 
 
 def _cut_advice(result: Result, program: str) -> str:
-    """Return the next step after a run was parked because its replies were repeatedly cut or filtered."""
     resume = f"`{program} resume {result.run_id}"
     if Code.CUT in result.why:  # Also if a child run says so: its findings are its own.
         more = f"{resume} --output-tokens-max {2 * result.output_tokens or 'N'}` allows longer replies"
@@ -128,7 +127,6 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
 
 
 def _draft(result: Result, program: str) -> list[Line]:
-    """Return the lines about the draft: what it lacks, and the command that writes it; empty without a draft."""
     if (draft := result.draft) is None:
         return []
     rows = [BLANK, line("Draft, not proved", "bold"), indent_line(f"{draft.node}: {draft.summary}.", "yellow")]
@@ -147,7 +145,6 @@ def accepted_lines(result: Result, *, full: bool) -> list[Line]:
 
 
 def _edits(result: Result) -> Iterator[Line]:
-    """Yield the edits of plans by people, each edit as a difference."""
     for edit in result.edits:
         yield line(f"Edited by {edit.edited_by}:", "yellow")
         yield from diff_lines(edit.changes)
@@ -162,7 +159,6 @@ def _guard_hint(result: Result, program: str) -> list[Line]:
 
 
 def _advice(result: Result, program: str) -> str:
-    """Return the next step after a run without a plan."""
     if result.cause == "reply":
         return _cut_advice(result, program)
     common = advice(result, program)
@@ -191,7 +187,6 @@ def _ended_without_going_back(result: Result) -> bool:
 
 
 def _was_unreadable(result: Result) -> bool:
-    """Return whether the last rejected reply could not be read. More calls of the same kind would then not help."""
     return any(finding.code.startswith("reply.") for finding in result.findings)
 
 
@@ -216,7 +211,6 @@ def _path(result: Result) -> list[Line]:
 
 
 def _conclusion(result: Result) -> Line:
-    """Return the statement about the plan: proved, or why not."""
     return line(f"{result.conclusion.text}.", "green" if result.proved or result.demands is None else "yellow")
 
 
@@ -314,7 +308,6 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
 
 
 def _describe_cause(classification: FailureClassified, decision: Decision) -> str:
-    """Return the classifier's answer, and whether the decision used it."""
     if classification.cause is None:
         return "a model was asked for the cause and gave no code; the table decides"
     use = "which selects the rule" if decision.classified else "so the table decides"
@@ -384,7 +377,6 @@ def tree(title: str, state: State, written: Sequence[Record[PlanningEvent]], *, 
 
 
 def _author(config: RunConfig) -> Author | None:
-    """Return what was known about the model before the run; None if the policy does not use it."""
     table = config.policy.belief
     if table is None or table.author is None or not is_author(config.model):
         return None
@@ -392,7 +384,6 @@ def _author(config: RunConfig) -> Author | None:
 
 
 def _author_lines(config: RunConfig) -> list[Line]:
-    """Return a line with what was known about the model before the run; empty if nothing was known."""
     known = _author(config)
     if known is None:
         return []
@@ -468,7 +459,6 @@ def yaml_text(result: Result) -> str:
 
 
 def _read_proved_plan(state: State, result: Result, view: str, program: str) -> Any:
-    """Return the proved plan. Raises `UsageProblem` with the reason if there is no proved plan."""
     run = result.run_id
     if result.plan_json is not None:
         return result.plan_json

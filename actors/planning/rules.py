@@ -68,7 +68,6 @@ def _begin_round(state: State, branch: Branch) -> Revised | None:
 
 
 def _revise(state: State, branch: Branch) -> Revised | None:
-    """Record a decided replan: its targets and all steps that require them lose their artifacts and work."""
     revision = branch.to_revise
     if revision is None:
         return None
@@ -84,7 +83,6 @@ def _revise(state: State, branch: Branch) -> Revised | None:
 
 
 def _settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | ending.RunFinished | None:
-    """Decide about a rejected artifact. Before that, ask a classifier for the cause if it is needed; or end the run."""
     if branch.pruned or _FAILED not in branch.progress.phases:
         return None
     for step, slot in branch.progress.items():
@@ -134,7 +132,6 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
 
 
 def _situation_of(state: State, branch: Branch, step: str) -> Situation:
-    """Return everything that a decision about a failed step depends on, besides the failure itself."""
     config = state.config
     return Situation(
         graph=early_ends.disable_steps(config.graph, early_ends.find_repeating_steps(state, branch)),
@@ -241,7 +238,6 @@ def _allowed_steps(
 
 
 def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
-    """Return the steps of a branch without steps that wait for a delayed retry."""
     if not state.resting:
         return steps
     resting = {step_of(node) for node in state.resting if branch_of(node) == branch.number}
@@ -275,7 +271,6 @@ def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> Plann
 
 
 def _end_at_limit(short: Limit | None, state: State) -> ending.RunFinished | None:
-    """End the run if no request can be paid and no open work may change that."""
     return None if short is None or state.working else end_exhausted_run(short)
 
 

@@ -44,16 +44,13 @@ class Node:
     visit: int
     """The number of the visit to the step, from 1, counted over the whole run."""
     attempt: int
-    """The number of the attempt in the visit, from 1."""
     round: int
     """The number of the attempt's round, from 1."""
     revision: int
-    """How many replans came before the attempt."""
     branch: int = 0
     parents: tuple[str, ...] = ()
     """The ids of the accepted artifacts that the attempt builds on, one for each required step."""
     previous: str | None = None
-    """The id of the previous attempt at the step; None for the first attempt."""
     status: NodeStatus = "pending"
     """`pending` before the verdict; `superseded` if a replan or the end of the branch has made it void."""
     artifact: Artifact | None = None
@@ -76,7 +73,6 @@ class Node:
     cycle: tuple[str, ...] = ()
     """The rejections of the visit that this one ended, itself included, oldest first. Set when the search goes back."""
     replaced: tuple[str, ...] = ()
-    """The keys of the plan that contradicted a given fact and were replaced."""
     notes: tuple[Finding, ...] = ()
     """Warnings about values that the program has set in the plan."""
     used: Amount = ZERO
@@ -87,13 +83,9 @@ class PlanEdit(NamedTuple):
     """An edit of a plan by a person."""
 
     node: str
-    """The id of the attempt."""
     who: str
-    """Who edited it, in words."""
     before: str
-    """The plan before the edit, as JSON."""
     after: str
-    """The edited plan, as JSON."""
 
 
 class PendingReplan(NamedTuple):
@@ -103,7 +95,6 @@ class PendingReplan(NamedTuple):
     targets: tuple[str, ...]
     """The steps that are done again. All steps that require these steps lose their artifacts too."""
     tags: tuple[ReasonTag, ...] = ()
-    """The reason, as tags of findings."""
     new_round: bool = False
     """Whether an answer or a changed requirement caused the replan. If so, all counts start again."""
     node: str | None = None
@@ -127,7 +118,6 @@ class PlannedQuestion(NamedTuple):
     node: str
     """The id of the rejection that the question is about."""
     step: str
-    """The id of the step that asks. The answer sends the run back to this step."""
     asked: AskedForm
     rule: str
     """The row of the policy, or the built-in rule, that asks the question."""
@@ -161,7 +151,6 @@ class Branch:
     parent: int | None = None
     """The number of the branch whose artifacts this branch began with; None if it began without artifacts."""
     calls: int = 0
-    """How many calls are charged to the branch or reserved for it, including further tries."""
     inherited: int = 0
     """How many calls the ancestors of the branch had made when it was opened."""
     pruned: str = ""
@@ -179,15 +168,12 @@ class State:
     config: RunConfig
     specification: str
     branches: tuple[Branch, ...]
-    """All branches in the order in which they were opened, including pruned ones."""
     branch: int = 0
     """The number of the branch that the latest event was about."""
     round: int = 1
     """The number of the round, from 1. An answer or a changed requirement begins a new round."""
     revision: int = 0
-    """How many replans there were so far in all branches."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    """All attempts by id, in their order."""
     live: frozenset[str] = frozenset()
     """The ids of the nodes that are pending or accepted, computed from the nodes."""
     made: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
@@ -210,7 +196,6 @@ class State:
     of_former_model: frozenset[str] = frozenset()
     """The ids of the nodes from the model that was used before a person changed it. They do not count as repeats."""
     edits: tuple[PlanEdit, ...] = ()
-    """The edits of plans by people, oldest first."""
     edited: str = ""
     """The id of the attempt whose plan was edited after the end of the run. It is the plan of the run."""
     resting: Mapping[str, float] = field(default_factory=dict)

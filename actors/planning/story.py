@@ -24,19 +24,13 @@ class TreeAttempt:
     """One attempt at one step: a node of the search tree."""
 
     node: str
-    """Its id, such as `g_plan/v1.a2`."""
     step: str
-    """The id of the step that was tried."""
     visit: int
-    """The number of the visit of the step, from 1."""
     number: int
-    """The number of the attempt within the visit, from 1."""
     branch: int
-    """The number of the branch that it belongs to."""
     parents: tuple[str, ...]
     """The ids of the attempts that this attempt builds on; empty for a root of the tree."""
     previous: str | None
-    """The id of the previous attempt at the step; None for the first attempt."""
     status: str
     """`pending` before the verdict, then `accepted` or `rejected`; `superseded` if a backtrack has made it void."""
     artifact: Artifact | None = field(repr=False)
@@ -44,7 +38,6 @@ class TreeAttempt:
     score: float | None
     """The guard's score, from 0 to 1; None before the verdict."""
     findings: tuple[Finding, ...]
-    """The findings of the verdict: why it was rejected, or warnings."""
     level: str | None
     """How far back the search went after the rejection, such as `partial_replan`; None without a decision."""
     targets: tuple[str, ...]
@@ -139,7 +132,6 @@ class AttemptView(NamedTuple):
     """One attempt at one step: its node in the state, and facts that the state does not contain."""
 
     node: Node
-    """The attempt in the state: its artifact, verdict and decision."""
     parent: str | None
     """The id of the attempt under which this attempt is shown; None at the top."""
     why: str = ""
@@ -270,7 +262,6 @@ def roots(views: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
 
 
 def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    """Return the cost of the attempts that a rejection made void, by rejected node."""
     valid: dict[tuple[int, str], list[str]] = {}
     costs: dict[str, Amount] = {}
     cause = ""
@@ -290,7 +281,6 @@ def _wasted_cost(state: State, records: Iterable[Record[PlanningEvent]]) -> dict
 
 
 def _late_costs(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    """Return the cost of replies that came after the withdrawal of their request, by node."""
     events = (record.event for record in records)
     return _sum_by_node((event.request_id, event.used) for event in events if isinstance(event, Settled))
 
@@ -305,7 +295,6 @@ def _unknown_costs(state: State, *, rests: bool) -> dict[str, Amount]:
 
 
 def _sum_by_node(amounts: Iterable[tuple[str, Amount]]) -> dict[str, Amount]:
-    """Return the sum of the amounts for each node. The amounts are given by request id."""
     sums: dict[str, Amount] = {}
     for request, amount in amounts:
         node = node_of(request)
@@ -325,13 +314,10 @@ class BranchStory(NamedTuple):
     """The story of one branch, from its opening to its end."""
 
     branch: int
-    """The number of the branch, from 0, in the order of opening."""
     parent: int | None
     """The number of the parent branch; None if the branch began without artifacts."""
     kept: tuple[str, ...]
-    """The steps whose artifacts the branch began with."""
     opened: str
-    """Why it was opened, in words."""
     calls: int
     cause: str = ""
     """Why the branch was pruned, as a code (`PruneCause`); empty if it was not pruned."""

@@ -49,7 +49,6 @@ def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPru
 
 
 def _kept_steps(state: State, parent: Branch) -> tuple[str, ...]:
-    """Return the steps whose accepted artifacts a new branch takes from its parent."""
     revision = parent.to_revise
     unset = () if revision is None else cleared_steps(state.config.graph, revision.targets)
     return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in unset)

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 
 def _news_text(event: PlanningEvent, state: State) -> str:
-    """Return the line that progress shows for an event, from the state after it; empty if progress shows no line."""
     match event:
         case ArtifactProduced() | JudgementRequested() | ClassificationRequested() | FailureClassified():
             return ""  # What follows from them is shown.
@@ -69,7 +68,6 @@ def _news_text(event: PlanningEvent, state: State) -> str:
 
 
 def _rejection_text(event: Decided, state: State) -> str:
-    """Return why an attempt was rejected, and which steps the search goes back to."""
     verdict = state.nodes[event.node].verdict
     errors = () if verdict is None else verdict.errors
     reason = reason_of(errors[0]) if errors else "no reason given"
@@ -80,7 +78,6 @@ def _rejection_text(event: Decided, state: State) -> str:
 
 
 def _record_text(event: PlanningEvent, state: State) -> str:
-    """Return an event as one line, not yet sanitised. `state` is the state after the event."""
     match event:
         case RunStarted():
             model = state.config.model
@@ -114,7 +111,6 @@ def _record_text(event: PlanningEvent, state: State) -> str:
 
 
 def _record_fields(event: PlanningEvent) -> Mapping[str, Any]:
-    """Return an event as plain data without its time."""
     fields = records.record_fields(event)
     return {**fields, "targets": list(event.decision.targets)} if isinstance(event, Decided) else fields
 

@@ -107,7 +107,6 @@ def _meaning(invariant: Mapping[str, Any]) -> tuple[frozenset[str], ...]:
 
 
 def _join_requirements(mine: Requirement, other: Requirement) -> Requirement:
-    """Return one requirement that joins two versions of it. A scope is never made wider."""
     wider = mine.kind == RequirementKind.SCOPE and bool(mine.paths)
     return mine._replace(
         tools=_merge(mine.tools, other.tools),

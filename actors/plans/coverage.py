@@ -126,7 +126,6 @@ def _check_goal(
 
 
 def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> CheckedRequirement:
-    """Return the standing of a requirement that is not a goal."""
     violating = {*_uses_forbidden(item, plan), *_changes_forbidden(item, plan, changes)}
     if violating:
         return CheckedRequirement(item, RequirementStanding.VIOLATED, tuple(sorted(violating)))

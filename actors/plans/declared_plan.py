@@ -29,9 +29,7 @@ class Way(NamedTuple):
     """One of the ways in which a step may succeed."""
 
     name: str
-    """The name of the outcome; empty if the step has only one."""
     adds: Tokens
-    """The tokens that it adds."""
     deletes: Tokens
     """The tokens that the step deletes before it adds tokens."""
 
@@ -45,7 +43,6 @@ class Candidate(NamedTuple):
 
     name: str
     needs: Tokens
-    """The tokens that must hold before it."""
     ways: tuple[Way, ...]
     """The ways in which the step may succeed, at least one way."""
 
@@ -121,7 +118,6 @@ class _Search:
         return False
 
     def _solve_all(self, state: Tokens, taken: _Taken, rest: Sequence[_Taken], passed: AbstractSet[Tokens]) -> bool:
-        """Return whether the goal can be reached after every outcome of a step. `rest` is a way after one outcome."""
         name = taken.candidate.name
         for way in sorted(taken.candidate.ways, key=lambda item: item is not taken.way):
             after, ahead = way.apply(state), rest if way is taken.way else ()
@@ -316,7 +312,6 @@ def _suggest_name(token: str, known: AbstractSet[str]) -> str:
 
 
 def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
-    """Return all tokens that could hold if no step deleted any."""
     reached, before = start, None
     while reached != before:
         before = reached
@@ -352,7 +347,6 @@ class _Node(NamedTuple):
 
 
 def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
-    """Return the steps that a plan may take from `start`, each before the steps that follow it."""
     order: list[Tokens] = []
     seen: set[Tokens] = set()
     todo = [(start, False)]
@@ -377,7 +371,6 @@ def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
 
 
 def _ids(names: Sequence[str]) -> Iterator[str]:
-    """Yield an id for each name: the name, with a number if the name occurs several times."""
     totals, counts, used_ids = Counter(names), Counter[str](), set(names) | RESERVED_IDS
     for name in names:
         if totals[name] == 1 and name not in RESERVED_IDS:

@@ -41,7 +41,6 @@ class DeadEnd:
     """A trace that ends without the goal."""
 
     trace: tuple[str, ...]
-    """The outcomes in order, each as `STEP:ok` or `STEP:fail`."""
     missing: tuple[str, ...]
     """The goal tokens that do not hold at its end, sorted."""
 
@@ -51,7 +50,6 @@ class BrokenInvariant:
     """The first state in which an invariant does not hold."""
 
     trace: tuple[str, ...]
-    """The outcomes that lead to that state, each as `STEP:ok` or `STEP:fail`."""
     missing: tuple[str, ...]
     """The tokens that must hold there and do not, sorted."""
     wrong: tuple[str, ...]
@@ -151,7 +149,6 @@ class _Explorer:
         self._result = Exploration()
 
     def run(self, limit: int) -> Exploration:
-        """Visit the configurations, and compute the result."""
         result = self._result
         successes: list[int] = []
         dead_ends: list[int] = []
@@ -169,7 +166,6 @@ class _Explorer:
         return result
 
     def _ids(self, steps: int) -> Iterator[str]:
-        """Yield the ids of the steps in a bit set."""
         return (self._program.steps[index].step_id for index in bits(steps))
 
     def _visit(self, limit: int, successes: list[int], dead_ends: list[int]) -> bool:
@@ -199,7 +195,6 @@ class _Explorer:
         return result.explored == len(self._reduced)
 
     def _expand(self, number: int, chosen: int) -> None:
-        """Visit every outcome of the chosen steps."""
         program, reduced = self._program, self._reduced[number]
         now = Configuration(reduced.pending, reduced.tokens)
         ends = False
@@ -269,7 +264,6 @@ class _Explorer:
             self._result.broken[position] = BrokenInvariant(trace, tuple(missing), tuple(wrong))
 
     def _trace(self, number: int) -> tuple[str, ...]:
-        """Return the trace that first led to a configuration."""
         items: list[str] = []
         predecessor = self._predecessor[number]
         while predecessor is not None:
@@ -289,7 +283,6 @@ class _Explorer:
         return item
 
     def _dead_end_traces(self, dead_ends: list[int]) -> list[DeadEnd]:
-        """Return a dead end for each outcome that leads to a configuration in `dead_ends`."""
         numbers = set(dead_ends)
         result = [DeadEnd((), self._missing(0))] if 0 in numbers else []
         for number, edges in enumerate(self._successors if numbers else ()):
@@ -300,11 +293,9 @@ class _Explorer:
         return result
 
     def _missing(self, number: int) -> tuple[str, ...]:
-        """Return the goal tokens that a configuration lacks, sorted."""
         return tuple(self._program.names(self._program.goal & ~self._reduced[number].tokens))
 
     def _assess(self, successes: list[int], dead_ends: list[int]) -> None:
-        """Compute the guarantee from the complete graph of configurations."""
         result = self._result
         predecessors: list[list[int]] = [[] for _ in self._reduced]
         for number, edges in enumerate(self._successors):

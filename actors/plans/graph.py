@@ -125,7 +125,6 @@ def cycles(plan: Plan) -> list[tuple[str, ...]]:
 
 
 def _from_smallest(cycle: list[str]) -> tuple[str, ...]:
-    """Return the cycle, rotated to start at its smallest id."""
     start = cycle.index(min(cycle))
     return (*cycle[start:], *cycle[:start])
 

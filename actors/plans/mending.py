@@ -83,7 +83,6 @@ def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
 
 
 def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
-    """Set the total retry budget if it is missing, no number, or less than the sum of the steps' budgets."""
     budgets: list[Any] = [
         step.get(BUDGET, RETRY_BUDGET_DEFAULT) if isinstance(step, Mapping) else None for step in plan["steps"]
     ]
@@ -104,7 +103,6 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
 
 
 def _read_whole_number(value: Any) -> int | None:
-    """Return a whole number up to `NUMBER_MAX`, also from a text or a float such as `3.0`; None for other values."""
     if isinstance(value, str) and len(text := value.strip()) <= _DIGITS and text.isascii() and text.isdigit():
         value = int(text)
     if isinstance(value, float) and 0 <= value <= NUMBER_MAX and value.is_integer():
@@ -155,7 +153,6 @@ def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
-    """Return a plan. If it undoes, each step without an `undo` gets the undo that its tool declares."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("on_failure") == UNDO for step in steps):
         return plan

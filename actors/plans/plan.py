@@ -45,7 +45,6 @@ class NamedOutcome(NamedTuple):
     """One of the ways in which a step may succeed. Its generator's output tells which way it was."""
 
     name: str
-    """The name, unique within the step. A trace contains it as `STEP:NAME`."""
     effects: frozenset[str] = frozenset()
     """The tokens that it adds, besides the `effects` of the step."""
     delete_effects: frozenset[str] = frozenset()
@@ -59,15 +58,11 @@ class Step(NamedTuple):
     """
 
     step_id: str
-    """The id that other steps use for it, unique within the plan."""
     name: str = ""
-    """A title for people; may be empty."""
     description: str = ""
     """A description of the step's work, for people and models."""
     generator: str = ""
-    """The name of the generator that executes the step."""
     guard: str = ""
-    """The name of the guard that checks its result."""
     retry_budget: int = RETRY_BUDGET_DEFAULT
     """The largest number of attempts, including the first; at least 1."""
     dependencies: frozenset[str] = frozenset()
@@ -127,7 +122,6 @@ class Plan:
     plan_id: str
     """A short name for people, chosen by who wrote the plan."""
     steps: tuple[Step, ...]
-    """The steps; their order has no meaning."""
     goal: str = ""
     """The goal in words, for people and models."""
     initial_state: frozenset[str] = frozenset()
@@ -193,7 +187,6 @@ _ALWAYS_WRITTEN = {"step_id", "name", "generator", "retry_budget", "dependencies
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    """Return one step as a JSON object, without optional fields with their default value."""
     fields = {name: sorted(item) if isinstance(item, frozenset) else item for name, item in step._asdict().items()}
     fields["outcomes"] = [
         {"name": item.name, "effects": sorted(item.effects), "delete_effects": sorted(item.delete_effects)}

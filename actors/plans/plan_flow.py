@@ -122,7 +122,6 @@ def plan_mermaid(value: Any, program: str = "replan") -> str:
 
 
 def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
-    """Yield the dashed arrows: back to a step, to steps that wait for a failure's tokens, or to a person."""
     if any(step.on_failure == ESCALATE for step in plan.steps):
         yield '    handover(["a person or the replanner"])'
     if plan.undoes:

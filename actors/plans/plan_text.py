@@ -264,7 +264,6 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
 
 
 def _remarks(plan: Plan, note: str) -> list[str]:
-    """Return the lines below the title: the basis of the plan and the note, if there are any."""
     return [part for text in (plan.basis, note) if text for part in (escape_markdown(text), "")]
 
 
@@ -317,7 +316,6 @@ def _code(value: str) -> str:
 
 
 def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
-    """Return a plan with its steps in order. Raises `UsageProblem` if the value is not a plan."""
     if (ordered := _order_steps(value)) is None:
         raise UsageProblem("this is not a plan that can be written so", hint="--format json writes it as it is")
     return ordered

@@ -61,7 +61,6 @@ def too_large(value: Mapping[str, Any]) -> Finding | None:
 
 
 def _objects(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the plan, its steps, their outcomes and its invariants, with their paths in the plan."""
     yield "", value
     for name, _ in _LISTS:
         items = value.get(name)
@@ -304,7 +303,6 @@ class _Reader:
             self._warn(Code.UNKNOWN, where, f"{where} is not a field that a plan has; it is ignored.")
 
     def _field(self, field_type: str, raw: Any, where: str) -> Any:
-        """Return the value if it has the type. Otherwise report a finding and return None."""
         match field_type:
             case "tokens":
                 return self._tokens(raw, where)
@@ -414,5 +412,4 @@ def plan_schema() -> dict[str, Any]:
 
 
 def _properties(types: Mapping[str, str]) -> dict[str, Any]:
-    """Return the schemas of fields by their names, without those that models do not write."""
     return {key: _SCHEMAS[field_type] for key, field_type in types.items() if key not in _NOT_BY_MODELS}

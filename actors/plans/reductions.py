@@ -280,7 +280,6 @@ class StubbornSets:
 
 
 def _lost_tokens(program: Program, index: int) -> int:
-    """Return the tokens that at least one success of the step deletes without adding them."""
     lost = 0
     for adds, deletes in program.successes[index].values():
         lost |= deletes & ~adds

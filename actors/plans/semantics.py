@@ -50,13 +50,10 @@ class Program:
 
     plan: Plan
     order: StepOrder
-    """The plan's topological order, which gives each step its index."""
     tokens: tuple[str, ...]
     """The token for each bit of the token sets."""
     dependencies: Sequence[int]
-    """The bit set, by step, of the steps that it depends on."""
     needs: Sequence[int]
-    """The bit set, by step, of its preconditions."""
     adds: Sequence[int]
     """For each step, the tokens that at least one of its successes adds, as a bit set."""
     deletes: Sequence[int]
@@ -67,13 +64,10 @@ class Program:
     A step without named outcomes has the way `OK`.
     """
     failure_adds: Sequence[int]
-    """The bit set, by step, of the tokens that its failure adds."""
     failure_deletes: Sequence[int]
-    """The bit set, by step, of the tokens that its failure deletes."""
     reset: Sequence[int]
     """For each step, the steps that its failure makes pending again, as a bit set; 0 if it does not go back."""
     goal: int
-    """The bit set of the goal's tokens."""
     invariants: Sequence[tuple[int, int, int]]
     """The bit sets of `when`, `must` and `must_not`, for each invariant."""
     initial: Configuration
@@ -245,7 +239,6 @@ class ReplayResult(NamedTuple):
     ready: tuple[str, ...]
     """The ids of the steps that are ready, in topological order."""
     settled: frozenset[str]
-    """The ids of the steps that are settled."""
 
 
 def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:

@@ -58,7 +58,6 @@ class AttemptCounts(Config):
         return self
 
     def __add__(self, other: "AttemptCounts") -> "AttemptCounts":
-        """Return the sums."""
         return AttemptCounts(
             **{name: getattr(self, name) + getattr(other, name) for name in AttemptCounts.model_fields}
         )

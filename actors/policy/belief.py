@@ -49,9 +49,7 @@ class Came(NamedTuple):
     """Which redone steps made their earlier artifact again from the same inputs, and which made another artifact."""
 
     same: tuple[str, ...] = ()
-    """The steps with an equal artifact, by the policy's comparison."""
     other: tuple[str, ...] = ()
-    """The steps with a different artifact."""
 
 
 NOTHING = Came()
@@ -212,7 +210,6 @@ class ComparedMove(NamedTuple):
         return tuple(result)
 
     def _weigh_lower_steps(self, block: Block, position: int, wrong: int, cause: int) -> Block:
-        """Return a block times the probability of the comparisons below the step at `position`, which is wrong now."""
         for lower in range(position + 1, len(self.seen)):
             if self.seen[lower] is not None:
                 block = tuple(map(mul, block, self._weights(lower, wrong, cause)[2]))
@@ -300,7 +297,6 @@ class BeliefModel:
     def __init__(
         self, table: BeliefTable, graph: Graph, roles: Mapping[str, str], author: Author | None = None
     ) -> None:
-        """`author` is what is known about the run's model; None means the author of the table."""
         self.table, self.graph, self._roles = table, graph, roles
         compared = table.author_in_runs if author is not None and author.in_runs else table.author
         if author is None or compared is None:
@@ -317,7 +313,6 @@ class BeliefModel:
         self.rejected_after: Callable[..., Belief] = lru_cache(HISTORIES_KEPT)(self._rejected_after)
 
     def _chances(self, role: str) -> Block:
-        """Return the chances of a right attempt at a step with this role, if the problem is hard at that step."""
         rows = self.table.chances.get(role, self.table.chances[OTHER])
         rows = tuple(row if self.table.feedback else (row[0],) * FEEDBACK_CASES for row in rows)
         known, own = self._compared, self.author
@@ -411,7 +406,6 @@ class BeliefModel:
         return Belief(tuple(masses), belief.unsolvables)
 
     def _add_compared_move(self, belief: Belief, fresh: Sequence[bool], seen: Sequence[bool | None]) -> Belief:
-        """Return the belief after a move with compared artifacts."""
         count, masses, unsolvables = len(self.steps), list[tuple[Block, ...]](), list[float]()
         split = len(belief.unsolvables) == len(self._kinds)
         for number, (kind, comparison) in enumerate(zip(self._kinds, self._comparisons, strict=True)):

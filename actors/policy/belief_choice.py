@@ -130,7 +130,6 @@ def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: 
 
 
 def _calls(model: BeliefModel, redone: Collection[str]) -> int:
-    """Return the fewest calls that redo these steps, at least one."""
     return max(1, sum([model.graph.budgets[step].happy for step in redone if step in model.steps]))
 
 
@@ -188,7 +187,6 @@ def count_calls(calls: float) -> str:
 
 
 def _best_first(candidates: list[Weighed]) -> list[Weighed]:
-    """Return the candidates by value, the highest first. Equal ones keep their order."""
     result: list[Weighed] = []
     for candidate in candidates:
         place = len(result)

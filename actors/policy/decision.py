@@ -54,7 +54,6 @@ def belief_row(verdict: Verdict, policy: Policy) -> str:
 
 
 def _match_row(verdict: Verdict, policy: Policy) -> Row:
-    """Return the first row that matches a rejection, ignoring rows about repeated failures and about facts."""
     errors = verdict.errors
     for row in policy.rows:
         if row.repeated or row.repeats or row.informative:
@@ -212,7 +211,6 @@ class Escalation:
     """The escalation settings of a step."""
 
     r_patience: int = 2
-    """How many equal failures in a row count as stagnation."""
     e_max: int | None = None
     """The largest number of escalations that the step may cause in a round; None if there is no limit."""
     escalate_to: tuple[str, ...] = ()
@@ -306,7 +304,6 @@ class _Proposal(NamedTuple):
 
 
 def _baseline(rule: str, failure: Failure) -> _Proposal:
-    """Return the proposal for a search that ignores the findings."""
     return _Proposal(BacktrackLevel.LOCAL_RETRY, (), rule, next(iter(failure.verdict.errors), None))
 
 
@@ -413,7 +410,6 @@ def remember_failure(
 
 
 def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, ...]:
-    """Return the escalation targets that the workflow sets for the step; empty if it sets no targets."""
     return (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ()) or escalation.escalate_to
 
 
@@ -488,7 +484,6 @@ def _record(
 
 
 def _propose_for_cause(failure: Failure, situation: Situation, cause: Cause | None) -> _Proposal | None:
-    """Return the proposal of the row that a cause selects; None if the cause selects no row."""
     row = None if cause is None else row_for(cause, situation.policy)
     if row is None:
         return None
@@ -498,7 +493,6 @@ def _propose_for_cause(failure: Failure, situation: Situation, cause: Cause | No
 
 
 def _propose(failure: Failure, situation: Situation) -> _Proposal:
-    """Return the proposal of the first row that matches."""
     errors = failure.verdict.errors
     streak = _streak(failure, situation)
     for row in situation.policy.rows:

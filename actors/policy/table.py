@@ -258,7 +258,6 @@ class Policy(Config):
     """A named rule table. The last row must match everything, so that every failure has a decision."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    """The name by which workflows choose the policy."""
     description: str = ""
     """The purpose of the policy, in one line for people."""
     schema_version: Literal[1] = 1

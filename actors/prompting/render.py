@@ -40,7 +40,6 @@ class Rendered(NamedTuple):
     """A prompt for a model, with the hash that its request stores."""
 
     system: str
-    """The system message: the model's role and the note about data; empty if no model is asked."""
     user: str
     """The user message: the material, the task and the feedback."""
     cut: tuple[str, ...] = ()
@@ -187,7 +186,6 @@ class _SectionWriter:
             yield from self.messages("note", texts.notes or texts.clarifications, context.notes)
 
     def results(self, context: _Shown) -> Iterator[str]:
-        """Yield the accepted results of other steps."""
         texts = self.texts
         if context.dependencies:
             yield texts.dependencies
@@ -235,7 +233,6 @@ class _SectionWriter:
             yield _fill(wrapper, "feedback", self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX))
 
     def messages(self, name: str, heading: str, texts: Sequence[str]) -> Iterator[str]:
-        """Yield notes or requirements under their heading."""
         yield heading
         for number, text in enumerate(texts, 1):
             yield self.data(f"{name} {number}", text, MESSAGE_BYTES_MAX)

@@ -108,9 +108,7 @@ class Graph:
     """The steps of a workflow with their requirements and budgets."""
 
     requires: Mapping[str, tuple[str, ...]]
-    """The steps that each step requires, in the order of the workflow file; without cycles."""
     budgets: Mapping[str, StepBudget]
-    """The budget of each step."""
 
     @cached_property
     def dag(self) -> Dag:
@@ -214,7 +212,6 @@ def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
 
 
 def _can_backtrack(graph: Graph) -> bool:
-    """Return whether the search can backtrack to any step."""
     return any(
         budget.backtrack_budget and not budget.deterministic and step not in graph.leaves
         for step, budget in graph.budgets.items()

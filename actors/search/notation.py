@@ -52,7 +52,6 @@ class SearchChoice:
     """The numbers, in the order of `NUMBERS`; None for a number that is computed from the workflow's steps."""
 
     def __str__(self) -> str:
-        """Return the search in its notation. A branching of 1 is left out."""
         width, *branching = self.numbers or (None,)
         suffix = "".join(f"x{number}" for number in branching if number != 1)
         return self.name if width is None else f"{self.name}:{width}{suffix}"

@@ -45,7 +45,6 @@ class Slot:
 
     phase: Phase = Phase.IDLE
     visits: int = 0
-    """How many visits it has had in this round."""
     attempt: int = 0
     """The number of the last attempt, from 1, in the visit; for a leaf, among attempts with the same parents."""
     number: int = 0

@@ -84,7 +84,6 @@ def _prune_spent(front: list[BranchView]) -> Prune | None:
 
 
 def _prune_duplicate(live: list[BranchView]) -> Prune | None:
-    """Prune the newer of two branches with the same artifacts."""
     seen: dict[tuple[str, ...], int] = {}
     for branch in live:
         if branch.layer and branch.own and not branch.begun and branch.texts in seen:
@@ -266,6 +265,5 @@ def _doubling_caps(first: int, worst: int) -> list[int]:
 
 
 def _visit_calls(graph: Graph, step: str) -> int:
-    """Return the most calls of one visit of a step."""
     budget = graph.budgets[step]
     return 0 if budget.deterministic else budget.rmax * budget.calls

@@ -16,9 +16,7 @@ class BranchView:
 
     branch: int
     parent: int | None = None
-    """The branch whose accepted artifacts this branch began with; None if it began without artifacts."""
     live: bool = True
-    """Whether it has not been pruned."""
     done: bool = False
     stuck: bool = False
     spent: bool = False
@@ -27,7 +25,6 @@ class BranchView:
     """Whether the search decided to backtrack after a rejection and has not done so yet."""
     waiting: bool = False
     busy: bool = False
-    """Whether an attempt is being generated or judged."""
     begun: bool = False
     """Whether an attempt in the first layer that is not completely accepted was made or is being made."""
     own: bool = True
@@ -62,11 +59,9 @@ class SearchTree:
     branches: tuple[BranchView, ...]
     """All branches, in the order of their opening."""
     calls: int
-    """The limit of calls of the run."""
     left: int
     """How many calls are neither made nor reserved."""
     live: list[BranchView] = field(init=False, compare=False)
-    """The branches that are not pruned."""
     front: list[BranchView] = field(init=False, compare=False)
     """The live branches that can continue now: they are neither done nor waiting for a person."""
 

@@ -126,12 +126,10 @@ def shorten_line(text: str, length: int) -> str:
 
 
 def _title_text(texts: Sequence[str]) -> str:
-    """Return the first text that is long enough to plan from; otherwise the first text."""
     return next((text for text in texts if len(text.split()) >= WORDS_MIN), texts[0])
 
 
 def _stated_requirements(problem: str, answers: Sequence[str], added: Sequence[str]) -> list[Requirement]:
-    """Return the demands of the user's texts: first those added later, then those of the problem and answers."""
     stated = [
         _requirement(str(requirement_kind(text.lower())), fold_space(text), RequirementSource.USER)
         for text in reversed(added)

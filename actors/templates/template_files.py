@@ -83,7 +83,6 @@ def load_templates(folder: Path) -> dict[str, PlanTemplate]:
 
 
 def _wrong_references(template: PlanTemplate) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the place and the cause of each reference to a step that is not an earlier step."""
     known: set[str] = set()
     for position, step in enumerate(template.steps):
         for key, names in (("after", step.after), ("back", (step.back,) if step.back else ())):

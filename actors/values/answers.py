@@ -211,7 +211,6 @@ def _check(schema: Schema, value: Any) -> None:
 
 
 def _normal_text(value: Any) -> str:
-    """Return the normal form of the answer with a JSON value."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -22,7 +22,6 @@ class FlowNode(NamedTuple):
 
     id: str
     name: str
-    """Its title."""
     state: NodeState = NodeState.OPEN
     contingent: bool = False
     """Whether only a failure makes it necessary."""
@@ -49,7 +48,6 @@ class Flow(NamedTuple):
     """A graph. Without the edges of `back` and `recovery`, it has no cycle."""
 
     nodes: tuple[FlowNode, ...]
-    """The nodes. Nodes of one layer are drawn in this order."""
     edges: tuple[FlowEdge, ...]
 
 
@@ -63,7 +61,6 @@ class ChecklistItem(NamedTuple):
     status: str
     """The state, in a word of the kind of run, such as `succeeded`."""
     facts: tuple[str, ...] = ()
-    """Short texts for people, such as the number of attempts and the time."""
     findings: tuple[str, ...] = ()
     """The reasons for the step's failure, one line each."""
     details: tuple[Line, ...] = ()

@@ -177,7 +177,6 @@ class ModelSettings(Config):
         return {**named, **self.extra_body}
 
     def __bool__(self) -> bool:
-        """Return whether any of them is set."""
         return self.__dict__ != _NOTHING_SET
 
     def apply_patch(self, patch: Mapping[str, Any]) -> "ModelSettings":

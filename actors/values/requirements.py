@@ -131,7 +131,6 @@ def own_ids(value: Any) -> dict[str, str]:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """Return the texts of a list that are not blank; empty for any other value."""
     items = value if isinstance(value, list | tuple) else ()
     return tuple(item for item in items if isinstance(item, str) and item.strip())
 
