@@ -95,11 +95,7 @@ class ActionPair(Config):
 
 
 def canonical_search(value: Any) -> str:
-    """Return a search as one text with all its numbers, such as `beam:4`; a pydantic validator.
-
-    Raises:
-        PydanticCustomError: there is no such search, or a number does not fit.
-    """
+    """Return a search as one text with all its numbers, such as `beam:4`; a pydantic validator."""
     try:
         return str(read_search(value))
     except UnknownSearch as problem:

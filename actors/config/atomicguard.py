@@ -76,10 +76,7 @@ _COMPOSITES = {
 
 
 def is_foreign(document: ParsedFile) -> bool:
-    """Return whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
-
-    A translated document gives the same answer.
-    """
+    """Return whether a `.json` file, translated or not, is AtomicGuard's: it has only keys of AtomicGuard."""
     steps = document.value.get("action_pairs")
     if not document.source.endswith(".json") or not isinstance(steps, dict):
         return False
@@ -89,12 +86,10 @@ def is_foreign(document: ParsedFile) -> bool:
 
 
 def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return the document with the names of this project, and one notice for each ignored key.
+    """Return the document with the names of this project, and a notice for each ignored key.
 
-    Values of an unexpected type are kept: validation refuses them.
-
-    Raises:
-        UsageProblem: a composite guard has no equivalent.
+    Values of an unexpected type are kept: validation refuses them. Raises `UsageProblem` for a composite guard without
+    an equivalent.
     """
     document = _rename_phases(document)
     return _Translation(document, is_foreign(document)).translate()

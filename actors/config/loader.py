@@ -37,12 +37,9 @@ def find_shipped(
     *,
     place: str = "",
 ) -> Path:
-    """Return the file of a name or path; a relative path counts from `folder`.
+    """Return the file of a name or path, relative to `folder`. Raises `UsageProblem` for an unknown name.
 
     `others` are further valid names, for the hint. A path is returned even if no such file exists.
-
-    Raises:
-        UsageProblem: no file of this name is shipped.
     """
     if os.sep in name or "/" in name or name.endswith(_SUFFIXES):
         return folder / Path(name).expanduser()
@@ -56,11 +53,7 @@ def find_shipped(
 
 
 def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Path:
-    """Return the existing file that a workflow's key `kind` names.
-
-    Raises:
-        UsageProblem: there is no such file; its place is the key.
-    """
+    """Return the existing file that a workflow's key `kind` names. Raises `UsageProblem` at the key."""
     try:
         path = find_shipped(name, shipped, kind, (), Path(document.source).parent)
     except UsageProblem as problem:
@@ -109,31 +102,19 @@ def shipped_policies(root: Path) -> tuple[str, ...]:
 
 
 def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, tuple[str, ...]]:
-    """Return a workflow without its prompts, its document, and notices for the user.
-
-    Raises:
-        UsageProblem: there is no such workflow, or it is invalid.
-    """
+    """Return a workflow without its prompts, its document, and notices. Raises `UsageProblem`."""
     path = find_shipped(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
     document, notices = translate(read_document(path))
     return document.read_as(Workflow), document, notices
 
 
 def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
-    """Return a workflow with its prompts and plan files; every step that calls a model has a prompt entry.
-
-    Raises:
-        UsageProblem: a workflow, its prompts or its plan files are missing or invalid.
-    """
+    """Return a workflow with its prompts and plan files. Raises `UsageProblem`."""
     return add_prompts(*read_workflow(name_or_path, root), root)
 
 
 def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
-    """Load the prompts and plan files of a workflow that was read.
-
-    Raises:
-        UsageProblem: the prompts or plan files are missing or invalid.
-    """
+    """Load the prompts and plan files of a workflow that was read. Raises `UsageProblem`."""
     book, prompt_notices = _load_prompt_book(workflow, document, root)
     workflow = replace_plan_files(workflow, document, Path(document.source).parent)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)
@@ -158,11 +139,7 @@ def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> t
 
 
 def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
-    """Return the workflow; if a step of an AtomicGuard file has no prompt, that is noted in `missing`.
-
-    Raises:
-        UsageProblem: the step has no prompt, and the file is not AtomicGuard's.
-    """
+    """Note in `missing` that a step of an AtomicGuard file has no prompt. Raises `UsageProblem` for other files."""
     try:
         find_prompt_entry(loaded.prompts, loaded.workflow, step)
     except UsageProblem as problem:
@@ -173,11 +150,7 @@ def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
 
 
 def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
-    """Return the policy. A relative path is resolved against `folder`, the workflow's folder.
-
-    Raises:
-        UsageProblem: there is no such policy, or it is invalid. It names the file, the line and the nearest valid name.
-    """
+    """Return the policy; a path is relative to `folder`. Raises `UsageProblem` with file, line and nearest name."""
     return policy_document(name_or_path, root, folder).read_as(Policy)
 
 

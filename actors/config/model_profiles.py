@@ -52,10 +52,7 @@ class FamilyTable(Config):
 
 
 def find_author(model: str, root: Path) -> Author | None:
-    """Return the numbers of a model's family; None if no family has the model's name.
-
-    If several patterns match the name in lower case, the longest is used. Raises `UsageProblem` for a wrong table.
-    """
+    """Return the numbers of a model's family, by the longest matching pattern; else None. Raises `UsageProblem`."""
     if not is_author(model):
         return None
     name = unpin_model(model).lower()

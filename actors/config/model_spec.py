@@ -126,10 +126,7 @@ _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{pref
 
 
 def pin_model(text: str) -> str:
-    """Return the text of a model as a run stores it: `plugin:PREFIX:TEXT` if `PREFIX` is that of an installed plug-in.
-
-    Other texts are returned unchanged. So a later change of the installed packages does not change a run's model.
-    """
+    """Return the text of a model as a run stores it: a plug-in's as `plugin:PREFIX:TEXT`."""
     text = text.strip()
     recording, record, model = text.partition("?record=") if text.startswith("recorded:") else ("", "", text)
     prefix, colon, _ = model.partition(":")
@@ -144,13 +141,7 @@ def unpin_model(text: str) -> str:
 
 
 def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
-    """Return the model that a text names, which is one of `GRAMMAR` or a result of `pin_model`.
-
-    A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
-
-    Raises:
-        UsageProblem: the text does not fit the grammar; its place is `place`.
-    """
+    """Return the model that a text names, in `GRAMMAR` or from `pin_model`. Raises `UsageProblem` at `place`."""
     text = text.strip()
     if not text:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
@@ -174,11 +165,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
 
 
 def check_settings(model: str, fields: Mapping[str, Any]) -> None:
-    """Check that the provider of a model accepts the settings of its calls.
-
-    Raises:
-        UsageProblem: it does not; the cause names the settings that it refuses.
-    """
+    """Raise `UsageProblem` with the settings that the provider of a model refuses."""
     spec = parse_model_spec(model) if fields else None
     if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):
         cause = f"the provider of {model!r} does not take {' and '.join(refused)}"

@@ -25,11 +25,7 @@ MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
 
 
 def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:
-    """Return the workflow with its plan files replaced by their plans; a relative path counts from `folder`.
-
-    Raises:
-        UsageProblem: a setting is unknown or has the wrong type, or a file cannot be read or contains no plan.
-    """
+    """Return the workflow with plan files, relative to `folder`, replaced by plans. Raises `UsageProblem`."""
     pairs = dict(workflow.action_pairs)
     for step, pair in pairs.items():
         if pair.generator in FREE_GENERATORS and pair.generator_config:
@@ -44,11 +40,7 @@ def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -
 
 
 def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem) -> dict[str, Any]:
-    """Return a template selector's settings with all paths replaced by plans.
-
-    Raises:
-        UsageProblem: a setting is unknown, or a file is missing or invalid.
-    """
+    """Return a template selector's settings with all paths replaced by plans. Raises `UsageProblem`."""
     for key in config:
         if key not in (TEMPLATES, PLAN):
             raise problem(f"unknown setting {key!r}", (key,), nearest(str(key), [TEMPLATES, PLAN], kind="settings"))
@@ -90,10 +82,7 @@ def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str
 
 
 def _first_error(plan: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the place, if any, and the cause of the first error in reading a plan; empty if it can be read.
-
-    The guard of the template step judges everything else about the plan.
-    """
+    """Return the place, if any, and the cause of the first error in reading a plan; else empty."""
     for finding in read_plan(plan)[1]:
         if finding.severity == "error":
             return tuple(filter(None, (finding.where, finding.message.rstrip("."))))

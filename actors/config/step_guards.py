@@ -67,10 +67,9 @@ class PlugInFailed(Exception):
 
 @contextmanager
 def attribute_errors(plugin: str) -> Iterator[None]:
-    """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
+    """Raise every error of the block as a `PlugInFailed` that begins with `plugin`; of a group, the root cause.
 
-    For an exception group, the root cause is reported. An error that already names a plug-in is raised unchanged. So
-    are cancellations and interrupts, because they are not errors of the plug-in.
+    Cancellations and interrupts are raised unchanged, as is an error that already names a plug-in.
     """
     try:
         yield
@@ -84,10 +83,7 @@ def attribute_errors(plugin: str) -> Iterator[None]:
 
 
 def _error_to_report(error: BaseException) -> Exception | None:
-    """Return the error that caused the others; None if there are only cancellations or if an interrupt is among them.
-
-    An error beside a cancellation is returned, because a plug-in that fails while it is being cancelled has a bug.
-    """
+    """Return the error that caused the others; None for only cancellations or an interrupt."""
     if isinstance(error, BaseExceptionGroup) and error.subgroup((KeyboardInterrupt, SystemExit)) is not None:
         return None
     cause = root_cause(error)
@@ -110,10 +106,7 @@ def _place_of(error: Exception) -> str:
 
 
 def _name_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a guard of a plug-in, sync or async, whose errors name it.
-
-    It raises `PlugInFailed` if the guard raises, or if its answer is not a `Verdict`.
-    """
+    """Return a guard of a plug-in that raises `PlugInFailed` if it raises or answers no `Verdict`."""
 
     def judge(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
         with attribute_errors(f"guard {name}"):
@@ -150,14 +143,7 @@ class GuardRefused(UsageProblem):
 
 
 def make_step_guard(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
-    """Return the guard that judges a step at the workflow's target level.
-
-    If a built-in guard raises, the artifact is rejected. If a plug-in raises, the error names the plug-in. If a person
-    is a member of a composite, the returned guard has only the other members.
-
-    Raises:
-        GuardRefused: a guard does not accept its settings.
-    """
+    """Return the guard that judges a step at the target level, without a person. Raises `GuardRefused`."""
     members = {name: _make_guard(workflow, step, name, factories) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
@@ -183,10 +169,10 @@ def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]
 
 
 def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
-    """Return the settings of one guard of a step: those from the workflow, and those of the step.
+    """Return the settings of one guard of a step.
 
-    In a composite, a key of `guard_config` that names a member has settings for only this member. Every other key is
-    for all members except a person.
+    In a composite, a key that names a member has settings for only this member. Every other key is for all members
+    except a person.
     """
     shared: dict[str, Any] = {
         "r_max": workflow.r_max,
@@ -215,10 +201,7 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
 
 
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
-    """Return the names by which `guard_config` may name a member of a composite; empty if the guard is not a composite.
-
-    At the target level, a member may replace guards that the file names. Then their names come before its own.
-    """
+    """Return the names by which `guard_config` may name a member, those of replaced guards first; else empty."""
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):
         return ()

@@ -141,10 +141,7 @@ class Workflow(Config):
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":
-        """Check the edges between steps.
-
-        Missing steps are reported before cycles, because a misspelt name may cause a cycle.
-        """
+        """Check the edges. Missing steps come before cycles: a misspelt name may cause a cycle."""
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
             hint = (
@@ -216,11 +213,7 @@ class Workflow(Config):
         return ""
 
     def changed(self, **keys: Any) -> "Workflow":
-        """Return the workflow with other values for some keys.
-
-        Raises:
-            UsageProblem: a value is invalid; its place is the key.
-        """
+        """Return the workflow with other values for some keys. Raises `UsageProblem` at the key."""
         try:
             # Keys that the file leaves out stay unset: a belief policy refuses an `r_patience` that somebody has set.
             return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
@@ -277,10 +270,7 @@ class Workflow(Config):
         return pair.role or next((_ROLES[guard] for guard in pair.guards if guard in _ROLES), "")
 
     def effective_guard(self, step: str) -> str | Composite:
-        """Return the guard that judges a step.
-
-        On a leaf, the plan guard of the target level replaces other plan guards.
-        """
+        """Return the guard that judges a step. On a leaf, the guard of the target level replaces plan guards."""
         guard = self.action_pairs[step].guard
         added = (STRICT_GUARD,) if self.strict and step in self.leaves() and self.role(step) == "plan" else ()
         if isinstance(guard, str):
@@ -294,10 +284,7 @@ class Workflow(Config):
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.leaves() else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
-        """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
-
-        A plan guard of the target level without an entry uses the entry of the guard that it replaces.
-        """
+        """Return the escalation targets by guard; a plan guard of the target level inherits the replaced one's."""
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
         replaced = {
@@ -323,20 +310,12 @@ class Workflow(Config):
         return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
 
     def with_output_tokens(self, tokens: int) -> "Workflow":
-        """Return the workflow with one token limit for the replies of all steps.
-
-        Raises:
-            UsageProblem: the limit is invalid; its place is `output_tokens_max`.
-        """
+        """Return the workflow with one token limit for all replies. Raises `UsageProblem`."""
         pairs = {step: pair.model_dump() | {"output_tokens_max": None} for step, pair in self.action_pairs.items()}
         return self.changed(output_tokens_max=tokens, action_pairs=pairs)
 
     def with_timeout(self, seconds: float) -> "Workflow":
-        """Return the workflow with one time limit for the model calls of all steps.
-
-        Raises:
-            UsageProblem: the limit is invalid; its place is `model_timeout_seconds`.
-        """
+        """Return the workflow with one time limit for all model calls. Raises `UsageProblem`."""
         pairs = {step: pair.model_dump() | {"timeout_seconds": None} for step, pair in self.action_pairs.items()}
         return self.changed(model_timeout_seconds=seconds, action_pairs=pairs)
 
@@ -353,11 +332,9 @@ def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
 def validate_names(
     workflow: Workflow, guards: Collection[str], generators: Collection[str], document: ParsedFile | None = None
 ) -> None:
-    """Check that every guard and generator is one of the known names; `document` gives the line numbers of errors.
+    """Check guards and generators against the known names. Raises `UsageProblem` with the nearest name.
 
-    Raises:
-        UsageProblem: the first name that is unknown, with the nearest known one; or a step that calls the model but is
-            marked as deterministic, since its calls would not count.
+    A step that calls the model may not be marked as deterministic, since its calls would not count.
     """
     document = document or ParsedFile(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
@@ -388,11 +365,7 @@ def unknown_names(
 
 
 def find_prompt_entry(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
-    """Return the prompt entry that a step names, or else the entry with its id, or else the entry with its role.
-
-    Raises:
-        UsageProblem: there is none; `load_workflow` has checked this for every step that calls a model.
-    """
+    """Return the entry that a step names, or the one with its id, or with its role. Raises `UsageProblem`."""
     prompt = workflow.action_pairs[step].prompt
     names = (prompt,) if prompt else tuple(filter(None, (step, workflow.role(step))))
     for name in names:

@@ -345,10 +345,7 @@ def _is_finite(first: str, words: list[str]) -> bool:
 
 
 def _is_unknown_verb(word: str) -> bool:
-    """Return whether an unknown word before "it" or "them" is a verb.
-
-    "reskin it" begins with a verb, but "hopefully it works" does not.
-    """
+    """Return whether an unknown word before "it" is a verb, as in "reskin it" but not in "hopefully it"."""
     known = any(word in words for words in (_NO_VERBS, CLAUSE_WORDS, AUXILIARIES, OBJECT_WORDS, THIRD_PERSON))
     return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
 
@@ -486,11 +483,7 @@ _EVIDENCE_MIN = 3
 
 
 def specifies(small: str, written: str, evidence: int) -> bool:
-    """Return whether a statement specifies something new, such as "a card is valid for three years".
-
-    `written` is the statement in its original case. `evidence` is the number of signs of a request in the text
-    around the statement.
-    """
+    """Return whether a statement specifies something new. `evidence` is the number of signs of a request around."""
     if (
         not evidence
         or small.endswith((":", "!"))

@@ -47,11 +47,7 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def _judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether a final plan takes the critique of its draft into account.
-
-    The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
-    steps have the role, the last is used. If the critique or the draft is missing, the plan passes with a warning.
-    """
+    """Judge whether a final plan takes its draft's critique into account; with a warning if one is missing."""
     value = artifact.value
     if isinstance(value, Unreadable):
         return _verdict([Finding(code=value.code, message=value.message)])
@@ -103,10 +99,7 @@ def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) ->
 
 
 def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
-    """Return the parts of a plan to compare, with white space and case folded.
-
-    With `words`, the goal's text and the names and descriptions of steps are included.
-    """
+    """Return the parts of a plan to compare, folded; with `words`, also texts for people."""
     steps = frozenset(tuple(_fold_value(value) for value in _remove_words(step, words=words)) for step in plan.steps)
     goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))
     invariants = frozenset(

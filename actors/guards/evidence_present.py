@@ -107,10 +107,7 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
 
 
 def _occurs_in(name: str, text: str) -> bool:
-    """Return whether a name stands in a text as a whole word.
-
-    A name that is part of `OCCURRENCES_MAX` longer words counts as found, so the search ends.
-    """
+    """Return whether a name stands in a text as a whole word, or in `OCCURRENCES_MAX` longer words."""
     start = text.find(name)
     for _ in range(OCCURRENCES_MAX):
         if start < 0:

@@ -130,10 +130,7 @@ class Fields:
         return None
 
     def texts(self, key: str, *, empty: bool = True, required: bool = True) -> list[tuple[int, str]]:
-        """Check a field that must be a list of texts. Return the valid items with their indices.
-
-        `empty`: whether the list may be empty. `required`: whether the field must be present.
-        """
+        """Check a list of texts, which may be `empty` and may be `required`. Return valid items with indices."""
         if not required and self._is_missing(key):
             return []
         value = self._items(key, empty=empty)
@@ -166,10 +163,7 @@ class Fields:
         return None if self._is_missing(key) or self.values is None else self.values[key]
 
     def verdict(self) -> Verdict:
-        """Return the verdict of all checks. Open questions are errors, and keys that no check has read are warnings.
-
-        The score is the share of the checks that passed.
-        """
+        """Return the verdict of all checks. The score is the share that passed. Unread keys are warnings."""
         if self.values is not None:
             not_understood = list(find_misunderstandings(self.values))
             if any(finding.severity == "error" for finding in not_understood):
@@ -371,10 +365,7 @@ def normalize_name(name: str) -> str:
 
 
 def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
-    """Return the findings. If the run was given facts, the findings with the code become warnings.
-
-    Such a run plans the remaining part of an execution. Its start and goal are given, and a part of the work is done.
-    """
+    """Return the findings; in a run with given facts, those with the code become warnings."""
     if context.given is None:
         return list(findings)
     return [

@@ -71,10 +71,9 @@ class UndoCoverage:
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
-    """Yield pairs of a step and a step with `on_failure: undo`, if the first may run before the second one fails.
+    """Yield pairs of a step and one with `on_failure: undo`, if the first may run before the second one fails.
 
-    Only dependencies are considered. A step that depends on the failing one runs after its success. It may run before
-    its failure only if another failure makes the failing step pending again.
+    A step that depends on the failing one may run before only if another failure makes the failing step pending again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0
@@ -88,20 +87,14 @@ def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
 
 
 def irreversible_before_undo(plan: Plan, order: StepOrder) -> list[str]:
-    """Return the ids of the irreversible steps that may run before everything is undone, sorted.
-
-    Only dependencies are considered.
-    """
+    """Return the ids of irreversible steps that may run before everything is undone, sorted."""
     steps = order.steps
     found = {steps[index].step_id for index, _ in _may_precede(plan, order) if steps[index].undo == IRREVERSIBLE}
     return sorted(found)
 
 
 def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
-    """Return the steps without an `undo` that may have been called before everything is undone.
-
-    At most `limit` configurations are visited. The plan must be accepted by `plan_minimal`.
-    """
+    """Return the steps without `undo` that may run before everything is undone, within `limit` configurations."""
     sought = 0
     for index, _ in _may_precede(plan, order):
         if not order.steps[index].undo:

@@ -163,10 +163,7 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
 
 
 def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
-    """Yield one error for each cause of unmet preconditions of the step.
-
-    Without `in_full`, the messages are short, because the verdict only counts these errors.
-    """
+    """Yield an error for each cause of unmet preconditions; in short form without `in_full`."""
     if not in_full:
         for cause in {condition.cause for condition in unmet}:
             yield Finding(
@@ -233,10 +230,7 @@ def _contingent_dependency_finding(step: Step, contingent: frozenset[str]) -> Fi
 def _report_unreachable(
     findings: list[Finding], plan: Plan, order: StepOrder, contingent: frozenset[str]
 ) -> dict[int, list[str]]:
-    """Report the contingent steps that no failure reaches. Return their missing tokens by step index.
-
-    Only the first `FINDINGS_MAX` errors name the steps whose failure makes the tokens: a verdict has no more errors.
-    """
+    """Report contingent steps that no failure reaches. Return their missing tokens by step index."""
     reached, tokens = reachable_by_failure(plan)
     produced = {token for step in plan.steps for token in step.may_add | step.failure_effects}
     ids = sorted(step.step_id for step in plan.steps)
@@ -306,10 +300,7 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
 
 
 def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Finding:
-    """Return the error that a step waits for tokens that no failure makes.
-
-    `makers` are the steps whose failure would make these tokens with `on_failure: continue`.
-    """
+    """Return the error that a step waits for tokens that no failure makes, though `makers` could."""
     name = printable(step.step_id)
     text = f"step {name} waits for {quote_names(lost)}, but no failure can bring that about" + (
         f": set on_failure of {id_list(makers)} to continue, or remove {name}." if makers else "."
@@ -364,9 +355,9 @@ def _redundant_finding(step: Step) -> Finding:
 
 
 def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
-    """Check that some trace reaches the goal and, unless the plan is a policy, that each step runs on some trace.
+    """Check that some trace reaches the goal and, unless the plan is a policy, each step.
 
-    This is for policies and for plans with outcomes, which have no single run without failures.
+    This is for policies and plans with outcomes, which have no single run without failures.
     """
     if not result.sound:
         result.score = SCORE_MAX

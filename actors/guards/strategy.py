@@ -110,10 +110,7 @@ FITS_PROBLEM_TYPE = "fits_problem_type"
 
 
 def _judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
-    """Compare the strategy's `for_type` with the `problem_type` of the analysis that the step requires.
-
-    A strategy without `for_type` passes.
-    """
+    """Compare the strategy's `for_type`, if it has one, with the `problem_type` of the required analysis."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(FITS_PROBLEM_TYPE, unreadable)
@@ -140,10 +137,7 @@ FOLLOWS_STRATEGY = "follows_strategy"
 
 
 def _judge_plan_by_strategy(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the plan implements the key steps of the strategy that the required step of that role made.
-
-    Key steps without an id are not compared.
-    """
+    """Judge whether the plan implements the strategy's key steps that have an id."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(FOLLOWS_STRATEGY, unreadable)

@@ -108,9 +108,8 @@ class RunConfig(Value):
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person changed the model, the limits or settings of a call, or `strict`.
 
-        The limits and the model apply to every step, and to later child runs. They replace a step's own model too,
-        because that model's provider may no longer work. `strict` applies only to the run's own plans: child runs make
-        only parts of them.
+        The limits and the model apply to every step, in place of a step's own, and to later child runs. `strict`
+        applies only to the run's own plans.
         """
         call_fields = (event.model, event.timeout_seconds, event.output_tokens_max)
         if not event.strict and not event.model_settings and all(value is None for value in call_fields):
@@ -306,10 +305,7 @@ def _set_for_every_step(workflow: Workflow, own: str, common: str, value: float)
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> RunConfig:
-    """Return the configuration with which a run was started, from its JSON.
-
-    Runs with the same JSON share one object.
-    """
+    """Return the configuration with which a run was started. Runs with the same JSON share one object."""
     return RunConfig.model_validate_json(text)
 
 

@@ -28,10 +28,7 @@ REPEATS_AFTER_AFRESH = 2
 
 
 def end_worthless_search(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because no move is worth its calls.
-
-    The failure remains undecided. If the run is reopened, it decides then.
-    """
+    """End the run because no move is worth its calls. If it is reopened, it decides about the failure then."""
     assert decision.weighing is not None
     best = decision.weighing.options[0]
     move, calls = best.named, count_calls(best.calls)
@@ -43,9 +40,8 @@ def end_worthless_search(state: State, node: Node, decision: Decision) -> ending
 def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
     """Return whether a run ends because nothing more can be expected of a step in this round.
 
-    Its model has repeated itself (`_is_written_alike`, `_repeats_after_afresh`), or its visit has as many attempts as
-    the policy allows (`BeliefTable.rounds`) and no other move is left. A step that asks a question is not stuck,
-    because the answer begins a new round. With `--keep-trying`, no step is stuck.
+    A step that asks a question is not stuck, because the answer begins a new round. With `--keep-trying`, no step is
+    stuck.
     """
     if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
         return False
@@ -121,11 +117,7 @@ def _end_early(state: State, node: Node, decision: Decision, cause: str) -> endi
 
 
 def find_repeating_steps(state: State, branch: Branch) -> frozenset[str]:
-    """Return the steps for which a deterministic model has repeated an artifact from the same parents.
-
-    The model's reply depends on the number of rejections. So one repeat shows that further rejections would change
-    nothing.
-    """
+    """Return the steps for which a deterministic model has repeated an artifact from the same parents."""
     config = state.config
     if not config.deterministic:
         return frozenset()
@@ -203,10 +195,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 
 
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
-    """Return the decision about a node. After a cut reply in a visit that a person resumed, it becomes a retry.
-
-    The retry needs no remaining attempt, because other steps are not to blame.
-    """
+    """Return the decision; after a cut reply in a visit that a person resumed, always a retry."""
     if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision
     again = {"level": BacktrackLevel.LOCAL_RETRY, "targets": (node.step,), "wanted": None}

@@ -95,10 +95,7 @@ def brief_of(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> tupl
 
 
 def verdict_of(state: State, plan: EditablePlan, value: Mapping[str, Any], verdict: Verdict) -> Verdict:
-    """Return the verdict on an edited plan. `verdict` is the verdict of the step's guard.
-
-    If the step has a review, the person who edits the plan approves it.
-    """
+    """Return the verdict on an edited plan from that of the step's guard. Who edits a plan also approves it."""
     step = plan.node.step
     guard = state.config.workflow.effective_guard(step)
     verdict = add_remarks(_with_plan(state, plan, value), plan.node.node, verdict)

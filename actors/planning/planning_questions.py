@@ -37,9 +37,9 @@ def questions_of_verdict(
 ) -> list[AskedForm]:
     """Return the questions to a person that follow from a rejection.
 
-    Each finding for a person becomes a question, with the finding's text and schema. If the run may not ask so many
-    questions, the last question combines the remaining findings. If all findings are for models, the step has used up
-    its escalations. Then the person is asked how to go on (S104). `history` has the failures of the round.
+    Each finding for a person becomes a question; the last one combines those beyond `questions_left`. Without such a
+    finding, the step has used up its escalations, and the person is asked how to go on (S104). `history` has the
+    failures of the round.
     """
     subject = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
@@ -91,10 +91,7 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
 
 
 def _ask_how_to_continue(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:
-    """Return the question how to go on with a step that may not send the search back again.
-
-    The findings are for models, so the person sees only how often the step failed and which guard rejected it last.
-    """
+    """Return the question how to go on with a step that may not send the search back again."""
     failures = [past for past in history if past.step == step]
     back = sum(past.up > 0 for past in failures)
     return inquiry(

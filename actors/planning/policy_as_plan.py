@@ -20,11 +20,7 @@ WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits lef
 
 
 def as_plan(pinned: RunConfig) -> dict[str, Any]:
-    """Return the plan as a JSON value.
-
-    It names only guards of the default catalogue, which every installation has. For a guard of the workflow's own, the
-    plan step has `composite_validation`, and the guard's name is in the step's name.
-    """
+    """Return the plan as a JSON value, with only guards of the default catalogue."""
     graph = pinned.graph
     steps = [
         plan_step
@@ -47,10 +43,7 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
 
 
 def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
-    """Yield one plan step for each visit of a step.
-
-    A leaf has one plan step for all visits, because only its attempts are limited.
-    """
+    """Yield one plan step for each visit of a step; one for all visits of a leaf, whose attempts are limited."""
     graph, workflow = pinned.graph, pinned.workflow
     counted = _is_bounded(graph, step)
     spec = workflow.effective_guard(step)

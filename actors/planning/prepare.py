@@ -43,10 +43,10 @@ from runtime.models.scripted import ScriptedModel
 
 
 def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
-    """Check that a run has a step or a call for each key of a script. Other models need no check.
+    """Check that a run has a step or a call for each key of a scripted model. Raises `UsageProblem`.
 
-    `names` are those of the steps or calls. `owner` and `thing` are the words of the message, such as `the workflow`
-    and `step`. Raises `UsageProblem` for the first unknown key, whose place it names.
+    `names` are those of the steps or calls. `owner` and `thing` are words of the message, such as `the workflow` and
+    `step`.
     """
     spec = parse_model_spec(model)
     if not isinstance(spec, Scripted):
@@ -142,10 +142,7 @@ class PlanningInput:
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
-    """Return a planning run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
-
-    For an invalid option, the place is its name in `RunOptions` or `RunLimits`.
-    """
+    """Return a run that may begin. Raises `UsageProblem`; its place is a field of `RunOptions` or `RunLimits`."""
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
     loaded, policy, changed_keys = _resolve_workflow(options, setup)
@@ -166,12 +163,9 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
 
 
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
-    """Return the configuration of the planning runs that another run starts.
+    """Return the configuration of the planning runs that another run starts. Raises `UsageProblem`.
 
     The keys of a scripted model are not checked, because the script may also have replies for the other run.
-
-    Raises:
-        UsageProblem: an option cannot be used, or a file is missing or invalid.
     """
     loaded, policy, _ = _resolve_workflow(options, setup)
     settings = check_limits(options.limits).get("model_settings") or {}
@@ -179,10 +173,7 @@ def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
 
 
 def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
-    """Return the workflow, its policy, and the workflow's keys that options replaced.
-
-    Check everything that it names.
-    """
+    """Return the checked workflow, its policy, and the workflow's keys that options replaced."""
     registry, limits = setup.registry, check_limits(options.limits)
     try:
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
@@ -208,10 +199,9 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
 def _drop_unusable_belief(
     loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return the workflow and its policy. The policy loses its belief if `--search` names a search without belief.
+    """Return the workflow and its policy, without its belief if `--search` names a search that cannot use it.
 
-    This applies only to shipped workflows, where the belief is a default. In the user's own file, the policy was a
-    choice, so `check_belief` refuses the combination.
+    Only a shipped workflow has the belief as a default. In the user's own file it was a choice.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
     search = read_search(loaded.workflow.search).name
@@ -252,10 +242,7 @@ def _change_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) 
 
 
 def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
-    """Create every guard and generator of a workflow, to check them.
-
-    Raises `UsageProblem` with file, line, step and guard.
-    """
+    """Create every guard and generator. Raises `UsageProblem` with file, line, step and guard."""
     for step, pair in loaded.workflow.action_pairs.items():
         try:
             make_step_guard(loaded.workflow, step, registry.guards)
@@ -270,10 +257,7 @@ def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
 
 
 def _source(path: Path, root: Path) -> str:
-    """Return a shipped workflow's name, because its path may change with a release.
-
-    For any other workflow, return its path.
-    """
+    """Return a shipped workflow's name, because its path may change with a release; else the path."""
     shipped = path.parent == root / "configs" / "workflows"
     return path.stem if shipped else str(path.absolute())
 
@@ -302,10 +286,7 @@ def pin(
     setup: Setup | None = None,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> RunConfig:
-    """Return the complete configuration of a run and of its child runs. Only the parent run asks questions.
-
-    Prices and settings of models come from `setup`. `settings` were set by a person, and apply to every step.
-    """
+    """Return the configuration of a run and of its child runs, which ask nobody. `settings` are a person's."""
     children = {
         name: pin(
             replace(child, workflow=child.workflow.changed(questions_max=0)),
@@ -334,10 +315,7 @@ def pin(
 
 
 def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | None:
-    """Return the known behaviour of a model, if the belief of the policy has numbers to compare it with.
-
-    A measured profile comes before the table of families.
-    """
+    """Return a model's measured profile or family, if the policy's belief can compare it."""
     table = policy.belief
     if setup is None or table is None or table.author is None or not is_author(model):
         return None
@@ -349,10 +327,7 @@ def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | N
 
 
 def _check_step_models(loaded: LoadedWorkflow) -> None:
-    """Check that no step names a script or a recorded run as its model.
-
-    Raises `UsageProblem` with the place in the file.
-    """
+    """Raise `UsageProblem` if a step names a script or a recorded run as its model."""
     for step, pair in loaded.workflow.action_pairs.items():
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))
@@ -377,10 +352,7 @@ def _call_settings(
     setup: Setup | None,
     settings: Mapping[str, Any],
 ) -> dict[str, ModelSettings]:
-    """Return the settings of each step's calls.
-
-    A person's settings take precedence over the step's, then the workflow's, then the model's.
-    """
+    """Return the settings of each step's calls: a person's come before the step's, the workflow's, the model's."""
     steps = {step: workflow.action_pairs[step].model_settings for step in workflow.model_steps}
     if workflow.classifications_max:
         steps[CLASSIFIER] = ModelSettings()
@@ -410,10 +382,7 @@ def check_problem(problem: str) -> None:
 def _with_options(
     loaded: LoadedWorkflow, options: RunOptions, limits: RunLimits
 ) -> tuple[LoadedWorkflow, tuple[str, ...]]:
-    """Return the workflow with the values from options, and the replaced keys.
-
-    Raises `UsageProblem` that names the option.
-    """
+    """Return the workflow with the values from options, and the replaced keys. Raises `UsageProblem`."""
     keys: dict[str, Any] = {"search": options.search}
     keys |= {key: limits.get(name) for key, name in LIMIT_KEYS.items()}
     keys = {key: value for key, value in keys.items() if value is not None}
@@ -435,10 +404,7 @@ def _with_options(
 
 
 def fork_config(state: State, workflow: str | None, policy: str | None, setup: Setup) -> ForkConfig:
-    """Return a run's configuration with another workflow, another policy or both. Raises `UsageProblem`.
-
-    The place of the error is the keyword (`workflow` or `policy`), or a place in a file.
-    """
+    """Return a run's configuration with another workflow or policy. Raises `UsageProblem` that names the keyword."""
     config = state.config
     if workflow is not None:
         options = RunOptions(workflow, no_input=config.no_input)
@@ -482,11 +448,7 @@ _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
 
 
 def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
-    """Return a line about the differences; empty if there are none, or if the source of the workflow is unknown.
-
-    A workflow that can no longer be read gives a line, not an error, because the run does not need the workflow. The
-    model and its price are not compared.
-    """
+    """Return a line about differences between a run and its files; empty if there are none or the source is unknown."""
     if not start.source:
         return ""
     try:
@@ -502,10 +464,7 @@ def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, roo
 
 
 def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfig) -> LoadedWorkflow:
-    """Return a workflow with the values from the options of a run.
-
-    Raises `UsageProblem` if the workflow does not accept a value.
-    """
+    """Return a workflow with the values from the options of a run. Raises `UsageProblem`."""
     option_values = {key: getattr(pinned.workflow, key) for key in start.given}
     tokens, seconds = option_values.pop(OUTPUT_TOKENS, None), option_values.pop(TIMEOUT, None)
     here = replace(loaded, workflow=loaded.workflow.changed(**option_values)) if option_values else loaded
@@ -517,10 +476,7 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
 
 
 def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
-    """Return a line about plug-in files whose content has changed; empty if no file has changed.
-
-    The code of a plug-in is not stored: the run uses the current content of the file.
-    """
+    """Return a line about plug-in files whose content has changed; empty if none has. The new content is used."""
     now = registry.sources
     changed = [plugin for plugin in start.plugins if plugin.plugin in now and now[plugin.plugin].hash != plugin.hash]
     if not changed:

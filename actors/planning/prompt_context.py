@@ -107,10 +107,7 @@ def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
 def retry_feedback(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return the newest `window` of the step's own rejections in the whole run, oldest first.
-
-    The nodes in `answered_nodes` are left out.
-    """
+    """Return the newest `window` rejections of the step, oldest first, without those in `answered_nodes`."""
     if step not in branch.attempts:
         return ()
     feedback: list[Feedback] = []
@@ -126,11 +123,7 @@ def retry_feedback(
 def _kept_findings(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[str, ...] | None:
-    """Return those findings of left-out rejections that say what to add or change.
-
-    Only the newest `window` rejections count. Return None if the step has not begun afresh, or if the policy shows
-    nothing.
-    """
+    """Return findings with facts of the newest `window` left-out rejections; None if the prompt shows none."""
     left_out = branch.left_out.get(step)
     if left_out is None or state.config.policy.afresh_shows == "nothing":
         return None
@@ -151,11 +144,7 @@ def _lines_with_facts(node: Node) -> list[str]:
 def escalation_feedback(
     state: State, causes: Sequence[Node], left_out: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return one entry for each cycle that sent the search back over a step.
-
-    `causes` are the rejections that ended the cycles. The nodes in `left_out` are left out. The newest `window` entries
-    are returned, oldest first.
-    """
+    """Return an entry for each of the newest `window` cycles that sent the search back over a step, oldest first."""
     feedback: list[Feedback] = []
     for last in reversed(causes):
         cycle = [name for name in last.cycle if name not in left_out]
@@ -176,10 +165,7 @@ def _finding_text(finding: Finding) -> str:
 
 
 def escalations(state: State, branch: Branch, step: str) -> list[Node]:
-    """Return the rejections of later steps that sent the search back over this step, oldest first.
-
-    Rejections of steps that this step depends on are left out.
-    """
+    """Return the rejections of later steps that sent the search back over this step, oldest first."""
     replans = branch.replans[branch.left_out.get(step, LeftOut()).replans :]
     if not replans:
         return []
@@ -189,10 +175,7 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
 
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
-    """Return a text with the failure, its reason and its path, with previews of the artifacts.
-
-    The text about a cut reply is always the same, so it is included once.
-    """
+    """Return the failure, its reason and its path with previews. The text about cut replies is included once."""
     lines, of_cut = list[str](), set[str]()
     for name in cycle:
         cause = state.nodes[name]

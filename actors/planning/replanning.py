@@ -38,13 +38,10 @@ def replan_brief(
 ) -> ChildBrief:
     """Return the input of a planning run that replaces a plan.
 
-    `parent` is the id of the execution, and `request_id` the id of its request. `node` names the child run, so a
-    request that is made again after a crash continues the same child. `pinned` is the JSON of a `RunConfig`. `limits`
-    are the reservation of the request. `change` has the settings that people have changed since (`RunState.changes`).
-
-    `given` should name at least the current tokens as `initial_state`. In a partial replan, it should also name the
-    goal state, the invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The
-    execution asks it, and starts another child with the answer in `Given.answers`.
+    `parent` is the id of the execution. `node` names the child run, so a request that is made again after a crash
+    continues the same child. `pinned` is the JSON of a `RunConfig`. `change` has the settings that people have changed
+    since (`RunState.changes`). With `given.asks_nobody`, a question ends the child (`NeedsAnswer`). The execution asks
+    it, and starts another child with the answer.
     """
     return ChildBrief(
         run=child_run(parent, node),
@@ -82,10 +79,7 @@ class NoPlan:
 
 @make_total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
-    """Return the result of a planning run, read from its reply.
-
-    Never raises: a text that is not JSON object gives `NoPlan`.
-    """
+    """Return the result of a planning run, read from its reply. Never raises."""
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None
     if not isinstance(content, dict):

@@ -57,8 +57,8 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
 def _contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
     """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
 
-    A step contributes to a goal if it makes a token that the goal or a contributing step needs. It also contributes if
-    a contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit sets of goals.
+    A step contributes if it makes a token that the goal or a contributing step needs, or if a contributing step depends
+    on it.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
@@ -153,10 +153,7 @@ def _uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
 
 
 def _changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
-    """Return the ids of the steps that add a forbidden token, or delete a protected token.
-
-    Tokens of the goal may be deleted.
-    """
+    """Return the ids of steps that add a forbidden token, or delete a protected one that is no goal."""
     match item.kind:
         case RequirementKind.MUST_AVOID:
             return [step for token in item.tokens for step in changes.adding.get(token, ())]

@@ -64,11 +64,7 @@ Choices = Mapping[Tokens, Candidate]
 
 
 def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -> Choices:
-    """Return the step to take in every state that can follow from `start`, until the goal holds.
-
-    Raises:
-        SearchFailed: every way returns to an earlier state, or the search has reached `STATES_MAX` states.
-    """
+    """Return the step to take in every state that can follow from `start`. Raises `SearchFailed`."""
     search = _Search(candidates, goal)
     if not search.solve_from(start, frozenset(), ()):
         raise SearchFailed(search.reason)
@@ -96,10 +92,7 @@ class _Search:
         self._left = STATES_MAX
 
     def solve_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
-        """Choose a step in a state, and in all states that follow. Return whether this succeeded.
-
-        `above` are the earlier states. `ahead` is a known way from this state.
-        """
+        """Choose a step in a state and all that follow. `above` are earlier states, `ahead` a known way."""
         if self.goal <= state or state in self.chosen:
             return True
         if state in self._dead:
@@ -133,10 +126,7 @@ class _Search:
         return True
 
     def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
-        """Return a way to the goal for which the search may choose every outcome; empty if there is none.
-
-        It does not begin with a step in `refused`, and does not reach a state in `above`.
-        """
+        """Return a way to the goal, with outcomes as needed, without `refused` and states in `above`; else empty."""
         tie, parents = itertools.count(), dict[Tokens, tuple[Tokens, _Taken] | None]({start: None})
         costs, open_states = {start: 0.0}, [(self._costs.to_goal(start), next(tie), start)]
         done: set[Tokens] = set()
@@ -235,13 +225,8 @@ def plan_for(
 ) -> Plan:
     """Return a plan from declared steps that reaches `goal` whatever outcomes the steps have.
 
-    The id of a declared step is the name of its generator. The plan may use the same generator for several steps. If no
-    step has outcomes, each step waits only for its dependencies. Otherwise each step waits for the step before it.
-    `others` are further tokens that hold at the beginning and that no step names.
-
-    Raises:
-        UsageProblem: no step names a token of `holds` or `goal`; or the goal cannot be reached, or already holds. The
-            error's place is `goal` or `holds`.
+    If no step has outcomes, each step waits only for its dependencies, else for the step before it. `others` are
+    further tokens that hold at the beginning. Raises `UsageProblem` with the place `goal` or `holds`.
     """
     start, wanted = frozenset(holds), frozenset(goal)
     _check(steps, start, wanted)
@@ -320,11 +305,7 @@ def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
 
 
 def _roots(steps: Sequence[Step], reached: Tokens, lost: Sequence[str]) -> list[str]:
-    """Return the missing tokens that make the `lost` tokens unreachable, sorted.
-
-    These are the needed tokens that no step makes. If some step makes each of them, return all needed tokens that
-    cannot be reached.
-    """
+    """Return the missing tokens that make the `lost` tokens unreachable, sorted."""
     lacking, new = set(lost), list(lost)
     while new:
         token = new.pop()
@@ -385,10 +366,7 @@ def _ids(names: Sequence[str]) -> Iterator[str]:
 
 
 def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
-    """Return the steps of a plan without outcomes.
-
-    Each step depends on the earlier steps with which it may not change places.
-    """
+    """Return the steps of a plan without outcomes. Each depends on those with which it may not change places."""
     new_steps: list[Step] = []
     after: dict[str, frozenset[str]] = {}
     for node in nodes:

@@ -94,11 +94,10 @@ class Exploration:
 def explore(
     program: Program, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Visit at most `limit` configurations of a plan.
+    """Visit at most `limit` configurations of a plan. The work is limited too, counted and not timed.
 
     With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop after each of these
-    steps has run on some trace. The work is limited too, because a configuration may have many outcomes. It is counted,
-    not timed, so the result is the same on every machine.
+    steps has run on some trace.
     """
     sought = mask_of([program.order.index[step_id] for step_id in until_ran])
     return _Explorer(program, sought, until_success=until_success).run(limit)
@@ -169,10 +168,7 @@ class _Explorer:
         return (self._program.steps[index].step_id for index in bits(steps))
 
     def _visit(self, limit: int, successes: list[int], dead_ends: list[int]) -> bool:
-        """Visit configurations and add the ends of traces to the two lists. Return whether all were visited.
-
-        `successes` and `dead_ends` get numbers of configurations. Raises `OutOfWork` when the limit of work is passed.
-        """
+        """Visit configurations, and note ends of traces. Return whether all were visited. Raises `OutOfWork`."""
         program, result = self._program, self._result
         initial = self._reducer.initial()
         self._add(initial, initial.pending, None)
@@ -273,10 +269,7 @@ class _Explorer:
         return tuple(reversed(items))
 
     def _item(self, index: int, outcome: str) -> str:
-        """Return the item of a trace for an outcome of a step.
-
-        Equal items are one object, because many traces contain them.
-        """
+        """Return the item of a trace for an outcome. Equal items are one object: many traces contain them."""
         item = self._items.get((index, outcome))
         if item is None:
             item = self._items[index, outcome] = trace_item(self._program, index, outcome)

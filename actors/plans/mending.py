@@ -30,10 +30,7 @@ _DIGITS = len(str(NUMBER_MAX))
 
 
 def mend_plan(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
-    """Return a plan's JSON value with corrected values, and a warning for each changed place.
-
-    A value without a list of steps is returned unchanged. The given object is not modified.
-    """
+    """Return a plan's JSON value with corrected values in a copy, and a warning for each changed place."""
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list) or len(plan["steps"]) > STEPS_MAX:
         return plan, ()
     notes: list[Finding] = []
@@ -68,10 +65,7 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
 
 
 def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
-    """Yield the steps, leaving out each that equals an earlier step with the same id.
-
-    For each step left out, a finding is added to `notes`.
-    """
+    """Yield the steps without copies of earlier steps, and add a finding to `notes` for each copy."""
     first: dict[str, Any] = {}
     for index, step in enumerate(steps):
         name = step.get("step_id") if isinstance(step, Mapping) else None
@@ -122,9 +116,8 @@ def _note(where: str, text: str) -> Finding:
 def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose values were replaced.
 
-    A key that the model left out is added, and does not count as replaced. In a plan that undoes, a step without an
-    undo gets the undo that its tool declares. Requirements and invariants for every plan are added, because a model may
-    leave them out. A value without a list of steps is returned unchanged, because the guard rejects it.
+    In a plan that undoes, a step without an undo gets the one that its tool declares. A value without a list of steps
+    is returned unchanged, because the guard rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
@@ -222,9 +215,8 @@ _NOTHING = ReadableResult()
 def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
     """Yield a finding for each outcome and value in a plan that no result of a tool reports.
 
-    If no tools are given, yield nothing. `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that
-    is executed. If a result reports an outcome that the step does not list, a warning names it. Such an outcome counts
-    as a failure of the step.
+    `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that is executed. A reported outcome that
+    the step does not list is a warning: it counts as a failure.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:

@@ -80,10 +80,7 @@ class NominalRun:
         self._searched = 0
 
     def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
-        """Return the preconditions of a step that are not necessarily true before it, sorted by token.
-
-        With `named`, the result names the steps that produce or delete them. This takes most of the time.
-        """
+        """Return the preconditions of a step that may be unmet, by token; if `named`, with the steps at fault."""
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
             # In most plans the initial state or a direct dependency provides every token: no reachability is needed.
@@ -109,10 +106,7 @@ class NominalRun:
         return all(self._check_before(token, index) is None for token in step.effects)
 
     def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
-        """Return the token with the reason why it is not necessarily true before a step; None if it is true.
-
-        The step need not be part of the nominal run.
-        """
+        """Return why a token is not necessarily true before a step, nominal or not; None if it is true."""
         if token in self._initial and token not in self._deleters:
             return None
         if token not in self._initial and token not in self._adders:
@@ -140,11 +134,7 @@ class NominalRun:
         return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
 
     def _last_unrepaired(self, knights: int, deleters: int) -> int:
-        """Return the last deleter that no white knight follows, as a bit set; 0 if there is no such deleter.
-
-        The loop goes through the deleters, the last one first. A knight repairs the deletions of all its ancestors at
-        once, so a sequential plan needs only one or two iterations. Raises `OutOfWork` at the limit.
-        """
+        """Return the last deleter that no white knight follows, as a bit set; else 0. Raises `OutOfWork`."""
         while deleters:
             self._searched += 1
             if self._searched > DELETERS_MAX:
@@ -182,9 +172,8 @@ class NominalRun:
 def orphans(plan: Plan) -> list[Step]:
     """Return the steps that do not contribute to the plan, sorted by id.
 
-    A step contributes if the goal, an invariant or a contributing step needs one of its effects, or if a contributing
-    step depends on it. A step that deletes a token on success also contributes, because the deletion may be its
-    purpose.
+    A step contributes if the goal, an invariant or a contributing step needs one of its effects or depends on it, or if
+    it deletes a token on success.
     """
     irrelevant = {step.step_id: step for step in plan.steps}
     producers: dict[str, list[str]] = defaultdict(list)

@@ -198,8 +198,5 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 
 
 def bound_names(step_id: str) -> tuple[str, str]:
-    """Return the names for a step that a tools file may bind: its id, and its id without the number at the end.
-
-    So one binding serves `move_1` and `move_2`.
-    """
+    """Return the names for a step that a tools file may bind: its id, with and without its number (`move_1`)."""
     return step_id, step_id.rstrip("0123456789").rstrip("_")

@@ -120,10 +120,7 @@ class Reducer:
         return Reduced(alive, pending, self._relevant(after.tokens, candidates & after.tokens, alive))
 
     def may_be_ready(self, ready: int, index: int, before: Reduced, after: Reduced) -> int:
-        """Return all steps that may be ready in `after`, as a bit set; perhaps with further steps.
-
-        `ready` are the steps that were ready in `before`. The step at `index` has ended.
-        """
+        """Return the steps that may be ready in `after`, when the step at `index` has ended, as a bit set."""
         candidates = ready | self._dependents[index] | after.pending & ~before.pending | 1 << index
         added = after.tokens & ~before.tokens
         self._work.spend(added.bit_count() * self._work.item)
@@ -132,12 +129,10 @@ class Reducer:
         return candidates & after.pending
 
     def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> int:
-        """Return which of the `alive` steps may still run. No failure goes back in this program.
+        """Return which of the `alive` steps may still run, if no failure goes back. `lost` are deleted tokens.
 
-        `lost` are the tokens that were just deleted. A settled step cannot run again. A pending step cannot run if it
-        needs a token that no step can still produce, or depends on a step that cannot run. To be fast for long plans,
-        the method looks only at what has changed. It may keep steps that only produce each other's preconditions. This
-        prevents a merge, but changes no result.
+        It looks only at what has changed. It may keep steps that only produce each other's preconditions. This prevents
+        a merge, but changes no result.
         """
         removed = alive & ~pending
         while True:
@@ -158,11 +153,10 @@ class Reducer:
                 return alive
 
     def _reachable(self, alive: int, pending: int, tokens: int) -> int:
-        """Return the steps that may still run or become pending again. Some failure goes back in this program.
+        """Return the steps that may still run or become pending again, if some failure goes back.
 
-        The set grows from the steps that can run now. So it lacks steps that can be reset only by their own failure.
-        Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: after a reset,
-        they block the steps that depend on them.
+        Deletions are ignored. Settled steps that a failure can reset are kept: after a reset, they block steps that
+        depend on them.
         """
         program = self._program
         runnable, resettable = 0, 0
@@ -287,11 +281,7 @@ def _lost_tokens(program: Program, index: int) -> int:
 
 
 def _resetters(program: Program) -> list[int]:
-    """Return for each step the steps whose failure makes it pending again, as a bit set.
-
-    A failure resets its target and everything that depends on the target. So a step also has the resetters of its
-    dependencies.
-    """
+    """Return for each step those whose failure makes it pending again: targets' and dependencies', as a bit set."""
     result = [0] * len(program.steps)
     for index, step in enumerate(program.steps):
         if step.goes_back_to is not None:

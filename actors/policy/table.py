@@ -258,6 +258,7 @@ class Policy(Config):
     """A named rule table. The last row must match everything, so that every failure has a decision."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    """The name by which workflows choose the policy."""
     description: str = ""
     """The purpose of the policy, in one line for people."""
     schema_version: Literal[1] = 1
@@ -368,10 +369,7 @@ def read_cause(text: str) -> Cause | None:
 
 
 def row_for(cause: Cause, policy: Policy) -> Row | None:
-    """Return the row that a cause selects: the first row with that tag, or the last row for `OWN_MISTAKE`.
-
-    Return None for `UNCLEAR`, or if no row has the tag. The policy then decides without a cause.
-    """
+    """Return the row that a cause selects: the first with that tag, or the last for `OWN_MISTAKE`; else None."""
     match cause:
         case Cause.UNCLEAR:
             return None

@@ -193,14 +193,10 @@ class PromptsFile(Value):
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return the prompts of a file, and notices. A file without `sections` uses the sections of the file `shared`.
+    """Return the prompts of a file, and notices. `shared` has what the file leaves out. Raises `UsageProblem`.
 
-    AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. If an entry of a JSON file lacks
-    only this key, it uses the wrapper of `shared`, with a notice (S100). An entry of a JSON file that is a single text
-    is ignored, with a notice: its role cannot be told from its task.
-
-    Raises `UsageProblem` if a file cannot be read, if a text is missing, empty or too long, or if a slot is missing or
-    repeated.
+    AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`, so an entry of a JSON file may use
+    that of `shared` (S100). An entry that is a single text is ignored.
     """
     from actors.files.yaml_document import read_document  # noqa: PLC0415 -- yaml is slow to load, and `show` needs none
 

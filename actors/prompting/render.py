@@ -78,11 +78,7 @@ class PromptTemplate:
 
 
 def render(template: PromptTemplate, context: Context, *, headed: bool = True) -> Rendered:
-    """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings.
-
-    Dependencies are rendered in the order of the mapping, and the caller passes them in the workflow's order. Only one
-    setting is shown, `guard_catalog`: the guard names that the workflow adds to the entry's names.
-    """
+    """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings."""
     shown = _Shown(
         context.specification,
         context.constraints,
@@ -263,9 +259,6 @@ def _fill(template: str, slot: str, text: str) -> str:
 
 
 def _delimiter_mark(text: str) -> str:
-    """Return the shortest prefix of the text's own hash that does not occur in the text.
-
-    Whoever writes the text cannot predict the mark, and the same text always has the same mark.
-    """
+    """Return the shortest prefix of the text's own hash that does not occur in the text: nobody can predict it."""
     digest = text_hash(text)
     return next(digest[:length] for length in range(MARK_LENGTH, len(digest) + 1) if digest[:length] not in text)

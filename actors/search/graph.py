@@ -80,10 +80,7 @@ class Dag:
         return distances
 
     def distance(self, upper: str, lower: str) -> int | None:
-        """Return the number of edges on the longest path from `lower` up to `upper`; None if there is no path.
-
-        The longest path counts, so that "one up" never skips a step between them that must be redone.
-        """
+        """Return the number of edges on the longest path from `lower` up to `upper`; None if there is no path."""
         return self._distances[lower].get(upper)
 
 
@@ -156,17 +153,11 @@ class Graph:
         return distance
 
     def upward(self, step: str, least: int) -> list[str]:
-        """Return the ancestors at distance `least` or more, nearest first.
-
-        Equally near ones are in reverse file order.
-        """
+        """Return the ancestors at distance `least` or more, nearest first; equally near in reverse file order."""
         return [upper for upper, distance in self._nearest_first[step] if distance >= least]
 
     def nearer(self, step: str, than: int) -> list[str]:
-        """Return the ancestors at a distance below `than`, farthest first.
-
-        Equally far ones are in reverse file order.
-        """
+        """Return the ancestors at a distance below `than`, farthest first; equally far in reverse file order."""
         ancestors = [upper for upper in self.above[step] if self.distance(upper, step) < than]
         return sorted(ancestors, key=lambda upper: (-self.distance(upper, step), -self.steps.index(upper)))
 

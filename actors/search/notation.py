@@ -83,10 +83,7 @@ def _unknown(value: Any, name: str) -> UnknownSearch:
 
 
 def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
-    """Return the search with these numbers, and with defaults for all other numbers.
-
-    Raises `UnknownSearch` if a number is invalid.
-    """
+    """Return the search with these numbers and defaults for others. Raises `UnknownSearch`."""
     if name not in NUMBERS:
         raise _unknown(name, name)
     for key, number in numbers.items():

@@ -150,10 +150,7 @@ def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 def new_round(progress: BranchProgress) -> BranchProgress:
     """Return the progress with all counts reset, because the requirements have changed.
 
-    The current visit of a step becomes the first one of the round. This also holds if the step waits for a person,
-    because the visit continues if nobody answers. The visit of an accepted artifact also becomes the first visit, so
-    that the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried
-    again.
+    The current visit of a step becomes the first one of the round. A stuck step can be tried again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return BranchProgress(
@@ -171,10 +168,7 @@ def new_round(progress: BranchProgress) -> BranchProgress:
 
 
 def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
-    """Return whether the visit has attempts left (S4).
-
-    A deterministic step has no attempts left, because its result would be the same.
-    """
+    """Return whether the visit has attempts left (S4). A deterministic step has none: its result would be the same."""
     budget = graph.budgets[step]
     return not budget.deterministic and progress[step].attempt < budget.rmax
 
@@ -235,10 +229,9 @@ Move = Retry | Redo | Stuck
 
 
 def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence[str]) -> Move:
-    """Return the first allowed move after the step `failed` was rejected.
+    """Return the first allowed move after the step `failed` was rejected. `wanted` are the policy's targets.
 
-    `wanted` are the targets that the policy demands. The failed step itself means a retry. The candidates are tried in
-    this order: those targets; the steps farther up, by distance and then in reverse file order; the nearer steps; the
+    The order is: those targets; the steps farther up, by distance and then in reverse file order; the nearer steps; the
     unused attempts of this visit; a new visit of the failed step. A retry without attempts left counts as one level up.
     """
     retry = can_retry(graph, progress, failed)

@@ -134,10 +134,7 @@ class BestFirst(SearchStrategy):
 
 
 def _estimate_calls(branch: BranchView) -> float:
-    """Return an estimate of a branch's calls.
-
-    It is the calls of its path, plus the fewest calls to the goal times (1 - the lowest score).
-    """
+    """Return the calls of a branch's path, plus the fewest calls to the goal times (1 - the lowest score)."""
     return branch.path_calls + (1.0 - branch.promise) * branch.rest
 
 
@@ -254,10 +251,7 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
 
 
 def _doubling_caps(first: int, worst: int) -> list[int]:
-    """Return the limits of calls of all iterations except the last. Each limit is twice the previous limit.
-
-    All are below `worst`.
-    """
+    """Return the limits of all iterations except the last. Each is twice the previous; all are below `worst`."""
     caps = [max(1, first)]
     while caps[-1] < worst:
         caps.append(2 * caps[-1])

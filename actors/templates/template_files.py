@@ -68,11 +68,7 @@ class PlanTemplate(Config):
 
 @cache
 def load_templates(folder: Path) -> dict[str, PlanTemplate]:
-    """Return the templates in `folder` by name.
-
-    Raises:
-        UsageProblem: a file is missing, or a value cannot be used. The message names the file, line and key.
-    """
+    """Return the templates in `folder` by name. Raises `UsageProblem` with file, line and key."""
     templates = {}
     for name in TEMPLATE_NAMES:
         document = read_document(folder / f"{name}.yaml")

@@ -121,11 +121,7 @@ def describe_expected(schema: Schema) -> str:
 
 
 def normal_answer(schema: Schema, text: object) -> str:
-    """Return the normal form of an answer, so that equal answers are equal texts.
-
-    Raises:
-        InvalidAnswer: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.
-    """
+    """Return the normal form of an answer. Raises `InvalidAnswer` if it is empty, too long or does not fit."""
     if not isinstance(text, str):
         raise InvalidAnswer("an answer is some text")
     if len(text) > ANSWER_MAX:

@@ -97,10 +97,7 @@ def requirement_id(quote: str) -> str:
 
 
 def requirements_in(value: Any) -> Iterator[Requirement]:
-    """Yield the requirements in a JSON list. Other items are left out. Never raises.
-
-    Their ids are made from the quotes, and replace any ids of the items. An optional field of a wrong type is empty.
-    """
+    """Yield the requirements in a JSON list, with ids made from quotes. Other items are left out. Never raises."""
     for item in value if isinstance(value, list | tuple) else ():
         if not isinstance(item, Mapping):
             continue
@@ -115,11 +112,7 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return the ids made from quotes, by the ids that the model chose for the same requirements in a JSON list.
-
-    Ids that are already made from quotes are left out. A model does not know these ids, so it refers to requirements by
-    ids of its own. Never raises.
-    """
+    """Return the ids made from quotes, by the ids that the model chose for these requirements. Never raises."""
     made_ids = {
         own: item.id
         for raw in (value if isinstance(value, list | tuple) else ())
