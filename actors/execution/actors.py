@@ -44,7 +44,6 @@ async def open_actors(
 
 
 def _actors_for(config: ExecutionConfig, resources: Resources) -> list[Actor[Any, Any]]:
-    """Return the actors of an execution, except those of its tools."""
     clock = resources.clock
     proof = partial(judge, plan_guard(config), clock, resources.threads, GUARD_SECONDS)
     return [

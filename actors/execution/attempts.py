@@ -30,13 +30,9 @@ from actors.tools.uses import AgentTerms, ModelUse, PersonUse, ToolUse, Use
 from actors.values.findings import Code, Finding
 
 DONE = "it was done"
-"""The answer of a person who has done a step."""
 NOT_DONE = "it failed"
-"""The answer of a person who could not do a step."""
 CHECK_PASSES = "it passes"
-"""The answer of a person who has checked a result and found it good."""
 CHECK_FAILS = "it does not pass"
-"""The answer of a person who has checked a result and found it bad."""
 
 CHECKS = frozenset({AttemptPhase.CHECK_PRE, AttemptPhase.CHECK})
 _CONFIRMATIONS = {AttemptPhase.APPROVE: "yes", AttemptPhase.ACT: DONE, AttemptPhase.CHECK: CHECK_PASSES}
@@ -150,10 +146,7 @@ def first_attempt(state: State, step: str) -> Attempt:
 
 
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
-    """Return the attempt after a failed attempt in the same visit.
-
-    If the work is done, but its check or merge could not run, the next attempt begins with the check or merge.
-    """
+    """Return the attempt after a failed one in the same visit. Work that is done is only checked or merged again."""
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
     if is_done:
@@ -268,7 +261,6 @@ def apply_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
 
 
 def _record_told_outcome(attempt: Attempt, answer: str) -> Attempt:
-    """Return the attempt after a person was asked what an interrupted call of a tool has done."""
     match answer:
         case str() if answer == SUCCEEDED:
             return pass_phase(attempt)

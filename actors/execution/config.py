@@ -26,16 +26,13 @@ from runtime.core.ledger import Price
 Approval = Literal["each", "risky", "none"]
 """Which attempts a person must approve first: all attempts, attempts with a risky tool, or none."""
 WRITE_FILE = "write_file"
-"""The prompt entry for a model that writes a file."""
 HAND_TO_AGENT = "hand_to_agent"
-"""The prompt entry for a coding agent that carries out a step."""
 
 
 class ExecutionConfig(Value):
     """The configuration of an execution at its start. It never changes."""
 
     plan: str
-    """The first plan, as JSON."""
     level: str
     """The guard that has proved the first plan: `plan_minimal`, `plan_medium` or `plan_expansive`."""
     assurance: str | None
@@ -45,15 +42,10 @@ class ExecutionConfig(Value):
     r_max: int
     """The largest `total_retry_budget` that a new plan may have."""
     tools: ToolSet
-    """The user's tools, and the tool for each name in a plan."""
     approval: Approval
-    """Which attempts a person must approve first."""
     policy: Policy
-    """The rule table that decides after a failure."""
     prompts: PromptBook
-    """The prompts of the models that write files."""
     workspace: str
-    """The absolute path of the folder that the tools work in."""
     snapshots: bool
     """Whether snapshots of the workspace are taken before the first step and after each step, and compared."""
     looks: bool = Field(default=False, exclude_if=operator.not_)
@@ -71,17 +63,11 @@ class ExecutionConfig(Value):
     r_patience: int = Field(ge=1)
     """The number of equal failures of a step in a row that count as stagnation."""
     question_expires_seconds: float | None
-    """The seconds after which an unanswered question expires; None if it never expires."""
     model: str
-    """The model in the form of `--model`."""
     price: Price | None
-    """The model's price; None when it is unknown."""
     timeout_seconds: float = Field(gt=0)
-    """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = Field(ge=1)
-    """The largest number of tokens in one reply of the model."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of the calls of the model."""
 
     def with_settings(self, event: SettingsChanged) -> "ExecutionConfig":
         """Return the configuration after a person has changed the model or the limits of a call."""
@@ -118,10 +104,7 @@ class ExecutionConfig(Value):
 
 
 class ReadyPlan:
-    """A plan that is ready to be executed: typed, compiled, and with the names of its nodes.
-
-    Two such plans are equal if they have the same JSON.
-    """
+    """A plan that is ready to be executed: typed, compiled, and with the names of its nodes. Its JSON identifies it."""
 
     def __init__(self, text: str) -> None:
         """Build it from the JSON of a plan that a guard has accepted."""

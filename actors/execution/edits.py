@@ -46,10 +46,7 @@ def rest_of_plan(state: State) -> dict[str, Any]:
 
 
 def edited_plan(state: State, text: str) -> str:
-    """Return the plan that an edit makes now, as JSON. `text` is the edited plan as JSON.
-
-    Finished steps are left out, and the constraints on every plan are added.
-    """
+    """Return the plan that an edit makes now, as JSON: without finished steps, with the constraints on every plan."""
     return json.dumps(state.config.tools.with_undo(_edited_rest(state, json.loads(text))), sort_keys=True)
 
 
@@ -77,10 +74,7 @@ def _done_steps(state: State) -> frozenset[str]:
 
 
 def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
-    """Return a plan, given as JSON, without the steps in `done`.
-
-    If the `on_failure` of a step names one of them, the step loses that key.
-    """
+    """Return a plan (JSON) without the steps in `done`. A step whose `on_failure` names one of them loses that key."""
     steps = []
     for step in value["steps"]:
         if step["step_id"] in done:

@@ -122,7 +122,6 @@ def apply_event(common: Common, state: State, run: RunState[ExecutionCall], even
 
 
 def _with_end_of_call(before: State, after: State, event: ToolFinished) -> State:
-    """Return the state after a call of a tool has ended. In `before`, that call is still open."""
     opened = before.run.tools.get(event.request_id)
     if opened is not None and owner_of(opened.request.node) is Owner.UNDO:
         after = evolve_undo.record_tool_end(after, event, opened.request)

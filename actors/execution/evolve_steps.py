@@ -47,10 +47,7 @@ FEEDBACK_WINDOW = 5
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state with new constraints. Attempts at steps that these forbid fail.
-
-    If an attempt has an open request, it fails when that request ends.
-    """
+    """Return the state with new constraints. Attempts at steps that these forbid fail, once no request is open."""
     tools = state.config.tools
     steps = state.plan.program.steps
     barred = frozenset(
@@ -61,7 +58,6 @@ def set_constraints(state: State, constraints: Constraints) -> State:
 
 
 def _end_if_barred(state: State, attempt: Attempt) -> Attempt:
-    """Return an attempt. It has failed if its step is now forbidden and it has no open request."""
     if state.plan.index[attempt.step] not in state.barred or attempt.open or attempt.unsure or attempt.result:
         return attempt
     findings = forbidden_uses(state.constraints.requirements, state.plan.by_id[attempt.step], state.config.tools)
@@ -69,7 +65,6 @@ def _end_if_barred(state: State, attempt: Attempt) -> Attempt:
 
 
 def _with_attempt(state: State, attempt: Attempt) -> State:
-    """Return the state with an attempt, which replaces any other at the same step."""
     return changed(state, active={**state.active, attempt.name: attempt})
 
 
@@ -86,7 +81,6 @@ def begin_visit(state: State, step: str, backoff_seconds: float = 0.0) -> State:
 
 
 def _with_visit(state: State, node: str) -> State:
-    """Return the state with a new visit of the node's step, if this request is the first of a visit."""
     parsed = parse_node(node)
     if parsed is None or parsed.revision != state.revision or parsed.name in state.active:
         return state
@@ -269,7 +263,6 @@ def _values_after(state: State, attempt: Attempt | None, event: StepSettled, tok
 
 
 def _add_trouble(state: State, before: Configuration, event: StepSettled) -> State:
-    """Return the state with the trouble that a settled step has caused, if any."""
     if event.late or state.trouble is not None:
         return state
     broken_before = broken_invariants(state.plan.program, before)
@@ -294,7 +287,6 @@ def _add_trouble(state: State, before: Configuration, event: StepSettled) -> Sta
 
 
 def _find_violations(state: State, before: Configuration, step: str) -> tuple[Finding, ...]:
-    """Return a finding for each requirement on tokens that a step has violated, and that was met before the step."""
     on_tokens = [item for item in state.constraints.requirements if item.tokens]
     if not on_tokens:
         return ()
@@ -306,7 +298,6 @@ def _find_violations(state: State, before: Configuration, step: str) -> tuple[Fi
 
 
 def _new_missed_deadlines(state: State, step: str) -> tuple[Finding, ...]:
-    """Return a finding for each deadline that has passed and was not reported before."""
     findings = missed_deadlines(state.constraints.requirements, state.run.wall, step)
     messages = {finding.message for finding in state.violations}
     return tuple(finding for finding in findings if finding.message not in messages)

@@ -171,7 +171,6 @@ def record_replan_reply(state: State, event: ReplanReplied) -> State:
 
 
 def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a new plan with the constraints on every plan. A partial replan also keeps the text of the goal."""
     value, goal = with_constraints(plan, state.constraints), state.plan.plan.goal
     if replan.level is BacktrackLevel.PARTIAL_REPLAN and goal and value.get("goal") != goal:
         value = {**value, "goal": goal}
@@ -179,7 +178,6 @@ def _keep_constraints(state: State, replan: Replan, plan: Mapping[str, Any]) -> 
 
 
 def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
-    """Return the state after the planning run of a replan has found no plan."""
     findings = (faults.failed_replan(why), *replan.trouble.findings)
     infeasible = replan.level is BacktrackLevel.PARTIAL_REPLAN and outcome in NO_PLAN_EXISTS
     level = BacktrackLevel.FULL_REPLAN if infeasible else BacktrackLevel.CLARIFY
@@ -187,7 +185,6 @@ def _fail_replan(state: State, replan: Replan, outcome: str, why: str) -> State:
 
 
 def _reject_plan(state: State, replan: Replan, why: str, findings: tuple[Finding, ...] = ()) -> State:
-    """Return the state after a new plan was rejected. The next planning run gets the reason."""
     rejection = faults.rejected_plan(f"{why}: {reason(findings)}" if findings else why)
     all_findings = (
         rejection,

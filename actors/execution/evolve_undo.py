@@ -17,11 +17,8 @@ from actors.tools.uses import ModelUse, canonical
 from runtime.core.copies import changed, without
 
 REST_SECONDS = 1.0
-"""The back-off after the first call of an undo tool that was cut short, in seconds. After each further one it
-doubles.
-"""
+"""The back-off after the first interrupted call of an undo tool, in seconds. It doubles, up to `REST_MAX`."""
 REST_MAX = 60.0
-"""The longest back-off before an undo tool is called again, in seconds."""
 
 
 _WORDS: Mapping[ToolOutcome, str] = {
@@ -32,7 +29,6 @@ _WORDS: Mapping[ToolOutcome, str] = {
     ToolOutcome.BROKEN: "broke off",
     ToolOutcome.UNKNOWN: "may have done its work",
 }
-"""How a call of an undo tool ended, in words. They are a part of the reason why a person is asked."""
 
 
 def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
@@ -90,7 +86,6 @@ def withdraw_attempts(state: State, attempts: Iterable[Attempt]) -> State:
 
 
 def _effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, certain: bool) -> CallEffect:
-    """Return the effect of the call that an attempt has open."""
     step = state.plan.by_id[attempt.step]
     return CallEffect(
         node=attempt.at_work,
@@ -142,7 +137,6 @@ def begin_undo(state: State, event: UndoDecided) -> State:
 
 
 def _must_finish(state: State, attempt: Attempt) -> bool:
-    """Return whether an attempt has an open call with effects that must continue to its end."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not has_effect(use, attempt.phase):
         return False

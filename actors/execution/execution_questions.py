@@ -18,20 +18,13 @@ from actors.values.format import format_count, shorten
 from actors.values.question_form import AskedForm, Inquiry, add_consequences, block, make_form, one_line
 
 TRY_AGAIN = "try the step again"
-"""The answer that visits the step again."""
 BY_HAND = "the step is done"
-"""The answer that counts the step as done, because its tool has run or a person has done it."""
 REPLAN = "make a new plan"
-"""The answer that makes a new plan for the same goals."""
 REVISE_GOALS = "make a new plan, and revise the goals"
-"""The answer that makes a new plan, possibly with other goals."""
 GO_ON = "go on with this plan"
 LOOK_AGAIN = "look again"
-"""The answer that repeats the preflight check."""
 UNDO_ALL = "undo everything and end"
-"""The answer that undoes everything and ends the run."""
 GIVE_UP = "give up"
-"""The answer that ends the run without its goals."""
 
 LEVELS: Mapping[str, BacktrackLevel] = {
     TRY_AGAIN: BacktrackLevel.LOCAL_RETRY,
@@ -65,7 +58,6 @@ DOES: Mapping[str, str] = {
     UNDO_ALL: "Everything that was done is undone, the last call first, and the run ends.",
     GIVE_UP: "The run ends without its goals.",
 }
-"""The effect of each answer, in a sentence for people."""
 _FINDINGS_SHOWN = 5
 
 
@@ -98,7 +90,6 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
 
 def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
-    """Return the question that a replan's planning run asks, with the trouble that the new plan must solve."""
     rest = [reason.message for reason in _shown_findings(trouble) if reason.where != faults.REPLAN]
     mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
@@ -116,7 +107,6 @@ def _shown_findings(trouble: Trouble) -> list[Finding]:
 
 
 def _options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: bool) -> list[str]:
-    """Return the answers that a person may give about a trouble."""
     listed: list[str] = []
     if trouble.cause is TroubleCause.UNKNOWN_OUTCOME:
         listed += [BY_HAND] if by_hand else []
@@ -193,7 +183,6 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
 
 
 def _undo_text(state: State, attempt: Attempt) -> str:
-    """Return how a step is undone, as further lines of its approval question; empty if no undo is declared."""
     undo = state.plan.by_id[attempt.step].undo
     if undo == IRREVERSIBLE:
         return "\n- It cannot be undone, also where a later failure undoes everything else."

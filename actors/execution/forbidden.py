@@ -47,11 +47,7 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
 
 
 def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet | None) -> tuple[Finding, ...]:
-    """Return a finding for each requirement that forbids a tool that executes or checks a step.
-
-    The names of the step's generator and guard are compared. With `tools`, the names of the bound tools are compared
-    too.
-    """
+    """Return a finding for each requirement that forbids a tool of a step, by its name in the plan or in `tools`."""
     forbidding = [item for item in requirements if item.kind == RequirementKind.MUST_AVOID and item.tools]
     if not forbidding:
         return ()
@@ -98,7 +94,6 @@ def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
 
 
 def _check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
-    """Yield a finding for each step whose tools or effects break a requirement of the plan."""
     forbidding = [item for item in plan.requirements if item.kind in FORBIDS and (item.tools or item.tokens)]
     for step in plan.steps if forbidding else ():
         yield from forbidden_uses(forbidding, step, tools)
@@ -130,7 +125,6 @@ def check_change_finding(check: str, changed: Sequence[str], step: str) -> Findi
 
 
 def _outside_scope(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
-    """Return a finding if a step has changed a path outside all scopes that name paths. It has at most one item."""
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
     if not scopes:
         return ()
@@ -162,7 +156,6 @@ def files_limit(requirement: Requirement) -> int | None:
 def _too_many_files(
     requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return a finding for each exceeded limit on changed files; empty if this step changed no files."""
     findings = []
     for item in requirements:
         most = files_limit(item)
@@ -281,7 +274,6 @@ def _tools_in(quote: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _paths_in(quote: str, kind: str, tools: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that a prohibition protects: quoted ones, and words with a slash or a file ending."""
     if kind not in FORBIDS or (kind == RequirementKind.MUST_AVOID and not _CHANGES.search(quote)):
         return
     quoted = _QUOTED.findall(quote)

@@ -33,7 +33,6 @@ class Goal(NamedTuple):
     """The id of the goal's requirement, or `WHOLE_GOAL`."""
     text: str
     tokens: frozenset[str]
-    """The tokens that hold once the goal is achieved."""
     depends_on: tuple[str, ...] = ()
     """The ids of the goals that must be achieved before it."""
 

@@ -22,7 +22,6 @@ from typing import NamedTuple
 from actors.plans.plan import Plan
 
 WORKSPACE_START = "workspace/start"
-"""The node of the snapshot that is taken before the first step."""
 WORKSPACE_END = "workspace/end"
 """The node of the last snapshot before a success. It is compared with the first one if paths are protected."""
 _LOOK = "workspace/look.n"
@@ -48,11 +47,8 @@ class NodeName(NamedTuple):
     name: str
     """The name of the step in nodes (`node_names`)."""
     revision: int
-    """The number of the plan's revision, from 1."""
     visit: int
-    """The number of the step's visit in the revision, from 1."""
     number: int
-    """The number of the attempt in the visit, from 1."""
     phase: str
     """The phase of the attempt; empty for the whole attempt."""
 

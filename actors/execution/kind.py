@@ -34,11 +34,9 @@ if TYPE_CHECKING:
     from runtime.drive.actor import Actor
 
 _LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ, WORKSPACE_LOOK)
-"""The built-in tools that change no files."""
 
 
 def _fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWorkspace | None:
-    """Return the workspace of an execution, from its events paired with the states after them."""
     folder, stretch, places = "", 0, list[int]()
     asked, shown = dict[str, int](), dict[int, str]()
     for event, state in history:
@@ -61,7 +59,6 @@ def _fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWork
 
 
 def _may_change_files(state: State) -> bool:
-    """Return whether a tool that may change files is at work, or a person does a step."""
     tools = any(tool.request.tool not in _LOOKING for tool in state.run.tools.values())
     return tools or any(_asks_for_step(question.request) for question in state.run.questions.values() if question.open)
 
@@ -81,7 +78,6 @@ def _snapshot_id(event: ToolFinished) -> str:
 
 
 def _replace_workspace(state: State, folder: str) -> str:
-    """Return the JSON of an execution's configuration, with `folder` as the workspace."""
     return state.config.model_copy(update={"workspace": folder}).model_dump_json()
 
 

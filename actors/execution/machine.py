@@ -37,9 +37,7 @@ from runtime.core.machine import Work
 from runtime.core.messages import Mailed
 
 PLANNER = "planner"
-"""The address of the actor that drives the planning runs of replans."""
 PROVER = "prover"
-"""The address of the actor that proves new plans."""
 
 
 class ExecutionMachine(RunMachine[State, ExecutionEvent]):

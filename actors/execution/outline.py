@@ -32,15 +32,11 @@ class OutlinedStep:
 
     step: Step
     turn: int
-    """The number of the step's turn if nothing fails, from 1; 0 for a contingent step.
-
-    Steps with the same number may run at the same time. In a plan with outcomes, no two steps have the same number.
-    """
+    """The number of the turn in which it begins if nothing fails, from 1; 0 for a contingent step."""
     executes: str
     checks: str
     """The tool or person that checks the step, in words; empty if the step has no guard."""
     approved: bool
-    """Whether a person must approve each attempt."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -63,7 +59,6 @@ class Outline:
     """The steps and the configuration of an execution that has not run."""
 
     config: ExecutionConfig
-    """The configuration of the run."""
     steps: tuple[OutlinedStep, ...]
     """The steps that run if nothing fails, in order; then the contingent steps."""
 
@@ -110,7 +105,6 @@ def _outline_step(config: ExecutionConfig, plan: ReadyPlan, step: Step, turn: in
 
 
 def _turns(plan: ReadyPlan) -> dict[str, int]:
-    """Return the turn in which each step of the nominal run begins, by step id. Turns count from 1."""
     program = plan.program
     later = contingent_steps(plan.plan)
     if plan.plan.has_outcomes:
@@ -132,10 +126,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return numbers for the steps of a plan with outcomes, in the order of the first possible visit.
-
-    No two steps have the same number, because outcomes decide which steps run.
-    """
+    """Return a number of its own for each step, in the order of the first possible visit."""
     program = plan.program
     numbers = dict[str, int]()
     tokens = program.initial.tokens

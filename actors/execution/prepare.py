@@ -44,11 +44,8 @@ class ExecutionInput:
     plan: Mapping[str, Any]
     """The plan as a JSON object. The plan is proved again, even if it was proved before."""
     tools: ToolSet
-    """The tools and the bindings of the user's tools file."""
     workspace: Path
-    """The folder that the tools work in."""
     approval: Approval = "risky"
-    """Which attempts a person must approve first."""
     level: str = "plan_expansive"
     """The guard that proves the plan."""
     assurance: str = "strong_cyclic"
@@ -56,33 +53,22 @@ class ExecutionInput:
     r_max: int = 100
     """The largest `total_retry_budget` of a plan that may run."""
     snapshots: bool = True
-    """Whether snapshots of the workspace are taken before the first step and after each step, and compared."""
     looks: bool = True
-    """Whether a preflight check is made before the first step of each plan."""
     problem: str = ""
-    """The text of the problem that the plan solves; empty if there is no text."""
     plan_of: str = ""
     """The id of the planning run that made the plan; empty for a plan from a file."""
     planning: RunConfig | None = None
-    """The configuration of the planning runs of replans; None if no new plan can be made."""
     author_lacks: str = ""
     """Why the model can make no plan for these tools, as a clause; empty if it can."""
     policy: Policy | None = None
     """The rule table that decides after a failure; None for the shipped table."""
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
-    """The limits on calls, tokens, micro-dollars and active seconds, and the deadline."""
     replans_max: int = REPLANS
-    """The largest number of replans, until the run is reopened."""
     questions_max: int = QUESTIONS
-    """The largest number of questions about troubles, until the run is reopened."""
     question_expires_seconds: float | None = None
-    """The seconds after which an unanswered question expires; None if it never expires."""
     timeout_seconds: float = 120.0
-    """The time limit of one call of the model, in seconds."""
     output_tokens_max: int = OUTPUT_TOKENS
-    """The largest number of tokens in one reply of the model, which is one file."""
     model_settings: Mapping[str, Any] = field(default_factory=dict)
-    """The settings of the model's calls that a person has set, by name."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +80,6 @@ class PreparedExecution:
     title: str
     limits: Limits
     plan_of: str = ""
-    """The id of the planning run that made the plan; empty for a plan from a file."""
     notices: tuple[str, ...] = ()
     """Notices for the user before the run starts, which are the guard's warnings."""
     kind: str = "execution"
@@ -111,11 +96,7 @@ class PreparedExecution:
 
 
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
-    """Return an execution that may begin. Nothing is run.
-
-    Raises `UsageProblem` if the plan cannot be read, uses a name without a tool, or is rejected by its guard. It is
-    also raised if the workspace is not a folder.
-    """
+    """Return an execution that may begin. Raises `UsageProblem` for a wrong plan or workspace. Nothing is run."""
     text = _check_plan(request)
     verdict = _prove_plan(request, text)
     others = {} if request.planning is None else request.planning.step_prices

@@ -99,7 +99,6 @@ def given_facts(state: State, replan: Replan) -> Given:
 
 
 def _problem_text(state: State) -> str:
-    """Return the problem for the planning run: the original text or else the goal, with the user's later messages."""
     plan = state.plan.plan
     goal = plan.goal or f"Reach the goal: {', '.join(sorted(plan.goal_state))}."
     parts = [f"The user requires: {text}" for text in state.run.texts_of("requirement")]
@@ -153,11 +152,7 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return a guard that also accepts the tools' names, and applies the limits of the run.
-
-    The guard rejects a plan that breaks a prohibition among the plan's own requirements. All names in the plan are
-    bound.
-    """
+    """Return a guard that knows the tools' names and the run's limits, and rejects plans that break prohibitions."""
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
     return guard_requirements(proves, tools)
 

@@ -20,7 +20,6 @@ _MISSING = "(this file does not exist yet)"
 
 
 def _file_context(state: State, attempt: Attempt) -> Context:
-    """Return the context of the prompt for a file: the task, step and files, and why earlier files were rejected."""
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     assert isinstance(use, ModelUse), "only a model writes a file"
     files = read_file_output(attempt.read) if attempt.read else {}
@@ -51,10 +50,7 @@ R = TypeVar("R", bound=CallRequested)
 
 
 def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None:
-    """Return the request for a file that a model writes, or the limit that does not allow it.
-
-    None while model calls are not allowed.
-    """
+    """Return the request for a file by a model, or the limit that forbids it; None while no model may be called."""
     return None if state.run.saving else _check_budget(state, _file_try(state, attempt, 1))
 
 

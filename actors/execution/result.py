@@ -63,7 +63,6 @@ class ShownStep:
     """A step of a plan, as views show it."""
 
     step: str
-    """Its id in the plan."""
     name: str
     status: StepStatus
     phase: str
@@ -71,9 +70,7 @@ class ShownStep:
     attempts: int
     """How many attempts its last visit has had."""
     retry_budget: int
-    """The largest number of attempts in a visit."""
     visits: int
-    """How many visits it has had in this revision."""
     seconds: float | None
     """How long the last visit took, in seconds; None if it has not begun or is still at work."""
     contingent: bool
@@ -81,7 +78,6 @@ class ShownStep:
     findings: tuple[Finding, ...]
     """Why the last visit, or its last attempt, failed."""
     check_must_fail: bool = False
-    """Whether the step's check must fail, such as a test before the fix."""
     outcome: str = ""
     """The outcome of the last success; empty if that success had no outcome."""
 
@@ -111,7 +107,6 @@ class ShownGoal:
     text: str
     status: GoalStatus
     tokens: tuple[str, ...]
-    """The tokens that hold once the goal is achieved, sorted."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the goal as plain data."""
@@ -123,11 +118,8 @@ class ShownRevision:
     """A revision of the plan, as views show it."""
 
     number: int
-    """Its number, from 1."""
     plan_id: str
-    """The name of its plan (`plan_id`)."""
     trace: tuple[str, ...]
-    """The outcomes of its steps, in order."""
     ended_by: str
     """Why the revision was replaced by a new plan; empty for the last revision."""
     level: str
@@ -254,7 +246,6 @@ def revision_views(state: State) -> tuple[ShownRevision, ...]:
 
 
 def _with_edit(state: State, shown: ShownRevision) -> ShownRevision:
-    """Return a revision with the person who edited it, and with the changes of the edit."""
     before = state.earlier[shown.number - 2]
     after = state.plan.json if shown.number == state.revision else state.earlier[shown.number - 1].plan.json
     done = {step for step, result in before.results.items() if result.outcome is StepOutcome.OK}
@@ -375,37 +366,26 @@ class ExecutionJson(TypedDict):
     """The keys that `--json` prints for executions, besides the keys of every run."""
 
     revision: int
-    """The number of the plan's revision, from 1."""
     assurance: str | None
-    """The assurance of the current plan."""
     phase: str
-    """The phase in which the execution is, or was last."""
     goals: list[GoalJson]
-    """The goals with their statuses."""
     steps: list[StepJson]
-    """The steps of the current plan."""
     state: list[str]
-    """The tokens that hold."""
     missing: list[str]
-    """The tokens of the goal that do not hold."""
     next: NotRequired[list[str]]
     """The steps that may start next, if the execution ended before its goals; missing if no step may start."""
     trace: list[str]
     """The outcomes of the current plan's steps, as `STEP:ok` or `STEP:fail`."""
     revisions: list[RevisionJson]
-    """All revisions of the plan, the current one last."""
     violations: list[dict[str, Any]]
-    """The requirements that steps have violated."""
     unsure: NotRequired[list[dict[str, Any]]]
     """The needs of the current plan that nobody can check; present if there are any."""
     not_checked: list[dict[str, Any]]
-    """The requirements that the execution cannot check."""
     snapshots: SnapshotsJson | None
     """The snapshots of the workspace; null if none was taken."""
     undo: NotRequired[list[UndoJson]]
     """The effects and the status of their undoing, the last call first; present if everything is being undone."""
     plan_of: str | None
-    """The planning run that made the first plan; null for a plan from a file."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -467,7 +447,6 @@ class ExecutionResult(RunResult):
         return None if table is None else replace(table, rows=tuple(map(self._end_row, table.rows)))
 
     def _end_row(self, row: TableRow) -> TableRow:
-        """Return the row of a demand, with what the execution has made of the demand, if that is known."""
         goal = next((goal for goal in self.goals if goal.id == row.requirement), None)
         if goal is not None and goal.status is GoalStatus.ACHIEVED:
             return replace(row, end=MET)
@@ -580,7 +559,6 @@ def _left_steps(state: State, steps: Sequence[ShownStep]) -> Iterator[str]:
 
 
 def _plan_with_constraints(state: State) -> Plan:
-    """Return the current plan, with the user's later prohibitions if the plan lacks them."""
     value = with_constraints(state.plan.json, state.constraints)
     plan = None if value is state.plan.json else read_plan(value)[0]
     return plan or state.plan.plan

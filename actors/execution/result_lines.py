@@ -62,7 +62,6 @@ def _plan_lines(result: ExecutionResult, *, full: bool) -> Iterator[Line]:
 
 
 def _end_lines(result: ExecutionResult, *, full: bool) -> Iterator[Line]:
-    """Yield what the execution has reached, undone and broken; without `full`, not what the table of demands says."""
     shown = {row.requirement for row in result.demands.rows if row.end} if result.demands and not full else set()
     for goal in result.goals:
         if goal.id not in shown:
@@ -116,7 +115,6 @@ def step_lines(step: ShownStep) -> Iterator[Line]:
 
 
 def _step_facts(step: ShownStep) -> Iterator[str]:
-    """Yield short facts about a step in addition to its status: attempts, visits, time."""
     if step.status in (StepStatus.NOT_NEEDED, StepStatus.NOT_DONE):
         yield str(step.status).replace("_", " ")
     if step.status is StepStatus.PENDING and step.contingent:
@@ -209,7 +207,6 @@ def _step_item(step: ShownStep, details: tuple[Line, ...]) -> ChecklistItem:
 
 
 def _finding_text(finding: Finding) -> str:
-    """Return a finding: its summary in the first line, and its message below if that has more lines."""
     more = f"\n{finding.message}" if "\n" in finding.message.strip() else ""
     return f"{finding.code}: {summary_of(finding)}{more}"
 

@@ -55,11 +55,8 @@ class Attempt:
     name: str
     """The name of the step in nodes."""
     revision: int
-    """The revision of the plan that the attempt belongs to, from 1."""
     visit: int
-    """The number of the step's visit in the revision, from 1."""
     number: int
-    """The number of the attempt in the visit, from 1."""
     todo: tuple[AttemptPhase, ...]
     """The remaining phases. The first of them is at work or comes next."""
     begun: bool = False
@@ -69,7 +66,6 @@ class Attempt:
     unsure: bool = False
     """Whether a person must say what an interrupted tool call has done."""
     tries: int = 0
-    """How many calls of tools its current phase has had."""
     acted: bool = False
     """Whether a call that is not repeatable was requested. Such an attempt is always carried through."""
     read: str = ""
@@ -89,18 +85,14 @@ class Attempt:
     skipped: bool = False
     """Whether the policy skips the remaining attempts of the visit."""
     backoff_seconds: float = 0.0
-    """The back-off before the attempt begins, in seconds; 0 after the back-off."""
     since: float = 0.0
     """When its visit began, in UTC seconds since 1970."""
     call: int = 0
     """The number of the attempt's last call that may have an effect; 0 before such a call."""
     arguments: str = "{}"
-    """The arguments of its last call that may have an effect: a JSON object as text. For a file by a model, only its
-    path.
-    """
+    """The arguments of its last call that may have an effect, as JSON; for a file by a model, its path."""
     doubtful: bool = False
-    """Whether the last call with a possible effect was repeated after a crash: the first call may have done its work.
-    """
+    """Whether that call was repeated after a crash, so that the first one may have done its work."""
 
     @property
     def node(self) -> str:
@@ -131,9 +123,7 @@ class StepResult:
     attempts: int
     """The number of attempts in the visit; 0 if a person has settled the step by hand."""
     visits: int
-    """The number of visits of the step in this revision so far."""
     seconds: float
-    """How long the visit took, in seconds."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -141,14 +131,10 @@ class Revision(NamedTuple):
     """A revision of the plan that is over."""
 
     number: int
-    """Its number, from 1."""
     plan: ReadyPlan
     results: Mapping[str, StepResult]
-    """The results of its steps, by id."""
     trace: tuple[str, ...]
-    """The outcomes of its steps, in order."""
     why: str
-    """Why it ended, in one line."""
     level: BacktrackLevel
     """How far back the replan after it went."""
 
@@ -187,16 +173,13 @@ class Replan:
     level: BacktrackLevel
     """Whether the goals must stay or may change."""
     trouble: Trouble
-    """The trouble that made it necessary."""
     number: int
-    """The number of the replan in the run, from 1."""
     node: str = ""
     """The node of the request for the planning run; empty before the request is made."""
     plan: str = ""
     """The new plan as JSON; empty before the planning run has made a plan."""
     verdict: Verdict | None = None
     proving: bool = False
-    """Whether the guard is judging the new plan now."""
     edit: PlanEdited | None = None
     """The edit in which a person made the new plan; None if a planning run makes it."""
     before: Trouble | None = None
@@ -207,7 +190,6 @@ class SettledFailure(NamedTuple):
     """A failure that was left to the policy. It is kept to recognise stagnation."""
 
     step: str
-    """The step that failed; empty if no step did."""
     signature: frozenset[tuple[str, str]]
     """The codes and places of its findings."""
 
@@ -224,7 +206,6 @@ class State:
     """The state of an execution after its first event."""
 
     run: RunState[ExecutionCall]
-    """The common part: calls, tools, waits, questions, messages, ledger and end."""
     config: ExecutionConfig
     plan: ReadyPlan
     now: Configuration
@@ -232,9 +213,7 @@ class State:
     ready: tuple[int, ...]
     """The indices of the steps that may start now."""
     assurance: str | None
-    """The assurance that the guard measured for the current plan."""
     plan_of: str = ""
-    """The id of the planning run that made the first plan; empty for a plan from a file."""
     revision: int = 1
     unnamed: frozenset[str] = frozenset()
     """The tokens that hold but do not occur in the plan."""
@@ -243,7 +222,6 @@ class State:
     active: Mapping[str, Attempt] = field(default_factory=dict)
     """The attempts that are not settled, by their step's name, in the order of their beginning."""
     visits: Mapping[str, int] = field(default_factory=dict)
-    """The number of visits of each step in this revision, by the step's name."""
     used: int = 0
     """How many attempts were made in this revision since the run was last reopened."""
     starts: int = 0
@@ -253,36 +231,26 @@ class State:
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
-    """The results of the steps of this revision, by id."""
     feedback: Mapping[str, tuple[Feedback, ...]] = field(default_factory=dict)
     """Why earlier files that models wrote for a step were rejected, by the step's name, the newest last."""
     earlier: tuple[Revision, ...] = ()
     history: tuple[SettledFailure, ...] = ()
     """The failures that were left to the policy, oldest first. It is emptied when a requirement changes."""
     trouble: Trouble | None = None
-    """Why the plan cannot go on by itself; None if it can."""
     replan: Replan | None = None
     ending: DecidedEnd | None = None
     violations: tuple[Finding, ...] = ()
-    """The requirements that steps have violated so far, with the violating steps."""
     replans: int = 0
-    """How many replans the run has made."""
     replans_left: int = 0
-    """How many replans the run may still make."""
     questions: int = 0
-    """How many questions about troubles the run has asked."""
     questions_left: int = 0
-    """How many questions about troubles the run may still ask."""
     editors: Mapping[int, str] = field(default_factory=dict)
     """Who made the plans of revisions by editing, in words, by the number of the revision."""
     approved: frozenset[str] = frozenset()
     """The steps of this revision whose first attempt was approved together with the edit."""
     replan_nodes: tuple[str, ...] = ()
-    """The nodes of the requests for planning runs, the oldest first."""
     looks: int = 0
-    """How many preflight checks have ended."""
     looked: bool = False
-    """Whether the preflight check of the current plan has ended."""
     unsure: tuple[Finding, ...] = ()
     """The needs of the current plan that nobody can check."""
     snapshot: str | None = None
@@ -292,11 +260,9 @@ class State:
     not_compared: int = 0
     """After how many snapshots the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
-    """The constraints on every plan. They survive every replan."""
     barred: frozenset[int] = frozenset()
     """The indices of the steps that use something that a constraint forbids. These steps must not begin."""
     goals: tuple[PastGoal, ...] = ()
-    """The goals of past revisions, with their last statuses."""
     damaged: tuple[str, ...] | None = None
     """The protected paths that differ from the first snapshot, if the last event was this comparison; else None."""
     touched: frozenset[str] = frozenset()
@@ -304,15 +270,10 @@ class State:
     calls: int = 0
     """How many calls of generators were made so far. It numbers the effects."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
-    """The effects of all calls of generators, by the call's node, in the order of the calls. Those of earlier plans are
-    included.
-    """
+    """The effects of all calls of generators, also of earlier plans, by the call's node, in their order."""
     undoing: Undoing | None = None
-    """The undoing of everything that was done; None before it is decided."""
     ends: Mapping[str, EffectEnd] = field(default_factory=dict)
-    """How the undoing of each effect ended, by the node of the call that had the effect."""
     undo_calls: Mapping[str, int] = field(default_factory=dict)
-    """How many calls of undo tools were made so far, by node."""
     requirements_used: int = 0
     """How many of the user's requirements, from the first on, have been taken into account. All others are new."""
 

@@ -67,7 +67,6 @@ def _awaits_handover(state: State) -> bool:
 
 
 def _is_last(state: State, attempt: Attempt) -> bool:
-    """Return whether a step's retry budget allows no further attempt in the visit."""
     return attempt.number >= state.plan.by_id[attempt.step].retry_budget
 
 
@@ -101,7 +100,6 @@ def _settle_failure(state: State, attempt: Attempt) -> StepSettled:
 
 
 def _is_handed_over(state: State, attempt: Attempt) -> bool:
-    """Return whether the plan leaves the failure of a visit's last attempt to the policy."""
     if any(finding.code == Code.VIOLATED for finding in attempt.findings):
         return True
     match state.plan.by_id[attempt.step].on_failure:

@@ -74,11 +74,9 @@ def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Fin
 
 
 USER = "user"
-"""The rule of a decision that a person has made."""
 NOTHING_LEFT = "budget"
 """The rule of a decision that the budgets force, because they allow no other."""
 ONLY_A_PERSON = "only_a_person"
-"""The rule of a question that only a person can decide."""
 PLANS_AGAIN = "plans_again"
 """The rule of a replan after a replan that found no plan, or whose plan was rejected."""
 _GOES_ON = frozenset({TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED})
@@ -113,14 +111,12 @@ def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
 
 
 def _plan_undoes(state: State, trouble: Trouble) -> bool:
-    """Return whether the plan says that a trouble undoes everything. Only a step's failure can lead to that."""
     if trouble.cause is not TroubleCause.ESCALATED or trouble.number:
         return False
     return state.plan.by_id[trouble.step].on_failure == UNDO
 
 
 def _find_forbidden_step(state: State) -> Trouble | None:
-    """Return a trouble if requirements forbid every ready step and no step is at work; else None."""
     barred = [index for index in state.ready if index in state.barred]
     if not barred or state.active or len(barred) < len(state.ready):
         return None
@@ -168,7 +164,6 @@ def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
 
 
 def _apply_answer(trouble: Trouble, answer: str) -> TroubleDecided | StepSettled | UndoDecided:
-    """Return the decision that a person's answer makes. If nobody answered, the run ends."""
     if answer == UNDO_ALL:
         return UndoDecided(
             by="person",
@@ -211,12 +206,10 @@ def _decide_trouble(
 
 
 def _may_try_again(state: State, trouble: Trouble) -> bool:
-    """Return whether a trouble's step may be visited again: its tokens hold, and the plan's total covers the visit."""
     return _is_ready_again(state, trouble) and covers_another_visit(state, state.plan.index[trouble.step])
 
 
 def _is_ready_again(state: State, trouble: Trouble) -> bool:
-    """Return whether the step of a trouble would be ready if it were pending; False for a trouble without a step."""
     if not trouble.step or trouble.cause is TroubleCause.STEP_FORBIDDEN:
         return False
     index = state.plan.index[trouble.step]
@@ -225,7 +218,6 @@ def _is_ready_again(state: State, trouble: Trouble) -> bool:
 
 
 def _may_replan(state: State, trouble: Trouble) -> bool:
-    """Return whether a new plan can be made. After a changed requirement, all replans are available again."""
     replans_left = (
         state.config.replans_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.replans_left
     )

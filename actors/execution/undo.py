@@ -31,19 +31,15 @@ class CallEffect:
     number: int
     """The number of the call in the execution, from 1, in the order of requests."""
     step: str
-    """The id of the call's step in the plan that was current then."""
     undo: str
-    """The step's field `undo`: the name of a tool, `nothing` or `irreversible`; empty if the step has none."""
     attempts: int
     """After how many failed calls of the undo tool a person is asked: the step's `retry_budget`."""
     arguments: str = "{}"
     """The arguments of the call: a JSON object as text. For a file by a model, only its path."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """The values of tokens that were known after the call, by token."""
     certain: bool = True
     """Whether the call has succeeded; False if nobody knows what it did."""
     before_fork: bool = False
-    """Whether the call was made before this run was forked."""
 
     @property
     def arguments_by_name(self) -> Mapping[str, Any]:
@@ -65,19 +61,13 @@ class Undoing:
     tries: int = 0
     """How many calls of the undo tool were made for the current effect."""
     tool_open: bool = False
-    """Whether a call of the undo tool is open."""
     backoff_seconds: float = 0.0
-    """The back-off before the next call of the undo tool, in seconds."""
     asks: str = ""
     """Why a person is asked about the current effect, as a clause; empty if no person is asked."""
     question: str = ""
-    """The id of the question about the current effect; empty before the question is asked."""
     may_call: bool = False
-    """Whether a person has said that the undo tool is to be called."""
     end: EffectEnd | None = None
-    """How the undoing of the current effect ended; None before its end is known."""
     end_question: str | None = None
-    """The id of the question in which a person said how the undoing ended; None if no person said it."""
 
 
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
@@ -105,9 +95,7 @@ class ShownEffect:
 
     step: str
     call: int
-    """The number of the call in the execution."""
     undo: str
-    """The step's `undo`; empty if no undo is declared."""
     status: str
     """A value of `EffectEnd`, `irreversible`, or `open` if it is not undone yet."""
 
@@ -134,7 +122,6 @@ _WORDS = {
     IRREVERSIBLE: "irreversible",
     "open": "not undone",
 }
-"""The words for each status, in the order of the summary."""
 
 
 def effect_text(effect: ShownEffect) -> str:

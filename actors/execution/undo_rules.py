@@ -23,11 +23,9 @@ from runtime.core.messages import Mailed
 
 CALL = "undo it"
 CALL_AGAIN = "try again"
-"""The answer that calls the undo tool again. The tool then has all its attempts again."""
 BY_HAND = "it is undone"
 LEAVE = "leave it"
 NOT_DONE = "it was not done"
-"""The answer of a person who knows that the call did nothing, so there is nothing to undo."""
 
 ENDS: Mapping[str, EffectEnd] = {
     BY_HAND: EffectEnd.BY_HAND,
@@ -46,10 +44,6 @@ _TEXT_MAX = 2_000
 
 
 def _undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) -> AskedForm:
-    """Return the question about how to undo an effect.
-
-    `asks` is the reason for asking a person. `tried` says whether the undo tool was called before.
-    """
     use = state.config.tools.undos.get(effect.undo)
     options = [BY_HAND, LEAVE]
     if (
@@ -77,7 +71,6 @@ def _undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) 
 
 
 BY_PERSON = "a person has asked for it"
-"""The reason for undoing everything if a person asked for it in a message."""
 
 
 def problem(state: State) -> str:

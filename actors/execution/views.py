@@ -132,7 +132,6 @@ _STEP_ENDS = {StepOutcome.OK: "done", StepOutcome.FAIL: "failed", StepOutcome.UN
 
 
 def _step_news(event: StepSettled) -> str:
-    """Return how a step ended, with the reason and the summary of its tool's output."""
     how = f" ({event.branch})" if event.branch else " by hand" if not event.node else ""
     why = f": {summary_of(event.findings[0])}" if event.findings else ""
     return f"{event.step} {_STEP_ENDS[event.outcome]}{how}{why}"
@@ -178,7 +177,6 @@ def _agent_work_in(event: ToolFinished) -> AgentWork | None:
 
 
 def _changed_files_text(work: AgentWork) -> str:
-    """Return how many files an agent has changed, and the first of their paths."""
     return format_count(len(work.files), "file") + (f": {list_paths(work.files)}" if work.files else "")
 
 
@@ -275,7 +273,6 @@ def _tree(
 
 
 def _step_tree(step: ShownStep) -> LineTree:
-    """Return the lines of a step as a tree. The tree needs no indentation."""
     head, *findings = (Line(row.spans[1:]) for row in step_lines(step))
     return LineTree(head, tuple(map(LineTree, findings)))
 

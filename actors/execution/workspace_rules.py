@@ -51,10 +51,7 @@ def needs_to_look_up(state: State) -> Needs | None:
 
 
 def apply_look(state: State, event: ToolFinished) -> State:
-    """Return the state after a preflight check. What the plan lacks is a trouble.
-
-    If the check fails, all needs are unknown, and the plan goes on.
-    """
+    """Return the state after a preflight check. What the plan lacks is a trouble. If it fails, nothing is known."""
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
     plan, tools = state.plan.plan, state.config.tools
@@ -168,7 +165,6 @@ def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
 
 
 def _agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
-    """Return the prompt of a coding agent: instructions, step, problem, and why earlier work was rejected."""
     rendered = render(state.config.agent_prompt, step_context(state, attempt, (terms.instructions,)))
     return f"{rendered.system}\n\n{rendered.user}"
 

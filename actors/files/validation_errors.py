@@ -32,7 +32,6 @@ class ParsedFile:
     source: str
     """The path of the file, as the user wrote it."""
     value: Mapping[str, Any]
-    """The mapping at the top level."""
     lines: Mapping[KeyPath, int] = data_field(default_factory=dict)
     """The line number of each path; 0 if the line is not known."""
 
@@ -104,7 +103,6 @@ def _types_in(annotation: Any) -> set[Any]:
 
 
 def _path_of_boolean(value: Any) -> KeyPath | None:
-    """Return the path of the first boolean in a value of YAML or JSON; None if there is none."""
     if isinstance(value, bool):
         return ()
     parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
@@ -237,10 +235,7 @@ def usage_problem(
 
 
 def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> bool:
-    """Return whether a list is too short only because wrong entries were left out.
-
-    Other errors report these entries.
-    """
+    """Return whether a list is too short only because wrong entries, which other errors report, were left out."""
     size = len(detail["loc"])
     return detail["type"] == "too_short" and any(
         other["loc"][:size] == detail["loc"] and len(other["loc"]) > size for other in errors
@@ -291,5 +286,4 @@ def _hint(detail: ErrorDetails) -> str:
 
 
 def _tags(detail: ErrorDetails) -> list[str]:
-    """Return the values that the discriminator of a union may have."""
     return [tag.strip("' ") for tag in str(detail["ctx"]["expected_tags"]).split(",")]

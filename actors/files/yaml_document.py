@@ -22,10 +22,7 @@ from runtime.core.errors import UsageProblem
 FILE_BYTES_MAX = 1024 * 1024
 """The largest number of bytes in a file. People write these files by hand. The largest seed file has 13 kB."""
 NODES_MAX = 50_000
-"""The largest number of values in one document, counted after its aliases are expanded.
-
-A few hundred bytes of nested aliases would exceed it.
-"""
+"""The largest number of values in one document, with its aliases expanded."""
 _BESIDE_MAX = 1_000
 """The largest number of files beside a missing one that are searched for its name."""
 DEPTH_MAX = 50
@@ -76,7 +73,6 @@ def read_document(path: Path) -> ParsedFile:
 
 
 def _near_file(path: Path) -> str:
-    """Return a hint: the file beside a missing one whose name is nearest to its name."""
     try:
         stems = [beside.stem for beside in islice(path.parent.iterdir(), _BESIDE_MAX) if beside.suffix == path.suffix]
     except OSError:

@@ -41,7 +41,6 @@ class AgentTask:
     task: str
     """The task for the agent: text or JSON."""
     limits: Limits = field(default_factory=Limits)
-    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,8 @@ class PreparedAgent:
 
     kind: str
     task: AgentTask
-    """The user's input, with the limits of the run."""
     settings: AgentSettings
-    """The configuration of the run, which never changes, with the user's model and its price."""
     notices: tuple[str, ...] = ()
-    """Notices to show the user before the run starts."""
     other_models: tuple[str, ...] = ()
 
     @property
@@ -105,7 +101,6 @@ def _prepare(kind: str, settings: AgentSettings, task: object, setup: Setup) -> 
 
 
 def _agent_actors(resources: Resources, tools: Sequence[Tool] = ()) -> list[Actor[Any, Any]]:
-    """Return the actors of a run of a small agent that may call these tools."""
     clock = resources.clock
     model: Actor[Any, Any] = Actor(
         MODEL, partial(complete, resources.model, clock, resources.slot), concurrency=CALLS_SIDE_BY_SIDE

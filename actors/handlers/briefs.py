@@ -11,15 +11,11 @@ class CallOptions(NamedTuple):
     """The part of a request that a generator reads."""
 
     request_id: str
-    """The id of the request, unique within the run."""
     purpose: str
     """The purpose of the call: a step, or another name that the kind defines."""
     timeout_seconds: float
-    """The time limit of the try, in seconds."""
     output_tokens_max: int
-    """The largest number of tokens in the reply."""
     settings: ModelSettings | None = None
-    """The settings of the call; None for the provider's defaults."""
     model: str = ""
     """The model to ask; empty for the run's own model."""
 
@@ -29,7 +25,6 @@ class GenerationBrief(NamedTuple):
 
     run: str
     request: CallOptions
-    """The id, the purpose and the limits of the call."""
     prompt: Rendered
     """The rendered prompt for a model; empty if the step has no prompt."""
     context: Context
@@ -54,8 +49,5 @@ class JudgementBrief(NamedTuple):
     """The input of a guard, for one verdict."""
 
     request: JudgementRequest
-    """The request for the verdict, with the name of the guard."""
     artifact: Artifact
-    """The artifact to judge."""
     context: Context
-    """Everything else that the guard may read."""

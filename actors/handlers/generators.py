@@ -67,7 +67,6 @@ class FunctionGenerator:
 
 
 def _model_request(brief: GenerationBrief) -> ModelRequest:
-    """Return the request to a model for a brief."""
     request, role = brief.request, str(brief.context.settings.get("role", ""))
     return ModelRequest(
         run=brief.run,
@@ -121,7 +120,6 @@ class Registry:
     """The guards and generators that workflows may name."""
 
     guards: Mapping[str, GuardFactory] = field(default_factory=lambda: dict(BUILT_IN))
-    """The guards: built in, installed and passed in."""
     generators: Mapping[str, Generator] = field(default_factory=dict)
     """The generators from plug-ins, by name. Built-in generators are not included."""
     templates: Path | None = None

@@ -37,13 +37,11 @@ class ToolResult:
     """The result of a call of a tool."""
 
     outcome: ToolOutcome
-    """How the call ended, as `ToolFinished` records it."""
     output: str = ""
     """The output as text; for a program, its standard output and standard error."""
     reason: str = ""
     """The reason for a failure, in one line; empty if the call succeeded."""
     cost: ToolCost | None = None
-    """The cost that the tool reports; None if it reports no cost."""
 
 
 class PreparedCall(ABC):
@@ -75,13 +73,9 @@ class Tool:
     """A tool that a kind of agent may call by name."""
 
     name: str
-    """The name that agents use, as in `ToolRequested.tool`."""
     prepare: Prepare
-    """Prepares a call, but does not let it begin."""
     at_commit: Callable[[str], Prepare] | None = None
-    """Returns a function that prepares a call on the files of a commit, in a folder made for the call; None for a
-    built-in tool.
-    """
+    """Returns a function that prepares a call on the files of a commit; None for a built-in tool."""
 
 
 ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]
@@ -198,11 +192,9 @@ class ProgramCall(PreparedCall):
     """A call of a program. Its process waits until the call is recorded."""
 
     gated: GatedProcess
-    """The process that waits, and then becomes the program."""
     result_of: Callable[[CommandExit | CommandNotStarted], ToolResult]
     """Returns the result for the program's end, or for the error that it could not be executed."""
     is_made: bool = True
-    """Whether the program could be executed."""
 
     @property
     def process(self) -> str:

@@ -45,11 +45,8 @@ class AgentSettings(Value):
     output_tokens_max: int = Field(default=4_096, ge=1)
     """The largest number of tokens in one reply. A call reserves these tokens and the tokens of its prompt."""
     timeout_seconds: float = Field(default=120.0, gt=0)
-    """The time limit of one try of a call, in seconds."""
     question_expires_seconds: float | None = None
-    """The seconds after which an unanswered question expires; None if it never expires."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of the calls of the model."""
 
     def with_settings(self, event: SettingsChanged) -> "AgentSettings":
         """Return the settings after a person changed them."""
@@ -106,7 +103,6 @@ class Call:
 
 
 GOES_ON = "The agent goes on with this answer."
-"""The effect of a choice that the agent does not describe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +112,7 @@ class Ask:
     step: str
     """The agent's name for the subject of the question. A step has at most one open question."""
     text: str
-    """The question: one sentence that ends in a question mark. Any other text is shown below a question of the
-    program.
-    """
+    """The question: one sentence that ends in a question mark. Any other text is shown below the program's question."""
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
     shown: str = ""
@@ -128,9 +122,7 @@ class Ask:
     about: str = ""
     """A sentence about what depends on the answer. If it is empty, people read that the step waits for the answer."""
     otherwise: str = ""
-    """A sentence about what happens if it is declined or expires. It begins `If you decline,`. If it is empty, people
-    read that the agent decides.
-    """
+    """What happens if it is declined or expires, such as `If you decline, ...`. By default, the agent decides."""
     priority: Priority = "normal"
     """How soon the agent wants an answer: `high`, `normal` or `low`."""
 
@@ -172,7 +164,6 @@ class UseTool:
     repeatable: bool = False
     """Whether the call may be made again after a crash."""
     timeout_seconds: float = 60.0
-    """The time limit of the call, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +173,6 @@ class End:
     outcome: str = Outcome.SUCCESS
     """One of `actors.run.ending.Outcome`, or an outcome of the agent's own."""
     why: str = ""
-    """The reason, in one line for people."""
 
 
 Wish = Call | Ask | UseTool | End
@@ -193,7 +183,6 @@ class Prompt:
     """The messages of a call to the model."""
 
     user: str
-    """The text of the user message."""
     system: str = ""
     """The text of the system message; empty if there is no message."""
     schema: Mapping[str, Any] | None = None
@@ -208,13 +197,10 @@ class AgentState(Generic[D]):
     """The state of a run of a small agent, from its first event on."""
 
     run: RunState[AgentCallRequested]
-    """The part that every kind has: calls, tools, waits, questions, messages, ledger and end."""
     start: AgentStarted
-    """The run's first event: the task and the settings at the start."""
     config: AgentSettings
     """The settings now, with the changes that people made."""
     data: D
-    """The agent's own data. `start` and `apply` return it."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The number of calls that each step has made, of the model or of tools. Further tries of a call do not count."""
 

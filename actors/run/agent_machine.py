@@ -159,7 +159,6 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return RunFinished(outcome=Outcome.FAILED, why="the agent wants nothing, and waits for nothing", cause="bug")
 
     def _call(self, state: AgentState[D], node: str, try_number: int) -> AgentCallRequested:
-        """Return the request for a try of a call."""
         return AgentCallRequested(**try_fields(state, self._prompt(state, step_of(node)), node, try_number))
 
     def _prompt(self, state: AgentState[D], step: str) -> CallPrompt:
@@ -207,7 +206,6 @@ def _is_about_tool(node: str) -> bool:
 
 
 def _is_under_way(run: RunState[AgentCallRequested], wish: Call | Ask | UseTool) -> bool:
-    """Return whether a wish of an agent has been requested and not yet answered."""
     match wish:
         case Ask():
             return any(question.open and question.request.node == wish.step for question in run.questions.values())

@@ -242,7 +242,6 @@ def _ask(run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced
 
 
 def _needed(ledger: Ledger, limit: Limit, move: NextMove) -> int:
-    """Return the least addition to a limit that allows the next move."""
     needed: float = move.seconds
     if limit in COUNTED:
         needed = ledger.committed_of(limit) + getattr(move.reserve, limit.key) - (limit.of(ledger.limits) or 0)
@@ -259,7 +258,6 @@ def _rounded(limit: Limit, amount: float) -> int:
 
 
 def _more_text(limit: Limit, amount: int) -> str:
-    """Return an addition to a limit in the form of an answer."""
     spec = spec_of(limit)
     if limit is Limit.COST:
         return f"{amount / MICRO:.6f}".rstrip("0").rstrip(".") + " more dollars"
@@ -269,7 +267,6 @@ def _more_text(limit: Limit, amount: int) -> str:
 
 
 def _used_text(ledger: Ledger, limit: Limit) -> str:
-    """Return a description of the used amount, as the beginning of a sentence."""
     spec, most = spec_of(limit), limit.of(ledger.limits) or 0
     if limit in COUNTED:
         return f"The run has used {spec.number(ledger.committed_of(limit))} of its {spec.text(most)}"

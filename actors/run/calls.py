@@ -24,9 +24,7 @@ from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 from runtime.models.replies import repeated_phrase
 
 UNPAID = frozenset({503, 529})
-"""The HTTP statuses that say that the server did not begin to work on a request. Those of refused requests come on
-top.
-"""
+"""The HTTP statuses, besides those of refused requests, that say that the server did not begin to work."""
 
 
 class CallRequested(Event):
@@ -218,9 +216,7 @@ class OpenCall(NamedTuple, Generic[C]):
     """A call that was requested and not yet answered."""
 
     request: C
-    """The event that asked for the call."""
     epoch: int
-    """The epoch of the driver that requested it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,19 +226,13 @@ class Tries(Generic[C]):
     count: int
     """The number of failed tries. Each check that finds the provider still down counts as a further try."""
     waited: float
-    """The seconds of pauses since a person last resumed the run, including pauses that a server asked for
-    (`Retry-After`).
-    """
+    """The seconds of pauses, also those that a server asked for, since a person last resumed the run."""
     failed: CallFailed
-    """The failure of the latest try."""
     request: C
-    """The request of the latest try."""
     bad_replies: int = 0
     """How many of the latest tries in a row brought a reply that is not a chat completion."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
-    """The state of the call: `failed` waits for a decision about its fault, `waiting` for the end of a wait, `rested`
-    for its next request, `open` for its reply.
-    """
+    """Whether the call waits for a decision about its fault, a wait's end, its next request, or its reply."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +240,6 @@ class Calls(Generic[C]):
     """The calls of a run that have not ended."""
 
     open: Mapping[str, OpenCall[C]] = field(default_factory=dict)
-    """The calls that were requested and not yet answered, by request id."""
     tries: Mapping[str, Tries[C]] = field(default_factory=dict)
     """The calls that have failed at least once and are not answered, by the call's name."""
 
@@ -375,9 +364,7 @@ class Received(NamedTuple, Generic[C]):
     """A reply to an open call, as its request and the fields for the kind's event."""
 
     request: C
-    """The event that requested the call."""
     fields: ReplyFields
-    """The fields of the event that the kind creates for the reply."""
 
 
 def accept_reply(
@@ -478,9 +465,7 @@ class WorkMessage(Message):
     """A message of an actor about its work."""
 
     request_id: str
-    """The id of the request that the message is about."""
     at: float
-    """The time, in UTC seconds since 1970."""
     elapsed: float
     """How long the work took, in seconds; 0 if the work was not begun."""
 
@@ -490,7 +475,6 @@ class Generated(WorkMessage):
     """The actor's message that a call brought a reply."""
 
     reply: Reply
-    """The text, the usage that was reported, and the name of the model or generator."""
     cost: Amount | None = None
     """The cost; None computes it from the reply's usage."""
     out_of_time: bool = False
@@ -502,7 +486,6 @@ class Faulted(WorkMessage):
     """A try of a call brought no reply, or a provider is still down."""
 
     fault: Fault
-    """The fault that the model's client reports."""
     cost: Amount | None = None
     """The usage of a child run up to the time it stopped waiting for its provider; only in runs of earlier releases."""
     until: float | None = None
@@ -514,10 +497,7 @@ class Judged(WorkMessage):
     """A guard has judged an artifact."""
 
     verdict: Verdict
-    """The verdict, within the limits of `actors.values.findings`."""
 
 
 RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control
-"""A message to the machine of a run. `Started` stands for the kind's own subclass: this message is itself the first
-event.
-"""
+"""A message to the machine of a run. `Started` is itself the first event."""

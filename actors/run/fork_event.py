@@ -15,9 +15,7 @@ class MadeCall(Value):
     """A call of a tool that is not repeatable, made by the other run after the place of the fork."""
 
     tool: str
-    """The name of the tool."""
     step: str
-    """The step that needed the call."""
     arguments: str
     """The hash of its arguments."""
 
@@ -59,17 +57,11 @@ class Fork(NamedTuple):
     """The facts about the other run, with whose records the fork begins."""
 
     origin: str
-    """The id of the other run."""
     seq: int
-    """The number of the last record that both runs share."""
     used: Amount
-    """The amount that the other run had used or reserved at the place of the fork. It does not count against the fork's
-    limits.
-    """
+    """What the other run had used or reserved there. It does not count against the fork's limits."""
     made: tuple[MadeCall, ...]
-    """The calls of tools that are not repeatable, made by the other run after the place of the fork."""
     workspace: str = ""
-    """The absolute path of the folder made for the fork's tools; empty if no folder was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +69,5 @@ class ForkWorkspace:
     """The folder in which the tools of a run work, and its snapshots."""
 
     folder: str
-    """Its absolute path."""
     snapshots: Sequence[str]
     """The id of the folder's snapshot after each record, from the first record on; empty without a snapshot."""

@@ -61,7 +61,6 @@ def _reopen_tries(tries: Tries[C]) -> Tries[C]:
 
 
 def _reopen_questions(questions: Questions, at: float) -> Questions:
-    """Return the questions. Open questions count as asked now."""
     return {
         name: replace(question, at=at, steps_done=0) if question.open else question
         for name, question in questions.items()
@@ -69,10 +68,7 @@ def _reopen_questions(questions: Questions, at: float) -> Questions:
 
 
 def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
-    """Return an open call without its process, which belongs to the other run.
-
-    Its phase says whether to ask a person first.
-    """
+    """Return an open call without its process, which belongs to the other run."""
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
     begun = tool.started is not None and not tool.request.repeatable
@@ -82,7 +78,6 @@ def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
 
 
 def _was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> bool:
-    """Return whether a person must be asked before a call: it is unrepeatable, and the other run has made it."""
     return not request.repeatable and any(item.is_like(MadeCall.of(request)) for item in made)
 
 

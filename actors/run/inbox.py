@@ -38,17 +38,14 @@ MESSAGE_MAX = 10_000
 PERSON_MAX = 32
 """The largest number of characters in the name of a person who answers through a link."""
 MESSAGES_MAX = 100
-"""The largest number of notes and requirements in one run. Every later prompt shows them, so their number is limited.
-"""
+"""The largest number of notes and requirements in one run: every later prompt shows them."""
 
 EDIT = "edit"
-"""The kind of the message with an edited plan."""
 EDIT_BYTES_MAX = 1024 * 1024
 """The largest number of bytes in an edited plan as JSON."""
 
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
-"""The kinds of messages that a user may send without being asked."""
 
 
 class ForPeopleOnly(UsageProblem):
@@ -101,15 +98,12 @@ class UserMessage:
     kind: MessageKind
     """A `requirement` changes the task. A `note` is only shown in later prompts."""
     text: str
-    """The message, at most `MESSAGE_MAX` characters."""
     place: int
     """Its place among all messages and answers that people sent to the run, from 1."""
     seen: bool = False
-    """Whether a prompt with it has been sent."""
 
 
 Messages = tuple[UserMessage, ...]
-"""The messages that the user sent without being asked, oldest first."""
 
 
 def next_place(messages: Messages, questions: Questions) -> int:
@@ -212,10 +206,7 @@ def check_decline(questions: Questions, name: str, via: str, person: str = "") -
 
 
 def check_message(messages: Messages, text: object) -> str:
-    """Return the stored text of a note or requirement.
-
-    Raises `UsageProblem` if the text is empty or too long, or if there are too many texts.
-    """
+    """Return the stored text of a note or requirement. Raises `UsageProblem` if it is empty, too long or too much."""
     if not isinstance(text, str) or not text.strip():
         raise UsageProblem("there is nothing in this message")
     if len(text) > MESSAGE_MAX:

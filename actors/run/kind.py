@@ -50,9 +50,7 @@ class ChildRun:
     run: str
     """Its id, which `actors.run.ids.child_run` makes from the parent's id."""
     kind: str
-    """The name of its kind."""
     title: str
-    """The title of the run in lists."""
     first: Callable[[float], Started]
     """Returns its first event, from the time in UTC seconds since 1970."""
     change: Mapping[str, Any] = field(default_factory=dict)
@@ -89,15 +87,12 @@ class Resources:
     model: Any
     """The open model (`runtime.models.port.Model`) that `Kind.model` names; None if `Kind.model` names no model."""
     clock: "Clock"
-    """The clock for waits."""
     registry: Any = None
     """All guards and generators by name (`actors.handlers.generators.Registry`): built in, installed and passed in."""
     root: Path = field(default_factory=Path)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """The environment variables of the process."""
     home: Path = field(default_factory=Path)
-    """The home's folder."""
     threads: bool = True
     """Whether slow work may run in threads; False in a simulation."""
     probe: Probe | None = None
@@ -146,18 +141,14 @@ class Setup:
     model: str
     """The model that the user chose, in the form of `--model`."""
     price: Price | None
-    """The model's price; None if it is unknown."""
     registry: Any
-    """The guards and generators by name, as in `Resources`."""
     root: Path
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str]
-    """The environment variables of the process."""
     now: float
     """The time of the preparation, in UTC seconds since 1970."""
     daily_usd: float | None = None
-    """The home's daily budget in dollars; None if there is no budget. With a budget, the model's price must be known.
-    """
+    """The home's daily budget in dollars; None without one. It needs a model with a known price."""
     call_seconds: float = CALL_SECONDS
     """The time limit of one call of the model in seconds, if nobody sets another."""
     call_seconds_of: Callable[[str], float] = lambda _: CALL_SECONDS
@@ -191,7 +182,6 @@ class ForkConfig(NamedTuple):
     pinned: str
     """The configuration as JSON, as in the kind's first event."""
     stop_below: float | None = None
-    """The limit `stop_below` that this configuration sets."""
 
 
 def _run_state(state: Any) -> RunState[Any] | None:
@@ -239,8 +229,7 @@ class Kind(Generic[S, E]):
     run_state: Callable[[S], RunState[Any] | None] = _run_state
     """Returns the part of a state that every kind has; None before the run has begun."""
     made_from: Callable[[S], str] = lambda _: ""
-    """Returns the id of the run whose result, such as a plan, a begun run was made from; empty if there is no such run.
-    """
+    """Returns the id of the run whose result, such as a plan, a run was made from; empty if there is none."""
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title with which a begun run was admitted, for checks; None if the run's records have no title."""
     purpose: Callable[[Replied], str] = lambda event: step_of(event.request_id)
@@ -257,32 +246,21 @@ class Kind(Generic[S, E]):
     Raises `UsageProblem` with the reason if the run cannot accept it.
     """
     fork_workspace: Callable[[Iterable[tuple[E, S]]], ForkWorkspace | None] = lambda _: None
-    """Returns the workspace to copy for a fork; None if there is no workspace. It reads the run's events, with the
-    state after each event.
-    """
+    """Returns the workspace to copy for a fork, from the run's events with the states after them; else None."""
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
     """Returns the configuration of a run, as JSON, changed to work in another workspace, given by its absolute path."""
     learner: Callable[[E], Callable[[Sequence[E]], E] | None] = lambda _: None
-    """Returns the function that changes the first event of a new run, by the last events of the home's newest finished
-    runs of this kind; None if nothing changes.
-    """
+    """Returns the function that changes a new run's first event, by the last events of newest finished runs."""
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
     """Returns the configuration of a fork with another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
     """Returns why a run's actions cannot be undone, as a clause; empty if they can be undone."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
-    """Returns the Mermaid diagram of a file from which runs of this kind start; None for a file of another kind.
-
-    The file is given by its shipped name or its path, with the folder of the shipped files. Raises `UsageProblem` if it
-    is unreadable.
-    """
+    """Returns the Mermaid diagram of a file (name or path) that starts such runs, else None. Raises `UsageProblem`."""
     views: Views[S, E] = field(default_factory=Views)
     """How its runs are shown to people and as JSON."""
     interface: str = ""
-    """The import path `MODULE:OBJECT` of the kind's `replan.runs.kind_interface.KindInterface`; empty if there is none.
-
-    With an interface, the HTTP API, the MCP server and the web page can start runs of the kind.
-    """
+    """The import path `MODULE:OBJECT` of its `KindInterface`, by which servers start its runs; may be empty."""
 
     @property
     def takes_other_rules(self) -> bool:

@@ -74,9 +74,7 @@ class OpenQuestion(TypedDict):
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
-    """Whether only a person may answer: a review, an approval, or a question about the outcome of a tool's call. Else
-    missing.
-    """
+    """Whether only a person may answer: a review, an approval, or the outcome of a tool's call. Else missing."""
     artifact: NotRequired[str]
     """For a review: the artifact in the model's words."""
 
@@ -162,7 +160,6 @@ def decode_questions(row: bytes) -> list[dict[str, Any]]:
 ARTIFACT_CHARACTERS_MAX = 20_000
 """The largest number of shown characters of an artifact under review. `replan questions --json` has all characters."""
 Style = Literal["bold", "dim", ""]
-"""The style of a line of a question."""
 
 
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:

@@ -23,17 +23,11 @@ if TYPE_CHECKING:
 TRIES_MAX = 5
 """How often one call is tried in a row before the run waits for the provider (docs/explanation/budgets.md)."""
 PATIENCE_SECONDS = 600.0
-"""The usual patience: for how many seconds of pauses a process waits for its provider. Pauses that a server asks for
-(`Retry-After`) count.
-"""
+"""The usual patience: for how many seconds of pauses, also those of `Retry-After`, a process waits."""
 BAD_REPLIES_MAX = 2
-"""How many replies of one call in a row may be no chat completion before the run parks. The server may have another
-API.
-"""
+"""How many replies in a row may be no chat completion before the run parks: the server may have another API."""
 BACKOFF_FIRST = 1.0
-"""The seconds before the second try. They double with each further try, times a factor of 0.5 to 1.5 from a hash of the
-request's id.
-"""
+"""The seconds before the second try. They double with each try, times 0.5 to 1.5 from a hash of the request's id."""
 STAYING_SECONDS = 60.0
 """The longest pause in seconds while a process waits for a provider. It is short because the check costs nothing."""
 LEFT_SECONDS = 3600.0
@@ -101,7 +95,6 @@ def time_limit(run: RunState[Any], call: str, configured: float) -> float | None
 
 
 def _patience_of(run: RunState[Any]) -> float:
-    """Return for how many seconds of pauses a process waits for the run's provider."""
     own = run.ledger.limits.patience_seconds
     return PATIENCE_SECONDS if own is None else own
 
@@ -140,13 +133,11 @@ def _wait(
 
 
 def _is_hopeless(tries: Tries[C]) -> bool:
-    """Return whether a call has failed in a way that another try would only repeat."""
     too_large = tries.failed.fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX
     return too_large or tries.bad_replies >= BAD_REPLIES_MAX
 
 
 def _is_over(run: RunState[C], tries: Tries[C]) -> bool:
-    """Return whether no further try follows: it could not help, or the tries in a row or the patience are used up."""
     over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > _patience_of(run)
     return over or tries.failed.fault.kind in _DOWN or tries.failed.used is not None
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 REASONS_MAX = 8
-"""The largest number of reasons for parking that a run records until a driver resumes it. Hosts retry without end, so
-they are limited.
-"""
+"""The largest number of reasons for parking that are recorded until a driver resumes. Hosts retry without end."""
 
 
 class RunResumed(TimedEvent):
@@ -161,11 +159,7 @@ def release_tries(calls: Calls[C]) -> Calls[C]:
 
 
 def _restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
-    """Return the calls after a person resumed the run. They have their full patience again, and do not park.
-
-    With `ask_first`, they wait until the provider has been checked, which happens at once. Otherwise they may be
-    requested now.
-    """
+    """Return the calls with their full patience. With `ask_first`, the provider is checked before they go on."""
     tries = {call: _restart_tries(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls
 

@@ -96,7 +96,6 @@ class PureRun(Generic[D]):
         self._post(kind=kind, text=text)
 
     def _find_only_work(self, address: str) -> Work:
-        """Return the only piece of open work for an address."""
         work = list(self.machine.outstanding(self.state).values())
         fitting = [item for item in work if item.address.startswith(address)]
         assert len(fitting) == 1, f"the run waits for {[open_work.address for open_work in work]}"

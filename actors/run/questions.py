@@ -62,13 +62,8 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 
 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
-"""The interface by which an answer was given; empty if it is unknown.
-
-The interfaces are the command line, the web page, the HTTP API, the MCP server, `replan.answer`, the `ask` function of
-a Python program, and a signed link of a named person.
-"""
+"""The interface of an answer: command line, page, HTTP, MCP, Python (`python`, `ask`) or a signed link; or unknown."""
 VIAS: tuple[Via, ...] = get_args(Via)
-"""All interfaces by which an answer can be given."""
 
 
 def read_via(value: object) -> Via:
@@ -104,7 +99,6 @@ GO_ON = "go on"
 OTHER_MODEL = "model:"
 """The beginning of an answer at a limit that names another model. The model's name follows."""
 MODEL_CHOICE = f"{OTHER_MODEL} NAME"
-"""The choice of another model in a question."""
 
 
 class LimitReached(Value):
@@ -241,23 +235,17 @@ class Question:
     """A question with its status and its answer, if there is an answer."""
 
     request: ClarificationRequested
-    """The event that asked the question, with its text, the steps that wait and the schema of its answer."""
     at: float
     """The time when the question was asked, in UTC seconds since 1970."""
     status: Status = Status.ASKED
-    """`asked` while the question is open. Every other status means closed."""
     answer: str = ""
     """The answer, normalized by the question's schema; empty if there is no answer."""
     place: int = 0
     """The number of the answer or decline among all messages of people to the run, from 1; 0 if there is none."""
     via: Via = ""
-    """The interface by which the answer or the decline came."""
     person: str = ""
-    """The name of the person, if the answer or decline came through their link or account; else empty."""
     steps_done: int = 0
-    """How many steps of its reminders are done."""
     change: Mapping[str, Any] = field(default_factory=dict)
-    """The settings of the model that the answer names; empty for other answers."""
 
     @property
     def open(self) -> bool:

@@ -109,13 +109,11 @@ def _question_text(event: Any, state: Any) -> str:
 
 
 def _from(event: ClarificationAnswered | ClarificationDeclined) -> str:
-    """Return who answered or declined a question and by which interface, as far as the event tells."""
     by = " by a program," if event.via in ("api", "mcp") else f" by {event.person}" if event.person else ""
     return f"{by}{WAYS[event.via]}"
 
 
 def _consequence_text(event: ClarificationDeclined | ClarificationExpired, state: Any) -> str:
-    """Return the question's text about what follows."""
     text = state.run.questions[event.question_id].request.otherwise.removeprefix(IF_DECLINED)
     return f"{text[:1].lower()}{text[1:]}".removesuffix(".")
 
@@ -176,7 +174,6 @@ def log_fields(event: Any, state: Any) -> Mapping[str, str | int]:
 
 
 def _changes_text(event: SettingsChanged) -> str:
-    """Return a person's changes of settings as a clause."""
     parts = []
     if event.limits is not None:
         limits = event.limits.model_dump(exclude_none=True)

@@ -5,9 +5,7 @@ from typing import Literal
 from runtime.core.events import Event, Seconds, Value
 
 ReminderScope = Literal["all", "approvals", "ordinary"]
-"""Which questions a rule applies to. Approvals are the questions that no program may answer, including reviews and
-questions about the outcome of a tool call.
-"""
+"""Which questions a rule applies to. Approvals are those that no program may answer."""
 Ending = Literal["", "expiry", "deadline"]
 """The event that ends a question without an answer: its expiry, the run's deadline, or no event (empty)."""
 
@@ -29,11 +27,8 @@ class Reminders(Value):
     steps: tuple[ReminderStep, ...] = ()
     """The later steps, the earliest first."""
     until: Seconds | None = None
-    """When the question expires or the run ends, whichever is earlier, in UTC seconds since 1970; None if neither is
-    set.
-    """
+    """The earlier of its expiry and the run's end, in UTC seconds since 1970; None if neither is set."""
     ending: Ending = ""
-    """Whether `until` is the expiry or the deadline; empty if `until` is None."""
 
     def people_after(self, steps_done: int) -> tuple[str, ...]:
         """Return the names of the people who are asked after so many steps; empty for everybody who may answer."""
@@ -47,11 +42,8 @@ class ReminderRule(Value):
     """The reminders for some questions of a run."""
 
     questions: ReminderScope = "all"
-    """Which questions it applies to."""
     ask: tuple[str, ...] = ()
-    """The names of the people who are asked first; empty for everybody who may answer."""
     steps: tuple[ReminderStep, ...] = ()
-    """The later steps, the earliest first."""
 
 
 class ReminderEvent(Event):

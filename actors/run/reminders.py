@@ -41,7 +41,6 @@ def _is_for(rule: ReminderRule, event: ClarificationRequested) -> bool:
 
 
 def _first_ending(deadline: float | None, expiry: float | None) -> tuple[float | None, Ending]:
-    """Return the time at which an unanswered question ends, and whether its expiry or the deadline ends it."""
     if expiry is not None and (deadline is None or expiry <= deadline):
         return expiry, "expiry"
     return deadline, "" if deadline is None else "deadline"
@@ -68,7 +67,6 @@ def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
 
 
 def _event(run: RunState[Any], name: str, question: Question, due: Sequence[ReminderStep]) -> ReminderEvent:
-    """Return the event for all steps that are due. Several can be due after a time without a driver."""
     reminders = question.request.reminders
     assert reminders is not None
     done = question.steps_done + len(due)

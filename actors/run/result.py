@@ -40,22 +40,16 @@ class ForkJson(TypedDict):
     """The run and the place that a run was forked from."""
 
     run_id: str
-    """The run whose first records this run shares."""
     seq: int
-    """The number of the last record that both runs share."""
     calls: int
-    """How many model calls the shared records contain."""
 
 
 class MessageJson(TypedDict):
     """A message that the user sent without being asked."""
 
     kind: str
-    """`note` or `requirement`."""
     text: str
-    """The message."""
     seen: bool
-    """Whether a prompt has contained it."""
 
 
 class DemandJson(TypedDict):
@@ -88,25 +82,17 @@ class ResultJson(TypedDict):
     """
 
     run_id: str
-    """The run's id."""
     status: Literal["running", "waiting", "parked", "finished", "moved"]
-    """Whether the run is being driven, waits for a person, is parked, or has finished; `moved`: it is now in another
-    journal.
-    """
+    """Whether it is driven, waits for a person, is parked, has finished, or was `moved` to another journal."""
     outcome: NotRequired[str]
-    """How the run ended, such as `success`; missing before its end."""
     why: NotRequired[str]
     """The reason of the outcome, or why the program parked the run."""
     calls: int
-    """How many model calls are charged."""
     tokens: int
-    """The charged tokens, input and output together."""
     cost_usd: float | None
     """The charge in dollars; null if the price is unknown."""
     cached_tokens: NotRequired[int]
-    """How many of the tokens the provider read from its prompt cache."""
     forked_from: NotRequired[ForkJson]
-    """The run and the place that this run was forked from."""
     demands: NotRequired[list[DemandJson]]
     """How the plan treats each demand in the user's texts; missing without a plan."""
     unread: NotRequired[list[str]]
@@ -114,11 +100,8 @@ class ResultJson(TypedDict):
     proved: NotRequired[bool]
     """Whether the plan is proved and every demand is in a step; missing without a plan."""
     question: NotRequired[OpenQuestion]
-    """The first open question."""
     open_questions: NotRequired[list[str]]
-    """The ids of all open questions."""
     messages: NotRequired[list[MessageJson]]
-    """The user's messages, oldest first."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -153,9 +136,7 @@ class RunResult:
     messages: Messages = ()
     """The messages that the user sent without being asked, oldest first."""
     cause: str = ""
-    """The cause that ended or stopped the run from outside: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else
-    empty.
-    """
+    """What ended or stopped it from outside: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
     fault: Fault | None = None
     """The provider's last fault, if the run waits because of it."""
     provider: ProviderName = "openai"
@@ -263,9 +244,7 @@ class RunView:
     with_inbox: Any
     """The state with the messages of the inbox applied, as if they were recorded."""
     program: str = "replan"
-    """The command with which the user calls this program, for hints."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = None
-    """Returns the lines with which the kind shows the result to people."""
 
 
 def result_fields(
@@ -311,7 +290,6 @@ def result_fields(
 
 
 def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str:
-    """Return the code of the cause that ended or stopped the run from outside; empty if there was none."""
     if finished is not None:
         return finished.cause
     if run.parked_cause or run.outage is not None:

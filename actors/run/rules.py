@@ -32,9 +32,7 @@ class Rule:
     """A decision that a state may lead to."""
 
     name: str
-    """Its name in the documentation and in the table of rules."""
     scope: Scope
-    """Which arguments its function gets."""
     function: Callable[..., Any]
     """Returns the event of the decision, or None. The first line of its docstring names the decision."""
 

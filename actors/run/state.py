@@ -32,9 +32,7 @@ class RunState(Generic[C]):
     now: float = 0.0
     """The latest time of an event, in UTC seconds. It never goes back, even if the clock does."""
     wall: float = 0.0
-    """The latest time of the clock, in UTC seconds. The ends of waits are computed from it, because waits end by the
-    clock.
-    """
+    """The latest time of the clock, in UTC seconds. The ends of waits are computed from it."""
     mono: float | None = None
     """The driver's latest seconds since its claim; None if its records have no such seconds."""
     epoch: int = 0
@@ -48,19 +46,13 @@ class RunState(Generic[C]):
     parked_cause: Halt = ""
     """The cause of parking that only a person can remove; empty if there is no such cause."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
-    """The run's limits, and the reserved, spent and unknown amounts that count against them."""
     calls: Calls[C] = field(default_factory=Calls)
-    """The calls of models that have not ended, with their failed tries."""
     tools: Tools = field(default_factory=dict)
-    """The calls of tools that have not ended, by request id."""
     waits: Waits = field(default_factory=dict)
-    """The open waits, by request id."""
     questions: Questions = field(default_factory=dict)
-    """All questions by id, even closed questions, in the order in which they were asked."""
     limit_question: str = ""
     """The id of the latest question how to go on at a limit; empty if there is none, and after the limits changed."""
     reminders: tuple[ReminderRule, ...] = ()
-    """The rules for reminders about unanswered questions, in their form at the beginning of the run."""
     warn_at: tuple[int, ...] = ()
     """The levels of its limits at which the run warns, in percent; empty if it never warns."""
     warned: Mapping[Limit, int] = field(default_factory=dict)
@@ -72,12 +64,10 @@ class RunState(Generic[C]):
     deadline_set: float = 0.0
     """When its deadline was set, in UTC seconds: the begin of the time that the deadline limits."""
     messages: Messages = ()
-    """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
     """The run's end; None before its end, and after the end was undone. Calls of tools may still end after it."""
     renewing: bool = False
-    """Whether the run's model or a guard was changed and the next driver has to open it. Until then no request is made.
-    """
+    """Whether the next driver must open another model or guard. Until then no request is made."""
     never_strict: str = NEVER_STRICT
     """Why the run cannot be made `strict`, as a sentence without its end; empty if it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -121,10 +111,7 @@ class RunState(Generic[C]):
 
     @property
     def saving(self) -> bool:
-        """Whether no model may be called now.
-
-        The run is parked, its model is being replaced, or it waits for the provider or the next day.
-        """
+        """Whether no model may be called now: it is parked, changes its model, or waits for its provider or a day."""
         return self.parked or self.renewing or HOME_BUDGET in self.waits or PROVIDER in self.waits
 
     @property

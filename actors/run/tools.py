@@ -92,13 +92,10 @@ class ToolCost(Value):
     micro_usd: int | None = Field(default=None, ge=0)
     """The cost in micro-dollars; None if the tool does not report it."""
     input_tokens: int = Field(default=0, ge=0)
-    """How many tokens its models read."""
     output_tokens: int = Field(default=0, ge=0)
-    """How many tokens its models wrote."""
     turns: int = Field(default=0, ge=0)
     """How many turns the tool's conversation with a model had; 0 if the tool does not report them."""
     session: str = ""
-    """The id of the tool's session with a model; may be empty."""
 
 
 class ToolFinished(TimedEvent):
@@ -169,9 +166,7 @@ class Begun(Message):
     """The actor's message that a call is about to begin. The call begins after the message is recorded."""
 
     request_id: str
-    """The id of the request."""
     at: float
-    """When, in UTC seconds since 1970."""
     process: str = ""
     """The name of the leader of the call's process group; empty for code in the driver's own process."""
 
@@ -181,19 +176,13 @@ class Ended(Message):
     """The actor's message that a call ended."""
 
     request_id: str
-    """The id of the request."""
     at: float
-    """When, in UTC seconds since 1970."""
     elapsed: float
-    """How long it took, in seconds."""
     outcome: ToolOutcome
-    """How it ended."""
     output: str = ""
-    """The output, within the limit of the tool's handler."""
     reason: str = ""
     """The reason for a failure, in one line; empty if the call succeeded."""
     cost: ToolCost | None = None
-    """The cost that the tool reports; None if it reports no cost."""
     not_made: bool = False
     """Whether the call ended before the tool was called."""
 
@@ -205,7 +194,6 @@ class Checked(Message):
     request_id: str
     """The request id of the check, `check:CALL`."""
     at: float
-    """When, in UTC seconds since 1970."""
     certain: bool
     """Whether no process of the call runs any more, as far as can be seen."""
 
@@ -233,9 +221,7 @@ class OpenTool:
     certain: bool = True
     """Whether the process of an earlier driver's call has certainly ended; False if that cannot be seen."""
     question_id: str = ""
-    """The id of the question to a person about the outcome; empty before it is asked."""
     forked: bool = False
-    """Whether the call was made before this run was forked."""
 
 
 Tools = Mapping[str, OpenTool]
@@ -243,7 +229,6 @@ Tools = Mapping[str, OpenTool]
 
 
 def _add_call(tools: Tools, event: ToolRequested, epoch: int) -> Tools:
-    """Return the calls with one more."""
     return {**tools, event.request_id: OpenTool(event, epoch)}
 
 
@@ -273,15 +258,11 @@ def record_question(tools: Tools, event: ClarificationRequested) -> Tools:
 
 
 def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
-    """Return the open calls without the repeatable calls for the given nodes.
-
-    Other calls for these nodes run to their end.
-    """
+    """Return the open calls without the repeatable calls for the given nodes. Others run to their end."""
     return {name: tool for name, tool in tools.items() if not (tool.request.repeatable and tool.request.node in nodes)}
 
 
 def _replace_call(tools: Tools, request_id: str, **fields: Any) -> Tools:
-    """Return the open calls with new values for some fields of one call."""
     return {**tools, request_id: replace(tools[request_id], **fields)}
 
 
@@ -443,10 +424,7 @@ def charge_event(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
 
 
 def release_call(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
-    """Return the ledger without the reservation of a call.
-
-    The reservation is charged as unknown if the call had begun.
-    """
+    """Return the ledger without the reservation of a call. It is charged as unknown if the call had begun."""
     if request_id not in ledger.reserved:
         return ledger
     tool = tools.get(request_id)

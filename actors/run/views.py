@@ -48,7 +48,6 @@ class CheckEnded(NamedTuple):
     passed: bool
     score: float
     codes: tuple[str, ...] = ()
-    """The codes of the errors that the guard found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,6 @@ class Marked:
     """Its name, such as `decide partial_replan`."""
     node: str = ""
     fields: Mapping[str, Scalar] = field(default_factory=dict)
-    """Further values by name."""
     rule: str = ""
     """The rule of a decision; empty for anything else."""
     level: str = ""
@@ -94,9 +92,7 @@ class Tree:
     """The actions of a run, as a tree."""
 
     tree: LineTree
-    """The actions for people, as lines with subtrees."""
     lines: tuple[Line, ...] = ()
-    """Lines for people below the tree. Usually there are none."""
     to_json: Callable[[], Mapping[str, Any]] = field(default=dict, compare=False)
     """Returns the tree as plain data: the keys that `show --tree --json` prints besides `run_id`."""
     belief: str = ""
@@ -121,7 +117,6 @@ class SentPrompt(NamedTuple):
 
     request_id: str
     prompt_hash: str
-    """The hash of the rendered prompt, in hex, as in the request."""
     verified: bool
     """Whether the rebuilt messages have the stored hash."""
     messages: tuple[tuple[str, str], ...]
@@ -131,9 +126,7 @@ class SentPrompt(NamedTuple):
 
 
 Near = Callable[[int], tuple[int, S]]
-"""Returns a state from which a replay can start: a number of records, at most the given number, and the state after
-them.
-"""
+"""Returns a state from which a replay can start: a number of records up to the given one, and the state there."""
 
 
 def _result(view: RunView) -> RunResult:
@@ -196,15 +189,10 @@ class ShownPassage(NamedTuple):
     """A passage of a document that states a value of a run."""
 
     title: str
-    """The title of the document; empty if it has no title."""
     where: str
-    """The document, and the place of the passage in it."""
     before: str
-    """The text in front of the quote."""
     quote: str
-    """The words that state the value."""
     after: str
-    """The text after the quote."""
 
 
 @dataclass(frozen=True)
@@ -216,8 +204,7 @@ class Views(Generic[S, E]):
     result: Callable[[RunView], RunResult] = _result
     """Returns the result of a run. `show --json` prints its `to_json`."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
-    """Returns the result as lines for people, from the result and the command with which the user calls this program.
-    """
+    """Returns the result as lines for people, from the result and the user's command for this program."""
     brief_lines: Callable[[Any, str], list[Line]] | None = None
     """Returns a short form of `result_lines`, which is the default; None if `result_lines` is short."""
     brief_has_tree: bool = False
@@ -242,19 +229,15 @@ class Views(Generic[S, E]):
     document.
     """
     tree_title: str = "Actions"
-    """The heading of the tree."""
     flow: Callable[[S, Any], Flow | None] = lambda _, __: None
     """Returns the graph of a run, such as its plan, from the state and the result; None if there is no graph yet."""
     flow_title: str = "Graph"
-    """The heading of the graph."""
     checklist: Callable[[Any], Checklist | None] = lambda _: None
     """Returns the steps of a run with their statuses, from the result; None for a kind without steps."""
     sources: Callable[[Any], Sequence[tuple[str, str]]] = lambda _: ()
     """Returns the values that documents state, from the result: the name of each value, and the place of its quote."""
     passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = lambda _, __, ___: None
-    """Returns the passage that states a value, from the records, the result and the value's name; None if there is
-    none.
-    """
+    """Returns the passage that states a value, from the records, the result and the value's name; else None."""
     prompt: Callable[..., SentPrompt] | None = None
     """Returns the messages of a call: `prompt(records, wanted, near)`; None for a kind without prompts.
 

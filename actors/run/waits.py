@@ -109,7 +109,6 @@ class WaitEnded(TimedEvent):
 
 
 Waits = Mapping[str, WaitRequested]
-"""The open waits by request id."""
 
 
 def remove_wait(waits: Waits, request_id: str) -> Waits:

@@ -96,7 +96,6 @@ def _execution_words(match: re.Match[str]) -> str:
 
 
 def _attempt_words(attempt: str) -> list[str]:
-    """Return the number of an attempt in words; empty for the first attempt, since most steps have only one attempt."""
     count = int(attempt)
     if count == 1:
         return []

@@ -122,11 +122,7 @@ def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) ->
 
 
 def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
-    """Remove the worktrees of a run's killed drivers, and keep their changes as commits.
-
-    `at_work` are the nodes of attempts that have not ended. Their worktrees are kept. If a commit cannot be made or a
-    worktree cannot be removed, a warning is logged with the reason.
-    """
+    """Remove the worktrees of killed drivers, except those of the nodes `at_work`; keep their changes as commits."""
     logger = log.get_logger("tool")
     try:
         folders = [
@@ -158,22 +154,17 @@ class _AgentCall(PreparedCall):
 
     spec: AgentSpec
     prompt: str
-    """The text to write to its standard input."""
     redactor: Redactor
-    """The redactor that removes secrets from the output."""
     gated: GatedProcess
-    """The waiting process. It executes the agent once it is released."""
     begun: bool = False
     succeeded: bool = False
     """Whether the call has succeeded. Then the worktree is kept until the work is recorded."""
 
     @property
     def process(self) -> str:
-        """The name of the leader of its process group."""
         return self.gated.name
 
     async def run(self) -> ToolResult:
-        """Write the prompt to the agent. Return its result after its whole process group has ended."""
         process = self.gated.begin()
         self.begun = True
         output, errors = _Tail(REPORT_BYTES_MAX), _Tail(ERROR_BYTES_MAX)
@@ -210,22 +201,18 @@ class _ServerCall(PreparedCall):
     """A call of an agent that is a tool of an MCP server. Its cost is unknown."""
 
     call: PreparedCall
-    """The call of the server's tool."""
     begun: bool = False
     succeeded: bool = False
 
     @property
     def process(self) -> str:
-        """The name of the leader of the server's process group."""
         return self.call.process
 
     @property
     def is_made(self) -> bool:
-        """Whether the server has got the call."""
         return self.call.is_made
 
     async def run(self) -> ToolResult:
-        """Call the server's tool, and return its result."""
         self.begun = True
         result = await self.call.run()
         self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
@@ -233,7 +220,6 @@ class _ServerCall(PreparedCall):
 
 
 def _confinement_words(spec: AgentSpec, folder: Path) -> list[str]:
-    """Return the words before a program that let it write only to its worktree and its declared paths."""
     if spec.writable is None:
         return []
     paths = [str(folder), str(temporary_folder(folder)), *spec.writable]
@@ -241,15 +227,12 @@ def _confinement_words(spec: AgentSpec, folder: Path) -> list[str]:
 
 
 class _Tail:
-    """The last bytes of a stream."""
-
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max, self._data, self._is_cut = bytes_max, bytearray(), False
         self.ended = trio.Event()
         """Set when the stream ends."""
 
     async def read(self, stream: trio.abc.ReceiveStream) -> None:
-        """Read a stream to its end."""
         while data := await stream.receive_some(CHUNK_BYTES):
             self._data += data
             if len(self._data) > 2 * self._bytes_max:
@@ -259,11 +242,7 @@ class _Tail:
 
     @property
     def text(self) -> str:
-        """The last bytes as text.
-
-        If earlier bytes were dropped, the text begins at the start of a line, if it has a line start. So the text
-        contains no part of a secret.
-        """
+        """The last bytes as text. A cut text begins with a whole line, so it has no part of a secret."""
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:
             data = data.partition(b"\n")[2] or data

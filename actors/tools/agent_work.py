@@ -52,11 +52,9 @@ class TreeChange(NamedTuple):
     old_mode: str
     """The file mode before the change, such as `100644`; `000000` if the path did not exist."""
     new_mode: str
-    """The file mode after the change; `000000` if the path no longer exists."""
     old: str
-    """The object id of the content before the change; zeros if the path did not exist."""
+    """The object id of the content before the change; zeros if there was none."""
     new: str
-    """The object id of the content after the change; zeros if the path no longer exists."""
 
     @property
     def removed(self) -> bool:

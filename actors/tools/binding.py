@@ -36,9 +36,7 @@ class Uses:
     undos: Mapping[str, ToolUse | PersonUse]
     """The tools that may undo a call, by name. As arguments, each tool has the defaults of its parameters."""
     undo_of: Mapping[str, str]
-    """The undo that each tool declares for its calls, by the tool's name."""
     declared: tuple[DeclaredStep, ...] = ()
-    """The steps that bindings of generators declare, in the order of the file."""
 
 
 def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
@@ -106,7 +104,6 @@ def _declare_step(
 
 
 def _undo_use(name: str, tool: AnyTool) -> ToolUse | PersonUse | None:
-    """Return the call with which a tool undoes another call; None if the tool writes files."""
     match tool:
         case CommandTool() | PythonTool() | PluginTool() | McpTool():
             return ToolUse(
@@ -140,7 +137,6 @@ def _use_without_step(file: ToolsFile, binding: Binding, document: ParsedFile, p
 
 
 def _guard_use(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
-    """Return the use of a guard. It may be any use except a file that a model writes."""
     use = _use_without_step(file, binding, document, path)
     if binding.outcomes or binding.values:
         key = "outcomes" if binding.outcomes else "values"

@@ -82,7 +82,6 @@ def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 
 def _begun_merge(repository: Repository, run: str, name: str, commit: str) -> str:
-    """Return the commit of a merge that an earlier call began; empty if there is no such merge."""
     found = repository.commit_at(run, f"{name}.merge")
     return found if found and repository.parents(found)[1:] == [commit] else ""
 
@@ -150,11 +149,7 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 
 
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
-    """Return the mode and the content of the file at a changed path; None if there is no file.
-
-    `paths` are the paths of all changes. A path below a changed file counts as no file. A folder counts as no file if
-    all files in it are changed. Raises `OutOfBounds`, `TooLarge`.
-    """
+    """Return the mode and content at a changed path; None below a changed file, or for a folder of changed files."""
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)
     except OutOfBounds:
@@ -174,11 +169,7 @@ def _blob_id(content: bytes, length: int) -> str:
 
 
 def _take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
-
-    If git fails, a listing is made instead of a commit, and the notice says why. A listing is compared only with a
-    listing, and a commit only with a commit.
-    """
+    """Return the output of `workspace:snapshot`. If git fails, a listing is made, and the notice says why."""
     name = str(arguments["name"])
     since = str(arguments["since"])
     try:
@@ -237,7 +228,6 @@ class _WorkCall(PreparedCall):
 
     work: Work
     workspace: Workspace
-    """The workspace in which the call works."""
     arguments: Mapping[str, Any]
 
     async def run(self) -> ToolResult:
@@ -317,7 +307,6 @@ def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str,
 
 
 def _with_checkouts(spec: ToolSpec, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
-    """Return a tool that can work in the workspace and on the files of a commit."""
     opened = partial(_open_tool, spec, environment=environment)
     return replace(opened(workspace), at_commit=prepare_at_commit(workspace, opened))
 

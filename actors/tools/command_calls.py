@@ -76,10 +76,7 @@ def check_before_calls(
     make_call: Callable[[Mapping[str, Any]], PreparedCall],
     parameters: Parameters | None = None,
 ) -> Tool:
-    """Return a tool whose calls begin only after the workspace is locked and their arguments are checked.
-
-    Without `parameters`, the arguments are not checked: Replan's own rules have made them.
-    """
+    """Return a tool whose calls begin after the workspace is locked and, with `parameters`, arguments are checked."""
 
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
@@ -166,7 +163,6 @@ def _words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[
 
 
 def _result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolResult:
-    """Return the result of a program that has ended or that could not be executed."""
     if isinstance(done, CommandNotStarted):
         return system_refusal(done, "it cannot be started").result
     output = cut_output(done.output, done.dropped, spec.output_bytes)

@@ -105,10 +105,7 @@ def link_inside(folder: int, path: str, target: bytes) -> None:
 
 
 def remove_inside(folder: int, path: str) -> None:
-    """Remove a file or link below an open folder, and then the folders above it that have become empty.
-
-    Raises `OutOfBounds`, `OSError`.
-    """
+    """Remove a file or link below an open folder, and empty folders above it. Raises `OutOfBounds`, `OSError`."""
     with _parent_of(folder, path) as (parent, name):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=parent)

@@ -130,12 +130,10 @@ class LeftFolder:
     """The result for the folder of a deleted fork: it was removed or kept."""
 
     folder: str
-    """The absolute path of the folder."""
     kept: str = ""
     """Why the folder was kept, as a clause; empty if it was removed."""
     ref: str = ""
-    """The new ref that keeps the last commit made in the folder; empty if there is no commit, or another ref keeps it.
-    """
+    """The new ref that keeps the last commit made in the folder; empty if none is needed."""
 
 
 def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:

@@ -20,15 +20,10 @@ from actors.tools.workspace import key_of
 from runtime.journal.folder import prepare_folder, replace_file
 
 FILES_MAX = 20_000
-"""The largest number of files in a listing."""
 DEPTH_MAX = 64
-"""The largest depth of nested folders."""
 TOTAL_BYTES_MAX = 512 * 1024 * 1024
-"""The largest number of bytes of files that are read for one listing. Files that are unchanged since the last listing
-are not read.
-"""
+"""The largest number of bytes of changed files that are read for one listing."""
 KEPT = 50
-"""How many listings of a workspace are kept."""
 PREFIX = "listing:"
 """The beginning of a listing's id."""
 

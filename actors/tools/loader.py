@@ -44,7 +44,6 @@ class LoadedTools:
 
     toolset: ToolSet
     notices: tuple[str, ...]
-    """Lines to show to the user, such as a line about tools that no binding names."""
 
 
 def load_tools(

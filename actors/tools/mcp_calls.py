@@ -122,20 +122,15 @@ class _ServerCall(PreparedCall):
 
     spec: McpSpec
     arguments: Mapping[str, Any]
-    """The arguments for the server."""
     redactor: Redactor
-    """The redactor that removes secrets from the server's texts."""
     lists: bool
     """Whether the call asks for the schemas of all tools, and calls no tool."""
     is_made: bool = False
-    """Whether the call was sent."""
 
     def send(self) -> None:
-        """Record that the call is being sent now."""
         self.is_made = True
 
     async def talk(self, streams: "AbstractAsyncContextManager[Streams]") -> ToolResult:
-        """Call the tool, or ask for the schemas, and return the result."""
         from actors.tools.mcp_talk import call_server, list_schemas  # noqa: PLC0415 -- slow to import
 
         if self.lists:
@@ -154,15 +149,12 @@ class _ProgramCall(_ServerCall):
     """A call to a server that is a program. Its process waits until the call is recorded."""
 
     gated: GatedProcess
-    """The waiting process. It executes the server once it is released."""
 
     @property
     def process(self) -> str:
-        """The name of the leader of its process group."""
         return self.gated.name
 
     async def run(self) -> ToolResult:
-        """Start the server, call the tool, end the server, and return the result."""
         from actors.tools.mcp_wires import Talk  # noqa: PLC0415 -- slow to import
 
         talk = Talk(self.gated.begin())
@@ -183,10 +175,8 @@ class _AddressCall(_ServerCall):
     """A call to a server at an address."""
 
     token: str
-    """The bearer token; empty if there is none."""
 
     async def run(self) -> ToolResult:
-        """Connect, call the tool, disconnect, and return the result."""
         from actors.tools.mcp_wires import Web  # noqa: PLC0415 -- slow to import
 
         web = Web(self.spec.url, self.token)

@@ -64,8 +64,6 @@ class StartedTask(Result):
 
 
 class _TaskParams(RequestParams):
-    """The parameters of the methods `tasks/get` and `tasks/cancel`."""
-
     task_id: str
 
 
@@ -126,11 +124,7 @@ async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[s
 
 
 def _pause(wished_ms: Any, elapsed: float) -> float:
-    """Return the seconds until the next poll of a task.
-
-    `wished_ms` is the pause that the server wishes, in milliseconds. `elapsed` is how long the task has taken so far,
-    in seconds.
-    """
+    """Return the seconds until the next poll, from the wished milliseconds and the seconds since the task began."""
     least, most = POLL_SECONDS
     wish = wished_ms / 1000 if isinstance(wished_ms, int | float) else least
     return min(max(least, wish, SLOWER * elapsed), most)
@@ -209,7 +203,6 @@ async def _talk(
 
 
 async def _listed_tools(client: Client) -> AsyncGenerator[ListedTool]:
-    """Yield the tools that a server lists, on its first `PAGES_MAX` pages."""
     cursor: str | None = None
     for _ in range(PAGES_MAX):
         # The session's own method would have it check results against the server's schemas later.
@@ -223,7 +216,6 @@ async def _listed_tools(client: Client) -> AsyncGenerator[ListedTool]:
 
 
 async def _find_tool(client: Client, name: str) -> ListedTool | None:
-    """Return a tool from a server's list; None if the server does not list the tool."""
     async with aclosing(_listed_tools(client)) as tools:
         async for tool in tools:
             if tool.name == name:
@@ -302,10 +294,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 def _is_json_of(texts: list[str], value: Any) -> bool:
-    """Return whether texts repeat a structured value as JSON.
-
-    Servers made with the SDK wrap such a value as `{"result": …}`.
-    """
+    """Return whether texts repeat a structured value as JSON, maybe wrapped as `{"result": …}` by the SDK."""
     read = [_parse_message(text) for text in texts]
     forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]
     return value in forms or (isinstance(value, dict) and [*value] == ["result"] and value["result"] in forms)

@@ -55,10 +55,7 @@ def matches_line(pattern: str, text: str) -> bool:
 
 
 def with_line_feeds(output: str) -> str:
-    """Return output with a line feed at every line end.
-
-    A progress bar is redrawn after a carriage return, so each of its states becomes a line.
-    """
+    """Return output with a line feed at every line end, and for each state of a progress bar."""
     return output.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -209,5 +206,4 @@ def _text_problem(value: Any) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether a text has no lone surrogates, so that it can be encoded as UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in text)

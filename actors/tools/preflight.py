@@ -60,9 +60,7 @@ class PreflightFolder(NamedTuple):
     """The folder that a preflight check reads."""
 
     folder: Path
-    """The absolute path of the folder, without symbolic links."""
     handle: int
-    """The descriptor of the open folder."""
     inherited: tuple[int, ...] = ()
     """The open file of the workspace's lock, which programs inherit; empty without a lock."""
 
@@ -85,15 +83,12 @@ def preflight_tool(toolset: ToolSet, workspace: Workspace, environment: Mapping[
 
 @dataclass(frozen=True, slots=True)
 class _PreflightCall(PreparedCall):
-    """A preflight check."""
-
     needs: Needs
     toolset: ToolSet
     place: PreflightFolder
     environment: Mapping[str, str]
 
     async def run(self) -> ToolResult:
-        """Make the check, and return the report as JSON."""
         report = await observe(self.needs, self.toolset, self.place, self.environment)
         return ToolResult(ToolOutcome.SUCCEEDED, report.model_dump_json(exclude_defaults=True))
 
@@ -281,7 +276,6 @@ def _free_mb(folder: Path) -> int | None:
 
 
 def _unset_variables(spec: ToolSpec, environment: Mapping[str, str], usual: Sequence[str]) -> tuple[str, ...]:
-    """Return the unset environment variables that a tool should get, except the `usual` ones."""
     own = spec.mcp.environment if isinstance(spec, AgentSpec) and spec.mcp is not None else ()
     listed = (*spec.environment, *own) if isinstance(spec, CommandSpec | McpSpec | AgentSpec) else ()
     return tuple(name for name in listed if "=" not in name and name not in usual and name not in environment)

@@ -31,7 +31,6 @@ class NeededCall(Value):
     """A call in a plan, as far as it is known before the plan runs."""
 
     tool: str
-    """The name of the tool."""
     arguments: str
     """The fixed arguments: the canonical text of a JSON object."""
     later: tuple[str, ...] = ()
@@ -66,7 +65,6 @@ class PreflightReport(Value):
     calls: tuple[Availability, ...] = ()
     """The finding about each call, in the order of `Needs.calls`."""
     paths: Mapping[str, Availability] = {}
-    """The finding about each path."""
     dirty: tuple[str, ...] = ()
     """The tracked files with changes that are not committed, sorted."""
     clean: Availability = Availability()
@@ -79,8 +77,6 @@ _NOT_LOOKED_UP = Availability(answer="unknown", why="it was not looked up")
 
 
 class _Reading(NamedTuple):
-    """A path that a step reads."""
-
     step: Step
     path: str
 
@@ -214,7 +210,6 @@ def _readings(plan: Plan, tools: ToolSet) -> Iterator[_Reading]:
 
 
 def _existing_paths(use: ToolUse, tools: ToolSet) -> Iterator[str]:
-    """Yield the path arguments of a call that must exist."""
     spec = tools.tools.get(use.tool)
     arguments = json.loads(use.arguments)
     for name, parameter in ({} if spec is None else spec.parameters).items():
@@ -259,7 +254,6 @@ def _steps_before(program: Program, step_id: str) -> list[str]:
 
 
 def _commits(spec: ToolSpec | None) -> bool:
-    """Return whether a command is a git command that makes commits."""
     if not isinstance(spec, CommandSpec) or spec.argv[0].rpartition("/")[2] != "git":
         return False
     return any(word in _COMMITS for word in spec.argv[1:])

@@ -26,10 +26,7 @@ class ProgramMissing(Exception):
 
 
 def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, str]:
-    """Return the paths of a command's programs, by the keys `command` and, if it is set, `wrap`.
-
-    Raises `ProgramMissing`.
-    """
+    """Return the paths of a command's programs, by the keys `command` and maybe `wrap`. Raises `ProgramMissing`."""
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
     words = {"wrap": spec.wrap, "command": spec.argv}
     return {key: _find_program(key, word[0], path, Path(spec.folder)) for key, word in words.items() if word}
@@ -69,7 +66,6 @@ SANDBOXES = {
 PROBE_SECONDS = 10.0
 """The time limit of the command that tries a sandbox, in seconds."""
 _FOLDER = Path("/")
-"""The folder against which relative programs would be resolved. No program is relative."""
 
 
 class NoIsolation(Exception):

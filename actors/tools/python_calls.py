@@ -29,7 +29,6 @@ FILE_BYTES_MAX = 1024 * 1024
 
 
 _RUNNING: dict[str, Lock] = {}
-"""The locks for running files, by the names of their modules."""
 
 
 class CodeUnusable(Exception):
@@ -50,10 +49,7 @@ def _read_code(file: Path) -> bytes:
 
 
 def check_code(file: Path, function: str) -> str:
-    """Return the hash of a Python file that defines a function at its top level. The file is read, but not run.
-
-    Raises `CodeUnusable`.
-    """
+    """Return the hash of a Python file that defines a function, without running it. Raises `CodeUnusable`."""
     data = _read_code(file)
     try:
         tree = ast.parse(data, str(file))
@@ -159,10 +155,8 @@ class _PythonCall(PreparedCall):
 
     spec: PythonSpec | PluginToolSpec
     folder: Path
-    """The workspace."""
     named: Mapping[str, Any]
     is_made: bool = False
-    """Whether the function was called."""
 
     async def run(self) -> ToolResult:
         """Load the function in a worker thread, since an import may take long, and call it."""

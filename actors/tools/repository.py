@@ -23,9 +23,7 @@ from actors.tools.snapshot_texts import ref_of
 from actors.tools.workspace import key_of
 
 SECONDS = 10.0
-"""The time limit, in seconds, of all commands of a snapshot together. A repository can make git wait, for instance for
-a pipe.
-"""
+"""The time limit of all commands of a snapshot together, in seconds: a repository can make git wait."""
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 """The largest number of bytes that a command may print."""
 _HARMLESS = {
@@ -68,11 +66,9 @@ class Git:
 
     program: str
     workspace: Path
-    """The folder in which git runs."""
     own: Mapping[str, str]
     """The variables that name the repository, its objects, the index, and the folder of files."""
     limit: TimeLimit
-    """The remaining time for all commands."""
     inherited: tuple[int, ...] = ()
     """The open file of the workspace's lock. git inherits it, so that git counts as work in the workspace."""
 
@@ -114,7 +110,6 @@ class Git:
 
 
 def _join_with_nul(paths: Sequence[bytes]) -> bytes:
-    """Return paths in git's input form, with a NUL after each path."""
     return b"".join(path + b"\0" for path in paths)
 
 
@@ -154,7 +149,6 @@ class Repository:
     """The git repository of a workspace."""
 
     workspace: Path
-    """The folder of the repository's files."""
     common: Path
     """The folder of the repository's objects and refs."""
     theirs: Git
@@ -164,7 +158,6 @@ class Repository:
     index: Path
     """The index in the home. It remembers the files of the last snapshot."""
     store: Path
-    """Replan's repository in the home."""
 
     @property
     def note(self) -> Path:
@@ -205,18 +198,12 @@ class Repository:
         return ref
 
     def find_changes(self, commit: str) -> set[str]:
-        """Return the paths that differ from a commit, and the paths that a snapshot of the workspace leaves out.
-
-        Raises `GitFailed`, `OSError`.
-        """
+        """Return the paths that differ from a commit or that a snapshot leaves out. Raises `GitFailed`, `OSError`."""
         tree, left_out = self._tree()
         return self.changed(commit, tree) | {*left_out}
 
     def keep_head(self, run: str) -> str:
-        """Make a ref that keeps the commit of HEAD, and return it; empty if another ref already keeps the commit.
-
-        Raises `GitFailed`, `OSError`.
-        """
+        """Return a new ref for the commit of HEAD; empty if another ref keeps it. Raises `GitFailed`, `OSError`."""
         commit = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
         if self.theirs.text("for-each-ref", "--count=1", f"--contains={commit}"):
             return ""

@@ -19,7 +19,6 @@ class CommandSpec(Value):
 
     kind: Literal["command"] = "command"
     name: str
-    """The tool's name in the tools file."""
     argv: tuple[str, ...]
     """The program and its arguments, in which `{name}` stands for a parameter."""
     wrap: tuple[str, ...] = ()
@@ -30,7 +29,6 @@ class CommandSpec(Value):
     environment: tuple[str, ...]
     """The environment variables that the program sees: `NAME` is passed on, `NAME=value` is set."""
     output_bytes: int
-    """How many bytes of its output are kept."""
     transient_exit_codes: tuple[int, ...]
     """The exit codes of failures that may be temporary."""
     broken_exit_codes: tuple[int, ...] = ()
@@ -44,9 +42,7 @@ class PythonSpec(Value):
 
     kind: Literal["python"] = "python"
     name: str
-    """The tool's name in the tools file."""
     function: str
-    """The name of the function in its module or file."""
     module: str
     """The module to import; empty if `file` is given."""
     file: str
@@ -55,7 +51,6 @@ class PythonSpec(Value):
     """The hash of the file's content at the start of the run, in hex; empty for a module."""
     parameters: Mapping[str, Parameter]
     output_bytes: int
-    """How many bytes of its result are kept."""
 
 
 class PluginToolSpec(Value):
@@ -63,14 +58,11 @@ class PluginToolSpec(Value):
 
     kind: Literal["plugin"] = "plugin"
     name: str
-    """The tool's name in the tools file."""
     plugin: str
-    """The name of its entry point."""
     settings: str
     """Its settings in the tools file, the text of a JSON object."""
     parameters: Mapping[str, Parameter]
     output_bytes: int
-    """The number of bytes of its result that are kept."""
 
 
 class McpSpec(Value):
@@ -78,9 +70,7 @@ class McpSpec(Value):
 
     kind: Literal["mcp"] = "mcp"
     name: str
-    """The tool's name in the tools file."""
     server: str
-    """The server's name in the tools file."""
     remote: str
     """The tool's name at the server."""
     arguments: str
@@ -88,9 +78,7 @@ class McpSpec(Value):
     argv: tuple[str, ...] = ()
     """The server's program and its arguments; empty for a server at an address."""
     folder: str
-    """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     environment: tuple[str, ...] = ()
-    """The environment variables that the program sees: `NAME` is passed on, `NAME=value` is set."""
     url: str = ""
     """The address of the server; empty for a program."""
     token_variable: str = ""
@@ -99,7 +87,6 @@ class McpSpec(Value):
     repeatable: bool = False
     """Whether a second call does no harm, according to the tools file."""
     output_bytes: int
-    """How many bytes of its result are kept."""
 
 
 class AgentSpec(Value):
@@ -107,25 +94,20 @@ class AgentSpec(Value):
 
     kind: Literal["agent"] = "agent"
     name: str
-    """The tool's name in the tools file."""
     argv: tuple[str, ...] = ()
     """The program and its arguments, none of which comes from a plan; empty if the agent is a tool of a server."""
     mcp: McpSpec | None = None
     """The MCP tool that is the agent; None for a program."""
     folder: str
-    """The absolute path of the tools file's folder. A program's relative path is relative to it."""
     environment: tuple[str, ...] = ()
-    """The environment variables that the agent sees: `NAME` is passed on, `NAME=value` is set."""
     writable: tuple[str, ...] | None
     """The absolute paths that the agent may write besides its worktree; None if it is not confined."""
     report: Literal["claude", "codex", "none"]
     """The form of the output, from which the result and the cost are read."""
     micro_usd_max: int
-    """The largest cost of a call, in micro-dollars."""
     parameters: Mapping[str, Parameter] = Field(default_factory=dict, exclude_if=operator.not_)
     """Always empty: an agent has no parameters."""
     output_bytes: int
-    """How many bytes of its result are kept."""
 
 
 ToolSpec = Annotated[CommandSpec | PythonSpec | PluginToolSpec | McpSpec | AgentSpec, Field(discriminator="kind")]

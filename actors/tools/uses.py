@@ -48,13 +48,9 @@ class AgentTerms(Value):
     """The instructions of a coding agent, and the limits of a call and of its changes."""
 
     instructions: str
-    """The instructions in the tools file. The prompt adds the plan's step."""
     micro_usd_max: int
-    """The largest cost of the call, in micro-dollars."""
     files_max: int
-    """The largest number of files that the agent may change."""
     diff_bytes_max: int
-    """The largest number of bytes in the agent's changes, as a diff."""
 
 
 class ToolUse(Value):
@@ -66,14 +62,10 @@ class ToolUse(Value):
     arguments: str
     """The fixed arguments: the canonical text of a JSON object."""
     repeatable: bool
-    """Whether a second call does no harm."""
     risky: bool
-    """Whether a person must approve each call under `--approve risky`."""
     timeout_seconds: float
-    """The time limit of the call, in seconds."""
     pre_check: Union["ToolUse", None] = None
-    """The call that must succeed before this call; None if there is no such call. A pre-check has no pre-check itself.
-    """
+    """The call that must succeed before this call. It has no pre-check itself."""
     expect: Literal["success", "failure"] = "success"
     """How the call must end. With `failure`, a failure passes and a success does not."""
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -108,11 +100,8 @@ class ModelUse(Value):
 
     kind: Literal["model"] = "model"
     name: str
-    """The tool's name in the tools file."""
     file: str
-    """The path of the file below the workspace."""
     instructions: str
-    """The instructions for the model, from the tools file."""
     context_files: tuple[str, ...]
     """Paths of other files that the model is shown. The file itself is always shown."""
     missing: Literal["empty", "failure"]
@@ -122,9 +111,7 @@ class ModelUse(Value):
     repeatable: Literal[True] = True
     """Always True: the file is replaced as a whole, so a second call does no harm."""
     risky: bool
-    """Whether a person must approve each call under `--approve risky`."""
     pre_check: ToolUse | None = None
-    """The call that must succeed before anything is read; None if there is no such call."""
 
     def reading(self) -> ToolUse:
         """Return the call that reads the file and its context files. `read_file_output` parses the output."""
@@ -147,9 +134,7 @@ class PersonUse(Value):
 
     kind: Literal["person"] = "person"
     name: str
-    """The tool's name in the tools file."""
     instructions: str
-    """The instructions for the person, from the tools file."""
 
 
 def is_agent(use: object) -> TypeGuard[ToolUse]:
@@ -180,7 +165,6 @@ class ToolSet(Value):
     tools: Mapping[str, ToolSpec]
     """The tools that have actors, by name. The built-in tools are not included."""
     generators: Mapping[str, Use]
-    """The use of each generator, by the generator's name."""
     guards: Mapping[str, Use]
     """The use of each guard, by the guard's name. A guard is independent of a generator with the same name."""
     steps: Mapping[str, StepUses] = {}
@@ -209,7 +193,6 @@ class ToolSet(Value):
         return own or (self.guards[step.guard] if step.guard else None)
 
     def _bound_use(self, step: Step, what: Literal["generator", "guard"]) -> Use | None:
-        """Return the use that is bound to the step itself; None if there is no such use."""
         if not self.steps:
             return None
         uses = (getattr(self.steps[name], what) for name in bound_names(step.step_id) if name in self.steps)
@@ -319,7 +302,6 @@ class ToolSet(Value):
         return self.undo_of.get(use.tool if isinstance(use, ToolUse) else use.name, "")
 
     def _undos(self, uses: Mapping[str, Use]) -> dict[str, str]:
-        """Return the undo that the tool of each name declares, by name. Names without an undo are left out."""
         return {name: undo for name, use in sorted(uses.items()) if (undo := self._undo_of(use))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
@@ -392,10 +374,7 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return for each name the facts in its results and the tokens that its calls use, sorted by name.
-
-    Names without facts and tokens are left out.
-    """
+    """Return for each name the facts in its results and the tokens that its calls use, if there are any."""
     results = {
         name: ReadableResult(
             outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs))

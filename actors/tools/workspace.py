@@ -118,9 +118,7 @@ class Workspace:
     folder: Path
     """The absolute path of the folder, without symbolic links."""
     home: Path
-    """The home. It keeps the lock and the data for snapshots."""
     run: str
-    """The id of the run that works in it."""
     handle: int
     """The descriptor of the open folder. Built-in tools open paths below it."""
     lock: WorkspaceLock

@@ -189,7 +189,6 @@ class DiffRecorder:
     """The work of `worktree:diff`, as a callable."""
 
     redactor: Redactor
-    """The redactor that removes secrets from the stored diff."""
 
     def __call__(self, workspace: Workspace, arguments: Mapping[str, Any]) -> str:
         """Record the work of an agent, and remove its worktree. Return an `AgentWork` as JSON. Raises `CallRefused`."""
