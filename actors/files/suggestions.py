@@ -40,6 +40,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
         "mail": _MESSAGES,
         "model_calls_total_by_provider": "`model_calls_max_by_provider` limits the calls of each host",
         "notify": "a webhook tells your own program that a run waits",
+        "schedules": "a crontab line with `replan run FILE --detach` starts a run at its times",
         "slack": _MESSAGES,
     },
     "value": {},

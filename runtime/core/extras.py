@@ -6,9 +6,8 @@ EXTRAS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "server": {
         "commands": ("mcp", "serve", "telemetry", "token", "worker"),
         "journals": ("postgres", "postgresql"),
-        "kinds": ("schedule",),
-        "services": ("health", "schedules", "telemetry", "webhooks"),
-        "settings": ("answer_links", "people", "proxies", "reminders", "schedules", "senders", "webhooks"),
+        "services": ("health", "telemetry", "webhooks"),
+        "settings": ("answer_links", "people", "proxies", "reminders", "senders", "webhooks"),
     },
     "acquire": {
         "commands": ("acquire",),

@@ -1,4 +1,4 @@
-"""The services that run beside the runs of a process: webhooks, schedules, health checks, and the export of telemetry.
+"""The services that run beside the runs of a process: webhooks, health checks, and the export of telemetry.
 
 Some imports are inside functions, because every host and `replan doctor` import this module.
 """
@@ -15,7 +15,6 @@ from replan.setup.settings import read_user_config, settings_of
 from replan_server.settings import ServerSettings
 from replan_server.webhooks.messages import Webhook
 from replan_server.webhooks.sender import SENDER_PLUGINS, Sender, by_plugin, by_webhook
-from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 
 
@@ -88,26 +87,6 @@ def _describe_telemetry(environment: Mapping[str, str]) -> str:
     return (" and ".join(names) or "off") + content
 
 
-@asynccontextmanager
-async def _start_orders(process: Process) -> AsyncIterator[None]:
-    """Start the orders of the schedules of the home."""
-    if not settings_of(process.engine.config, ServerSettings).schedules:
-        yield
-        return
-    from replan_server.schedules.scheduler import run_schedules
-
-    async with run_schedules(process):
-        yield
-
-
-def _describe_schedules(environment: Mapping[str, str]) -> str:
-    """Return the schedules, with their next times. Raises `UsageProblem` for a file that is gone."""
-    from replan_server.schedules.scheduler import describe_schedules
-
-    return describe_schedules(environment, SystemClock().now())
-
-
-SCHEDULES = ServicePlugin(_start_orders, in_hosts=True, describe=_describe_schedules)
 WEBHOOKS = ServicePlugin(_send, in_hosts=True, describe=_describe_webhooks, plugins=(SENDER_PLUGINS,))
 HEALTH = ServicePlugin(_answer_health_checks, in_hosts=True)
 TELEMETRY = ServicePlugin(_export, in_hosts=False, describe=_describe_telemetry)

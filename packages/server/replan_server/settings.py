@@ -12,7 +12,6 @@ from actors.files.validation_errors import Config, config_error
 from actors.run.reminder_events import ReminderRule
 from replan.setup.settings import UserConfig
 from replan_server.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
-from replan_server.schedules.timetable import ScheduleEntry, ScheduleName
 
 EVERYBODY = "*"
 """The name for every user that the proxy lets through."""
@@ -103,8 +102,6 @@ class ServerSettings(UserConfig):
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None
     """The signing keys of these links, and how long a link is valid."""
-    schedules: Annotated[Mapping[ScheduleName, ScheduleEntry], Field(max_length=200)] = Field(default_factory=dict)
-    """The orders that hosts start at times, by name."""
     reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
     """Rules of reminders about unanswered questions of new runs. The first rule that fits a question counts."""
 

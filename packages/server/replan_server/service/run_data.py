@@ -76,8 +76,6 @@ def starter(by: str) -> str:
             return "the web page"
         case "mcp":
             return "an MCP client"
-        case "schedule":
-            return f"the schedule {name}"
         case "token":
             return f"the program with the token {name}"
         case _:

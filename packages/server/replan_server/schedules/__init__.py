@@ -1,1 +1,0 @@
-"""Schedules: a host starts orders of the config file at their times."""
