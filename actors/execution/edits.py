@@ -56,10 +56,7 @@ def _edited_rest(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _done_steps(state: State) -> frozenset[str]:
-    """Return the steps of the current plan that will not be done again; empty for a policy.
-
-    A failed step is done again, unless the plan goes on after its failure.
-    """
+    """Return the finished steps; none of a policy. A failed step counts if the plan goes on after its failure."""
     program = state.plan.program
     if program.repeats:
         return frozenset()

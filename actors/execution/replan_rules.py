@@ -74,10 +74,7 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
 
 
 def given_facts(state: State, replan: Replan) -> Given:
-    """Return the facts from which a new plan starts: all tokens that hold, and the constraints on every plan.
-
-    In a partial replan, the facts include the goals and all requirements of the current plan.
-    """
+    """Return the facts from which a new plan starts: all tokens that hold, and the constraints on every plan."""
     value: Mapping[str, Any] = plan_to_json(state.plan.plan)
     keeps, constraints = replan.level is BacktrackLevel.PARTIAL_REPLAN, state.constraints
     requirements = with_constraints(state.plan.json, constraints).get("requirements")

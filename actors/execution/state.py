@@ -350,10 +350,7 @@ def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
 
 
 def covers(state: State, index: int) -> bool:
-    """Return whether the plan's total covers all steps that become pending again after a step's failure.
-
-    In a policy no step becomes pending again. There every step may run any number of times until the total is used up.
-    """
+    """Return whether the plan's total covers all steps that become pending again after a step's failure."""
     program = state.plan.program
     if program.repeats:
         return True

@@ -73,10 +73,7 @@ def apply_look(state: State, event: ToolFinished) -> State:
 
 
 def request_last_snapshot(state: State) -> ToolRequested | None:
-    """Take a last snapshot and compare it with the first one, if requirements protect paths.
-
-    It shows later changes by a failed tool, a person or another program, which the snapshots of the steps do not show.
-    """
+    """Take a last snapshot and compare it with the first one, if requirements protect paths."""
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
     return _request_workspace_tool(WORKSPACE_END, snapshot_use("end", state.first_snapshot))
@@ -101,10 +98,7 @@ def apply_first_snapshot(state: State, event: ToolFinished) -> State:
 
 
 def apply_last_snapshot(state: State, event: ToolFinished) -> State:
-    """Return the state after the last snapshot was compared with the first one.
-
-    If the changes are not known, the result says that the workspace was not compared.
-    """
+    """Return the state after the last snapshot was compared with the first one."""
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
     snapshot = _read_snapshot(event)

@@ -54,10 +54,7 @@ class FunctionGenerator:
         self._name = name
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the function's text as a reply.
-
-        Raises `PlugInFailed`, which parks the run, if the function raises or returns no text.
-        """
+        """Return the function's text as a reply. Raises `PlugInFailed` if it raises or has no text."""
         with attribute_errors(f"generator {self._name}"):
             answer = self._function(brief.context)
             text: object = await answer if isinstance(answer, Awaitable) else answer

@@ -124,7 +124,6 @@ class Ask:
     otherwise: str = ""
     """What happens if it is declined or expires, such as `If you decline, ...`. By default, the agent decides."""
     priority: Priority = "normal"
-    """How soon the agent wants an answer: `high`, `normal` or `low`."""
 
     @property
     def form(self) -> AskedForm:
@@ -158,11 +157,9 @@ class UseTool:
     step: str
     """The agent's name for the purpose of the call. A step has at most one open call of a tool."""
     tool: str
-    """The name of a tool that the agent's kind offers."""
     arguments: str = "{}"
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
-    """Whether the call may be made again after a crash."""
     timeout_seconds: float = 60.0
 
 
@@ -184,7 +181,6 @@ class Prompt:
 
     user: str
     system: str = ""
-    """The text of the system message; empty if there is no message."""
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the reply must fit; None if the reply is plain text."""
 

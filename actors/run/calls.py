@@ -310,10 +310,7 @@ def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> C
 
 
 def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
-    """Return calls and ledger after the run's end. A reply to an open call is late from now on.
-
-    Unless the end is final, open calls are kept, and requested again when the run is reopened.
-    """
+    """Return calls and ledger after the run's end. Unless it is final, open calls are kept for a reopened run."""
     for name in calls.open:
         ledger = ledger.forfeit(name)
     return changed(calls, open={}) if final else calls, ledger
@@ -332,10 +329,7 @@ def settle_late_reply(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsA
 
 
 def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
-    """Return calls and ledger after an end was undone: the reservations of the open calls are restored.
-
-    The next driver requests the calls of the earlier driver again, and continues child runs.
-    """
+    """Return calls and ledger after an end was undone: the reservations of the open calls are restored."""
     for name in calls.open:
         ledger = ledger.restore(name)
     return calls, ledger
@@ -428,10 +422,7 @@ LIMIT = "output_tokens_max"
 
 
 def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
-    """Return the verdict that rejects an artifact whose end is missing, as a verdict of the step's guard.
-
-    Its message tells the model how to avoid this in the next attempt.
-    """
+    """Return the verdict that rejects an artifact whose end is missing, as a verdict of the step's guard."""
     if artifact.finish_reason == LENGTH:
         phrase = repeated_phrase(artifact.content)
         message = (
@@ -467,7 +458,6 @@ class WorkMessage(Message):
     request_id: str
     at: float
     elapsed: float
-    """How long the work took, in seconds; 0 if the work was not begun."""
 
 
 @dataclass(frozen=True, slots=True)

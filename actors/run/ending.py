@@ -25,7 +25,6 @@ class Outcome(StrEnum):
 
 
 UNDONE = "undone"
-"""The outcome of an execution that has undone all its actions."""
 FINAL: frozenset[str] = frozenset({Outcome.SUCCESS, Outcome.CANCELLED, UNDONE})
 """The outcomes of runs that can never go on. With any other outcome a run can go on (docs/explanation/endings.md)."""
 

@@ -89,10 +89,7 @@ def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> T
 
 
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
-    """Return the calls of tools that are not repeatable and were begun after the place of a fork.
-
-    `events` are all events of the other run. A flag with each event says whether it comes after that place.
-    """
+    """Return the unrepeatable calls begun after the place of a fork, from pairs of (whether after it, event)."""
     requests: dict[str, ToolRequested] = {}
     calls_made: dict[MadeCall, None] = {}
     for after, event in events:

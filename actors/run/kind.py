@@ -90,7 +90,6 @@ class Resources:
     registry: Any = None
     """All guards and generators by name (`actors.handlers.generators.Registry`): built in, installed and passed in."""
     root: Path = field(default_factory=Path)
-    """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=dict)
     home: Path = field(default_factory=Path)
     threads: bool = True
@@ -100,7 +99,6 @@ class Resources:
     slot: "CallSlot" = no_limit
     """The context manager around each call to the model. It waits for a free slot of the model's provider."""
     drive_child: DriveChild = _refuse_child
-    """Drives the child runs."""
 
 
 class PreparedRun(Protocol):
@@ -139,11 +137,9 @@ class Setup:
     """The inputs for preparing a run, in addition to the user's input."""
 
     model: str
-    """The model that the user chose, in the form of `--model`."""
     price: Price | None
     registry: Any
     root: Path
-    """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str]
     now: float
     """The time of the preparation, in UTC seconds since 1970."""
@@ -161,10 +157,7 @@ class Setup:
     """Returns the measured profile of a model; None if there is no profile. Raises `UsageProblem` for a wrong file."""
 
     def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
-        """Raise `UsageProblem` if money is limited, by the run (`limited`) or by the day, and a price is unknown.
-
-        `others` are the prices of further models of the run, by name.
-        """
+        """Raise `UsageProblem` if money is limited, by the run or the day, and a price is unknown."""
         unknown = [name for name, price in ((self.model, self.price), *others.items()) if price is None]
         if not unknown or not (limited or self.daily_usd is not None):
             return
@@ -258,7 +251,6 @@ class Kind(Generic[S, E]):
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
     """Returns the Mermaid diagram of a file (name or path) that starts such runs, else None. Raises `UsageProblem`."""
     views: Views[S, E] = field(default_factory=Views)
-    """How its runs are shown to people and as JSON."""
     interface: str = ""
     """The import path `MODULE:OBJECT` of its `KindInterface`, by which servers start its runs; may be empty."""
 

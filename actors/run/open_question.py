@@ -135,10 +135,7 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
 
 
 def in_order(questions: Iterable[Q]) -> list[Q]:
-    """Return open questions in the order of every interface (command line, pages, API, MCP).
-
-    The highest priority comes first. Among equal priorities, the oldest question comes first.
-    """
+    """Return open questions in the order of every interface: by priority, and then the oldest first."""
     return sorted(questions, key=lambda item: (PRIORITIES.index(item["priority"]), str(item["asked"])))
 
 

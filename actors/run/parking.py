@@ -110,10 +110,7 @@ def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | Ru
 
 
 def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
-    """Return the calls after a wait began: the next try of a call waits for its end.
-
-    `before` is the wait that it replaces, if the provider is still down.
-    """
+    """Return the calls after a wait began, which may replace an earlier one: their next try waits for its end."""
     if wait.request_id == PROVIDER:
         tries = {call: _pause_tries(item, wait, before) for call, item in calls.tries.items()}
         return changed(calls, tries=tries) if tries else calls
@@ -130,10 +127,7 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 
 
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
-    """Return the calls after a call failed while the run waits for the provider: it pauses as long as the run waits.
-
-    Otherwise several calls that fail at once would each have the full patience.
-    """
+    """Return the calls after a call failed while the run waits for the provider: it pauses as long as the run waits."""
     tries = calls.tries[event.call]
     tries = replace(tries, waited=tries.waited + max(0.0, wait.until - event.at))
     return changed(calls, tries={**calls.tries, event.call: tries})

@@ -27,7 +27,6 @@ SUCCEEDED = "it ran and succeeded"
 FAILED = "it ran and failed"
 NOT_RUN = "it did not run"
 OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
-"""The answers that a person may give about a call with an unknown outcome."""
 
 
 def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool = False) -> AskedForm:
@@ -93,9 +92,7 @@ USER = "user"
 
 
 STOP = "stop"
-"""The answer at a limit that ends the run."""
 GO_ON = "go on"
-"""The answer at a daily budget that makes the run try again, after the budget was raised."""
 OTHER_MODEL = "model:"
 """The beginning of an answer at a limit that names another model. The model's name follows."""
 MODEL_CHOICE = f"{OTHER_MODEL} NAME"

@@ -56,17 +56,12 @@ class DemandJson(TypedDict):
     """A demand in the user's texts, and how the plan treats it."""
 
     id: str
-    """Its id, made from its quote."""
     kind: str
     """The kind of demand, such as `goal` or `prohibition`."""
     quote: str
-    """The user's words."""
     source: Literal["problem", "user", "answer"]
-    """The text that contains these words."""
     standing: Literal["in_step", "checked", "declared", "in_no_step"]
-    """How the plan treats the demand."""
     steps: list[str]
-    """The ids of the steps that satisfy it."""
     guards: list[str]
     """The guards that compare the demand; if no guard does, the guards of its steps."""
     requirement: NotRequired[str]
@@ -76,21 +71,16 @@ class DemandJson(TypedDict):
 
 
 class ResultJson(TypedDict):
-    """The keys that `--json` prints for a run of any kind. Each kind adds its own keys.
-
-    The HTTP API, the MCP tools and the documentation are made from this list and the lists of the kinds.
-    """
+    """The keys that `--json` prints for a run of any kind. Each kind adds its own keys."""
 
     run_id: str
     status: Literal["running", "waiting", "parked", "finished", "moved"]
     """Whether it is driven, waits for a person, is parked, has finished, or was `moved` to another journal."""
     outcome: NotRequired[str]
     why: NotRequired[str]
-    """The reason of the outcome, or why the program parked the run."""
     calls: int
     tokens: int
     cost_usd: float | None
-    """The charge in dollars; null if the price is unknown."""
     cached_tokens: NotRequired[int]
     forked_from: NotRequired[ForkJson]
     demands: NotRequired[list[DemandJson]]
@@ -106,10 +96,7 @@ class ResultJson(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """The result of a run, for its user. A notebook shows the output of `replan show`.
-
-    A kind that shows more has a subclass.
-    """
+    """The result of a run, for its user. A notebook shows the output of `replan show`."""
 
     run_id: str
     """The run's id, for `show`, `answer` and `resume`."""

@@ -22,10 +22,8 @@ from runtime.core.ledger import Ledger, Limit, Limits, Price
 from runtime.models.providers import CALL_SECONDS, LOCAL_CALL_SECONDS
 
 MODEL_MAX = 300
-"""The largest number of characters in a model's name."""
 
 MODEL_KEYS = frozenset({"model", "price", "call_seconds", "server"})
-"""The keys of a change that names another model."""
 _OWN = MODEL_KEYS | {"kind", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
 NEVER_STRICT = "strict needs a run that makes a plan from a text"
 """Why `strict` is refused by a kind of run that makes no plan from a text."""

@@ -158,7 +158,6 @@ class ToolReissued(Event):
 
 
 ToolEvent = ToolRequested | ToolStarted | ToolFinished | ToolCheckRequested | ToolProcessEnded | ToolReissued
-"""The events that a kind adds to its union if its runs call tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,6 @@ class Begun(Message):
     request_id: str
     at: float
     process: str = ""
-    """The name of the leader of the call's process group; empty for code in the driver's own process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +179,8 @@ class Ended(Message):
     outcome: ToolOutcome
     output: str = ""
     reason: str = ""
-    """The reason for a failure, in one line; empty if the call succeeded."""
     cost: ToolCost | None = None
     not_made: bool = False
-    """Whether the call ended before the tool was called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +191,6 @@ class Checked(Message):
     """The request id of the check, `check:CALL`."""
     at: float
     certain: bool
-    """Whether no process of the call runs any more, as far as can be seen."""
 
 
 ToolMessage = Begun | Ended | Checked
@@ -213,7 +208,6 @@ class OpenTool:
 
     request: ToolRequested
     epoch: int
-    """The epoch of the driver that makes it."""
     started: ToolStarted | None = None
     """The event of the call's start; None as long as the call has certainly done nothing."""
     phase: Phase = "running"

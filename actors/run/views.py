@@ -59,9 +59,7 @@ class Marked:
     node: str = ""
     fields: Mapping[str, Scalar] = field(default_factory=dict)
     rule: str = ""
-    """The rule of a decision; empty for anything else."""
     level: str = ""
-    """How far back the search goes after a decision; empty for anything else."""
 
 
 Traced = CheckBegan | CheckEnded | Marked
@@ -103,9 +101,7 @@ class RunDocument(NamedTuple):
     """A document that a run has made, such as its plan."""
 
     lines: tuple[Line, ...] = ()
-    """The document as lines for people; empty if it has only another form."""
     json: Any = None
-    """The document as plain data, for `--json`; None if it has only another form."""
     text: str | None = None
     """The document as text in its own format; None for a document with `lines` and `json`."""
     content: bytes | None = None
@@ -118,9 +114,7 @@ class SentPrompt(NamedTuple):
     request_id: str
     prompt_hash: str
     verified: bool
-    """Whether the rebuilt messages have the stored hash."""
     messages: tuple[tuple[str, str], ...]
-    """Each message with its role and text, in order."""
     cut: tuple[str, ...] = ()
     """The names of the texts in the prompt that were cut to their limit."""
 

@@ -62,11 +62,8 @@ class Started(TimedEvent):
 
 
 CLOCK = "clock"
-"""The address of the actor that carries out waits."""
 DEADLINE = "deadline"
-"""The request id of the wait that ends a run at its deadline."""
 HOME_BUDGET = "home_budget"
-"""The request id of the wait for the next day of the daily budget."""
 PROVIDER = "provider"
 """The request id of the wait for the model's provider. For a child run's provider, a colon and the call follow."""
 

@@ -104,11 +104,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
 
 
 def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) -> None:
-    """Remove the worktree of an attempt; with `keep`, first record its changes as a commit.
-
-    The parent of that commit is the base that was recorded for the attempt, or else `base`. If the commit cannot be
-    made, a warning is logged with the reason.
-    """
+    """Remove the worktree of an attempt; with `keep`, first record its changes as a commit after its base."""
     folder = worktree_folder(workspace.home, workspace.run, name)
     if keep and folder.is_dir():
         try:

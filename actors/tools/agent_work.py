@@ -19,9 +19,7 @@ from runtime.core.events import Value
 from runtime.core.ledger import MICRO
 
 WORKTREE_DIFF = "worktree:diff"
-"""The built-in tool that records an agent's changes and removes its worktree."""
 WORKSPACE_MERGE = "workspace:merge"
-"""The built-in tool that merges an agent's changes into the workspace."""
 GIT_SECONDS = 120.0
 """The time limit, in seconds, of all git commands together that make, record or merge a worktree."""
 CALL_SECONDS = 300.0

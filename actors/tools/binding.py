@@ -40,11 +40,7 @@ class Uses:
 
 
 def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
-    """Return the uses that the file binds to generators, guards and single steps.
-
-    Raises:
-        UsageProblem: a binding or a pre-check names no tool or an unsuitable tool, or has wrong arguments.
-    """
+    """Return the uses that the file binds to names. Raises `UsageProblem` for a wrong binding, pre-check or undo."""
     for name, tool in file.tools.items():
         if not isinstance(tool, HumanTool) and tool.pre_check is not None:
             _pre_check(file, tool.pre_check, document, ("tools", name, "pre_check"))

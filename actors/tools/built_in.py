@@ -60,10 +60,7 @@ from runtime.logs.redact import Redactor, secrets_in
 
 
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`.
-
-    A conflict is a failure, and changes no file.
-    """
+    """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`."""
     name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
     with refuse_git_errors("the agent's work cannot be merged"):
         repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
@@ -241,10 +238,7 @@ class _WorkCall(PreparedCall):
 
 
 def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Return the output of `workspace:read`: the texts of some files. Raises `CallRefused`.
-
-    The text of a missing file is None, unless `missing` is `failure` and the file is not optional.
-    """
+    """Return the output of `workspace:read`. A missing file has no text, or is a failure. Raises `CallRefused`."""
     files: dict[str, str | None] = {}
     bytes_left = int(arguments["bytes_max"])
     for path in arguments["files"]:

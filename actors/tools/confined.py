@@ -20,10 +20,7 @@ class TooLarge(Exception):
 
 
 def check_inside(folder: int, path: str) -> bool:
-    """Return whether a path below an open folder exists. Raises `OutOfBounds` if a part of it is a symbolic link.
-
-    The result holds only at this moment. A program that gets the path as an argument opens it by name later.
-    """
+    """Return whether a path below an open folder exists. Raises `OutOfBounds` if a part of it is a symbolic link."""
     try:
         with _parent_of(folder, path) as (parent, name):
             mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode

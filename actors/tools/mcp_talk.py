@@ -94,11 +94,7 @@ async def _never(task: StartedTask, context: ClaimContext) -> CallToolResult:
 
 
 async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Wait until a task has ended, and return its result.
-
-    Raises `TaskFailed`. Raises `MCPError` if the server answers a poll with an error, or if the task has failed with an
-    error.
-    """
+    """Wait for the end of a task, and return its result. Raises `TaskFailed`, and `MCPError` for the server."""
     task, begun, state = started.get("taskId"), trio.current_time(), started
     if not isinstance(task, str):
         raise TaskFailed("the server has started a task without an id")
@@ -168,10 +164,7 @@ async def call_server(
 
 
 async def list_schemas(streams: AbstractAsyncContextManager[Streams]) -> ToolResult:
-    """Return, as the output, the schema of the arguments of each tool of a server, by the tool's name, as JSON.
-
-    Raises nothing except cancellation.
-    """
+    """Return the schema of the arguments of each tool of a server, by its name, as JSON in the output."""
 
     async def listed(client: Client) -> ToolResult:
         async with aclosing(_listed_tools(client)) as tools:
@@ -224,10 +217,7 @@ async def _find_tool(client: Client, name: str) -> ListedTool | None:
 
 
 def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """Return why arguments do not fit a server's schema, as half a sentence; empty if they fit.
-
-    Nothing is downloaded. Parts that cannot be evaluated are left to the server, which checks the arguments itself.
-    """
+    """Return why arguments do not fit a server's schema, as half a sentence; empty if they fit."""
     if not isinstance(schema.get("properties", {}), Mapping):
         return "the server lists no schema that can be read"
     left = EVALUATIONS_MAX

@@ -122,10 +122,7 @@ def _may_be_reply(line: str) -> bool:
 
 @asynccontextmanager
 async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIterator[Streams]:
-    """Yield streams in which each schema of a listed tool has a type.
-
-    A schema without a type gets the type `object`, because the SDK would otherwise refuse the whole list.
-    """
+    """Yield streams in which each schema has a type. Else the SDK would refuse the whole list of tools."""
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
     async def read(from_server: Any) -> None:
@@ -184,10 +181,7 @@ class Web:
 
 
 async def _check_reply(response: httpx2.Response) -> None:
-    """Raise `ReplyUnreadable` if a JSON response is not a reply to its request: the SDK would wait for a reply.
-
-    In a stream of events, the SDK takes the first reply as the reply to the request, whatever its id is.
-    """
+    """Raise `ReplyUnreadable` if a JSON response is not a reply to its request: the SDK would wait for a reply."""
     request = response.request
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
     if request.method != "POST" or not response.is_success or not is_json:

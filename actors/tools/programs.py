@@ -73,10 +73,7 @@ class NoIsolation(Exception):
 
 
 def sandbox_words(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words before a command that let it run in the sandbox that works here.
-
-    Each sandbox is tried once, with a command that does nothing. Raises `NoIsolation`.
-    """
+    """Return the words before a command for the sandbox that works here, tried once. Raises `NoIsolation`."""
     return _find_sandbox(environment.get("PATH", os.defpath))
 
 

@@ -73,10 +73,7 @@ class Git:
     """The open file of the workspace's lock. git inherits it, so that git counts as work in the workspace."""
 
     def run(self, *arguments: str, given: bytes = b"", accepted: tuple[int, ...] = (0,)) -> bytes:
-        """Run a command with `given` as its input, and return its output. Raises `GitFailed`, `GitTimedOut`.
-
-        `accepted` are the exit codes that are not failures.
-        """
+        """Run a command with `given` as input, and return its output. Raises `GitFailed` for codes not `accepted`."""
         try:
             done = subprocess.run(  # noqa: S603 - a list of words, of which none comes from a plan
                 [self.program, *_SETTINGS, *arguments],
@@ -295,10 +292,7 @@ def find_repository(
 def open_repository(
     workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
 ) -> Repository | None:
-    """Return the repository whose top folder is the workspace; None if there is no such repository.
-
-    It is not compared with the repository that was noted in the home.
-    """
+    """Return the repository whose top folder is the workspace, else None. The noted one is not compared."""
     if not os.path.lexists(workspace / ".git"):
         return None
     program = shutil.which("git")
@@ -337,10 +331,7 @@ def open_repository(
 
 
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
-    """Return the repository of a workspace, if it is the repository noted at the start of the run.
-
-    Raises `GitFailed` if it is another repository, and `OSError`.
-    """
+    """Return the repository that was noted at the start of the run. Raises `GitFailed`, `OSError`."""
     found = open_repository(workspace, home, limit=limit)
     if found is None:
         raise GitFailed("the workspace is no git repository any more")
@@ -384,10 +375,7 @@ def _has_reftable(git: Git, common: Path) -> bool:
 
 
 def _size(workspace: bytes, path: bytes, folders: dict[bytes, bool]) -> int | None:
-    """Return the size of a file or symbolic link; -1 if it does not exist, None if a snapshot leaves it out.
-
-    A path that leads through a symbolic link counts as missing. `folders` remembers which folders are real.
-    """
+    """Return the size of a file or link; -1 if it is missing or behind a link, None if a snapshot leaves it out."""
     above = path.rpartition(b"/")[0]
     if above and not _is_real(workspace, above, folders):
         return -1

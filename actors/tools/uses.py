@@ -32,9 +32,7 @@ from runtime.core.events import Value
 from runtime.core.ledger import MICRO
 
 WORKSPACE_READ = "workspace:read"
-"""The built-in tool that reads files of the workspace."""
 WORKSPACE_WRITE = "workspace:write"
-"""The built-in tool that replaces a file of the workspace."""
 FILE_SECONDS = 60.0
 """The time limit of a call of a built-in tool, in seconds."""
 
@@ -93,10 +91,7 @@ def built_in_use(
 
 
 class ModelUse(Value):
-    """A file of the workspace that a model writes.
-
-    It takes three requests: the call `reading`, a call of the model, and the call `writing`.
-    """
+    """A file of the workspace that a model writes."""
 
     kind: Literal["model"] = "model"
     name: str
@@ -305,10 +300,7 @@ class ToolSet(Value):
         return {name: undo for name, use in sorted(uses.items()) if (undo := self._undo_of(use))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
-        """Return the arguments of the call of an undo tool, as canonical text; None if an argument is unknown.
-
-        `call` are the arguments of the call that is undone. `values` are the values of tokens that were known after it.
-        """
+        """Return the arguments that undo a `call`, from it and from the `values` known after it; else None."""
         undo = self.undos[tool]
         spec = self.tools.get(tool)
         parameters = {} if spec is None else spec.parameters
