@@ -1,11 +1,4 @@
-"""Replan: planning agents that live long.
-
-`solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
-continues a run, with higher `limits` if need be; `fork` starts a new run from the middle of another. `runs`, `show`,
-`cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a plan.
-`execute` executes a plan with your tools. `do` plans and executes. `admit` records a run of another kind. The public
-names are loaded at their first use, so that `import replan` costs nothing.
-"""
+"""Replan: planning agents that live long. The public names are loaded at their first use."""
 
 import sys
 from importlib import import_module
@@ -153,7 +146,6 @@ _NAMES = {
     "replan.runs.inbox": "AnswerReceipt",
     "runtime.core.errors": "Held ReplanError RunNotFound UsageProblem",
 }
-"""The public names by the module that defines them."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
@@ -176,7 +168,6 @@ class _Called(ModuleType):
     """The package `replan.runs`, which can also be called as the API function with this name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call `replan.api.stored.runs`."""
         return import_module(_HOMES["runs"]).runs(*arguments, **options)
 
 

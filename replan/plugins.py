@@ -109,7 +109,6 @@ _NAMES = {
     "runtime.models.port": "Fault FaultKind Model ModelRequest Reply",
     "runtime.open_journal": "JournalScheme",
 }
-"""The public names by the module that defines them."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 

@@ -86,7 +86,6 @@ def _replan_recorded(
 
 
 def _divergence(home: Path) -> str:
-    """Return the fault of the first run of a home with a prompt that differed from the recorded prompt; else empty."""
     import anyio
 
     from actors.run.calls import CallFailed

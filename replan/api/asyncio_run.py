@@ -41,10 +41,7 @@ class Caller:
     """The context variables at the start of the run, which its functions see."""
 
     def wrap_options(self, options: Driving) -> Driving:
-        """Return the options, with `ask` and plug-ins wrapped so that the trio thread can call them.
-
-        `ask` and coroutine functions run in the caller's event loop, other plug-ins in a worker thread.
-        """
+        """Return the options, with `ask` and plug-ins wrapped so that the trio thread can call them."""
         return replace(
             options,
             guards={name: cast("AnyGuard", partial(self.call, guard)) for name, guard in options.guards.items()},
@@ -128,7 +125,6 @@ class AsyncioRun(Run[R]):
     """A run that was started by an asyncio program."""
 
     def __init__(self, run_id: str, thread: TrioThread, new: PreparedRun | None = None) -> None:
-        """Store the run's id, and the thread that will drive it."""
         self.run_id = run_id
         self._thread = thread
         self._loop = asyncio.get_running_loop()
@@ -171,7 +167,6 @@ class AsyncioRun(Run[R]):
         call.ended.result()
 
     async def _drive(self, options: Driving) -> None:
-        """Drive the run in the trio thread until it rests and the block has ended."""
         try:
             async with drive_in_trio(self._driven, options) as run, trio.open_nursery() as nursery:
                 self._soon(self._open)
@@ -182,7 +177,6 @@ class AsyncioRun(Run[R]):
             self._soon(self._stream.end, None, None)
 
     async def _await_end(self, run: TrioRun[R]) -> None:
-        """Pass on the result or the error as soon as it is known. The block may still be running."""
         try:
             result = await run.result()
         except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited

@@ -79,7 +79,6 @@ class PlanToCheck:
     file: str
     """The path of the plan's file in the user's words, or `-` for standard input."""
     text: str
-    """The text to read the plan from, such as JSON or a Markdown file with JSON."""
     line: int | None = None
     """The number of the plan's line in a `.jsonl` file, from 1; None for a file with one plan."""
 
@@ -91,10 +90,7 @@ Comparison = Callable[[Mapping[str, Any]], Sequence[Finding]]
 def judge_plan(
     case: PlanToCheck, standard: Standard, compare: Comparison | None = None
 ) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on one plan, the object to print, and the name of the guard of each step.
-
-    With `compare`, the plan is also compared with the tools and files that exist.
-    """
+    """Return the verdict on one plan, the object to print, and the name of the guard of each step."""
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
     case_id: str | None = None
@@ -153,7 +149,6 @@ def names_of(finding: Finding) -> dict[str, Any]:
 
 
 def _about_file(message: str, case: PlanToCheck) -> str:
-    """Return a message about a model's reply, reworded for a person who checks a file or a line of it."""
     advice = re.compile("; (?:answer with one JSON object.*|be briefer)[.]$")
     subject = "file" if case.line is None else "line"
     return advice.sub("; a plan is one JSON object of at most 4 MiB.", message).replace(

@@ -170,7 +170,6 @@ async def _start(plan: AnyPlan, options: ExecutionOptions, how: Driving) -> Asyn
 
 
 async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
-    """Return the plan to execute. Raises `UsageProblem` for another type of value, and the errors of `plan_of_run`."""
     given: object = plan  # whatever a caller passes
     match given:
         case Path():
@@ -201,7 +200,6 @@ async def _of_run(name: str, how: Driving) -> PlanToExecute:
 
 
 def _of_result(result: Result) -> PlanToExecute:
-    """Return the plan of a result; its run may have been deleted. Raises `UsageProblem` for a result without a plan."""
     if not isinstance(result.plan_json, Mapping):
         raise UsageProblem(f"the result of run {result.run_id} has no proved plan", place="plan")
     level = result.proof.level or "expansive"
@@ -209,7 +207,6 @@ def _of_result(result: Result) -> PlanToExecute:
 
 
 def _load_tools(options: ExecutionOptions, how: Driving) -> ToolSet:
-    """Return the tools that plan and execute. Raises `UsageProblem`, also if no tool implements a generator."""
     home = locate_home(how.environment)
     workspace = check_workspace(options.workspace, home.folder)
     tools, _ = tools_of(options.tools, home, workspace, how.environment)

@@ -39,7 +39,6 @@ class RecordStream(Generic[T]):
     """The records of a run so far, and its end. Several tasks of one event loop may wait for them."""
 
     def __init__(self, new_event: Callable[[], LoopEvent]) -> None:
-        """Store the class of the loop's events, `trio.Event` or `asyncio.Event`."""
         self._new_event = new_event
         self._records: list[Record[Any]] = []
         self._changed, self._ended = new_event(), new_event()
@@ -84,10 +83,7 @@ class RecordStream(Generic[T]):
 GRACE_SECONDS = 10.0
 """How long `park` waits for replies in flight, in seconds."""
 LEAVE_SECONDS = 1.5
-"""How long leaving a run's `async with` block early waits for replies in flight, in seconds.
-
-Parking the run then takes at most half a second more.
-"""
+"""How long leaving a run's block early waits for replies in flight, in seconds. Parking adds at most half a second."""
 
 LOOK_SECONDS = 0.25
 """How often a run that waits for `ask` checks whether somebody else has answered, in seconds."""
@@ -100,19 +96,13 @@ OnRecord = Callable[[Record[Any]], None]
 
 
 class Run(ABC, Generic[R_co]):
-    """A run that is being driven. Iterating yields its records as they are written. `await result()` waits for the end.
-
-    A run belongs to the event loop in which it was started. Several tasks of that loop may use it.
-    """
+    """A run that is being driven, in the loop that started it. Iterating yields its records as they are written."""
 
     run_id: str
 
     @abstractmethod
     async def result(self) -> R_co:
-        """Wait until the run has finished, waits for a person, or was parked. Return its result.
-
-        Raises the error that ended the driving, such as `UsageProblem`.
-        """
+        """Wait until the run rests, and return its result. Raises the error that ended the driving."""
 
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
@@ -127,13 +117,9 @@ class TrioRun(Run[R]):
     """A run that is driven by the trio program that started it."""
 
     def __init__(self, run_id: str, new: PreparedRun | None = None, on_record: OnRecord | None = None) -> None:
-        """Store the run's id. `new` is the input of a new run; None resumes a run.
-
-        `on_record` is called with each record. Iterating yields the same records.
-        """
+        """Store the run's id. `new` is the input of a new run; None resumes a run. `on_record` gets each record."""
         self.run_id, self._new = run_id, new
         self.stop = Stop(grace=GRACE_SECONDS)
-        """The request to stop."""
         self._on_record = on_record
         self._stream: RecordStream[RunResult] = RecordStream(trio.Event)
         self._left = trio.Event()
@@ -199,10 +185,7 @@ class TrioRun(Run[R]):
         return result
 
     async def _ask(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
-        """Return the answer of `ask`; None if somebody else has answered first.
-
-        The answer is empty if `ask` gave none, or if the run had to stop before it came.
-        """
+        """Return the answer of `ask`; None if somebody else was first, empty if it gave none or the run stops."""
         text: str | None = ""
         failure: Exception | None = None
 
@@ -260,7 +243,6 @@ async def _wait_until_closed(engine: Engine, run: str, question: OpenQuestion) -
 
 
 def _answer(answer: object) -> str:
-    """Return the answer of `ask` as text; empty if there is no answer. Raises `UsageProblem` for any other value."""
     if answer is None:
         return ""
     if not isinstance(answer, str):

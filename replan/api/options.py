@@ -34,20 +34,14 @@ Home = Path | str | None
 
 
 def environment_of(home: Home) -> Mapping[str, str]:
-    """Return the environment of this process, changed so that it names the home.
-
-    A home that is named keeps its own journal, even if `REPLAN_JOURNAL` names a database.
-    """
+    """Return the environment of this process, changed so that it names the home with the home's own journal."""
     if home is None:
         return os.environ
     return {**os.environ, "REPLAN_HOME": str(home), "REPLAN_JOURNAL": ""}
 
 
 async def run_at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
-    """Open a home, do work on it, and close it; from trio or asyncio. A missing home is not created.
-
-    Raises the errors of `open_home`.
-    """
+    """Open a home, do work on it, and close it. A missing home is not created. Raises the errors of `open_home`."""
 
     async def opened() -> T:
         async with open_home(environment=environment_of(home), make=False) as engine:
@@ -99,16 +93,13 @@ class DriveKeywords(FunctionKeywords, RunLimits, total=False):
     """The keywords of every function that drives a run, including limits."""
 
     model: str | None
-    """The model in the form of `--model`."""
 
 
 class StartKeywords(DriveKeywords, total=False):
     """The keywords of every function that starts a run and drives it."""
 
     tenant: str
-    """The tenant that the run is accounted to."""
     priority: int
-    """The priority of the run, from -100 to 100."""
 
 
 _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
@@ -125,15 +116,12 @@ class Driving:
     """The keywords of every function that drives a run here, checked."""
 
     model: str | None = None
-    """The model in the form of `--model`; None for the configured model."""
     guards: Mapping[str, AnyGuard] = field(default_factory=dict)
     generators: Mapping[str, Generate] = field(default_factory=dict)
     home: Path | str | Memory | None = None
     """The folder of the home, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
     ask: Ask | None = None
-    """Answers the run's questions; None leaves them open. Then the run ends with the status `waiting`."""
     placement: Placement = ORDINARY
-    """The tenant and the priority of new runs."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -141,10 +129,7 @@ class Driving:
         return environment_of(None if isinstance(self.home, Memory) else self.home)
 
     def prepare(self, prepare: Callable[..., Prepared[P]]) -> Prepared[P]:
-        """Prepare a run by a function of `replan.runs` for this model, and check that the model can be used.
-
-        Raises `UsageProblem` with the keyword or the file as its place.
-        """
+        """Prepare a run by a function of `replan.runs`, and check its model. Raises `UsageProblem` at the keyword."""
         try:
             prepared = prepare(
                 model=self.model,

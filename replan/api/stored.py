@@ -36,11 +36,9 @@ class RunSummary:
     """A run in the list of runs."""
 
     run_id: str
-    """Its id, which all functions accept."""
     kind: str
     """The name of its kind, such as `planning`."""
     title: str
-    """The title in lists, made from the run's task."""
     status: str
     """`running`, `waiting`, `parked`, `finished` or `moved`."""
     outcome: str
@@ -58,7 +56,6 @@ class RunSummary:
     records: int
     """How many records the run's journal has so far; 0 for a run that was only admitted."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The object that `replan runs --json` prints for the run."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `replan runs --json` prints for it."""

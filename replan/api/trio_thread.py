@@ -1,8 +1,4 @@
-"""The trio thread: the only thread of this process that drives the runs of asyncio programs, and calls into it.
-
-The thread starts with the first call and stays until the process ends. Then it has two seconds to stop its work. Runs
-that it was driving can be resumed. A forked child process starts its own thread.
-"""
+"""The trio thread: the only thread of this process that drives the runs of asyncio programs, and calls into it."""
 
 import asyncio
 import atexit
@@ -30,13 +26,11 @@ class TrioThread:
     """A thread that runs trio, and the nursery for work from other threads."""
 
     portal: AbstractContextManager[BlockingPortal]
-    """The thread with its portal. Leaving the context joins the thread."""
     token: trio.lowlevel.TrioToken
     """Lets other threads call functions in the trio thread."""
     nursery: trio.Nursery
     """Runs the work that other threads have handed over, until `stop` cancels it."""
     ended: threading.Event
-    """Set when the nursery has closed."""
 
     def soon(self, function: Callable[..., object], *arguments: object) -> bool:
         """Call a function in the thread, without waiting. Return whether the thread still accepts calls."""
@@ -69,7 +63,6 @@ class _Slot:
         return started
 
     def close(self) -> None:
-        """Stop the thread, if it is running. The next call starts a new thread."""
         with self.lock:
             thread, self.thread = self.thread, None
         if thread is not None:
@@ -113,7 +106,6 @@ class ThreadCall(Generic[T]):
     """Work in the trio thread, for the asyncio task that started it."""
 
     def __init__(self, thread: TrioThread, work: Callable[[], Awaitable[T]]) -> None:
-        """Start the work. Only the event loop that runs now may wait for it."""
         self._thread, self._work = thread, work
         self._scope = trio.CancelScope()
         self._loop = asyncio.get_running_loop()
@@ -131,11 +123,7 @@ class ThreadCall(Generic[T]):
         self._thread.soon(self._scope.cancel)
 
     async def result(self) -> T:
-        """Wait for the work to end, and return its value or raise its error.
-
-        If the caller is cancelled, the work is cancelled too. The cancellation is raised here after the work has ended,
-        so nothing is left behind.
-        """
+        """Wait for the work to end, and return its value or raise its error. A cancel here cancels the work first."""
         try:
             await asyncio.wait((self._ended,))
         except asyncio.CancelledError:
@@ -145,10 +133,7 @@ class ThreadCall(Generic[T]):
         return self._ended.result()
 
     async def end(self) -> None:
-        """Wait for the work to end, even in a cancelled scope of anyio. Its value is in `ended`.
-
-        If asyncio cancels the caller, the work is cancelled, and the cancellation is raised when the work has ended.
-        """
+        """Wait for the work to end, even in a cancelled scope of anyio. A cancel by asyncio is raised after the end."""
         cancelled = False
         with anyio.CancelScope(shield=True):
             while not self._ended.done():

@@ -30,7 +30,6 @@ class AnswerEntry(Config):
     answer: str | None = None
     """The answer as text. Without one the questions stay open."""
     decline: bool = False
-    """Whether the question is declined."""
 
     @model_validator(mode="before")
     @classmethod
@@ -51,7 +50,6 @@ class AnswersFile(Config):
     """The content of a file of answers."""
 
     answers: tuple[AnswerEntry, ...]
-    """The answers, in any order."""
 
 
 _HEAD = """\
@@ -74,7 +72,6 @@ def export_questions(questions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
-    """Return a file of answers and its content. `-` is standard input. Raises `UsageProblem` with file and line."""
     if name == "-":
         document = parse_document(read_stdin(FILE_BYTES_MAX), "standard input")
     else:
@@ -83,10 +80,7 @@ def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
 
 
 def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
-    """Yield the path in the file, the id and the answer for each question to answer.
-
-    The answer None declines the question.
-    """
+    """Yield the path in the file, the id and the answer (None declines) for each question to answer."""
     for number, entry in enumerate(file.answers):
         if entry.decline or entry.answer is not None:
             for place, question in enumerate(entry.questions):
@@ -94,10 +88,7 @@ def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
 
 
 async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
-    """Check the answers of a file, and return them by question. Nothing is posted.
-
-    Raises `UsageProblem` with file, line and key for the first answer that cannot be given.
-    """
+    """Check the answers of a file, and return them by question. Raises `UsageProblem` with file, line and key."""
     document, file = _read_answers(name)
     checked: dict[str, CheckedAnswer] = {}
     for path, written, text in _wanted(file):

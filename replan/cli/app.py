@@ -64,7 +64,6 @@ WORDS = (
 
 
 def _explain_misuse(error: click.UsageError) -> str:
-    """Return the cause of a usage error in one line, after the argument or option that is wrong."""
     place = _place(error)
     text = error.message if place else error.format_message()
     if isinstance(error, click.MissingParameter):
@@ -229,7 +228,6 @@ _NO_ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "no space le
 
 
 def _reader_is_gone() -> bool:
-    """Return whether the process that read stdout has closed it."""
     with contextlib.suppress(OSError):
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)
@@ -238,7 +236,6 @@ def _reader_is_gone() -> bool:
 
 
 def _stdout_fails() -> bool:
-    """Return whether stdout fails when its buffer is written."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -253,7 +250,6 @@ def _leave_stdout() -> None:
 
 
 def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
-    """Print what is wrong with the command line, in one line that names the help. Return the exit code."""
     path = error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else f" {invocation.command}".rstrip()
     command = program() + path
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

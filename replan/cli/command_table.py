@@ -66,10 +66,7 @@ COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for nam
 
 
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
-    """Return the rows of a group's commands by their last word.
-
-    Without a noun, return the commands without a group.
-    """
+    """Return the rows of a group's commands by their last word; without a noun, the commands without a group."""
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
 
@@ -127,7 +124,6 @@ class HomeGroup(CommandGroup):
 
 
 def _write_commands(formatter: click.HelpFormatter, heading: str, rows: Mapping[str, CommandRow]) -> None:
-    """Write a section of a help: a line for each command."""
     width = max(len(name) for name in COMMANDS if " " not in name)
     with formatter.section(heading):
         formatter.write_dl([(f"{name:<{width}}", row.help) for name, row in rows.items()])

@@ -1,7 +1,4 @@
-"""The argument that names a run, and completions for the shell: runs, questions, workflows, searches and policies.
-
-Completions only read the home.
-"""
+"""The argument that names a run, and completions for the shell. Completions only read the home."""
 
 import contextlib
 import os
@@ -96,12 +93,10 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _runs() -> Iterator[tuple[str, str]]:
-    """Yield the id and title of the newest runs."""
     return _rows("SELECT run, title FROM runs WHERE run NOT LIKE '%.%' ORDER BY id DESC LIMIT ?")
 
 
 def _first_questions() -> Iterator[tuple[str, str]]:
-    """Yield the first open question of each of the newest waiting runs, with the run's title."""
     return _rows(
         "SELECT run || '/' || detail, title FROM runs WHERE status = 'waiting' AND run NOT LIKE '%.%' "
         "ORDER BY id DESC LIMIT ?"
@@ -109,10 +104,7 @@ def _first_questions() -> Iterator[tuple[str, str]]:
 
 
 def _rows(statement: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the help of at most `RUNS_MAX` rows that an SQL statement selects.
-
-    A completion reports no errors, because nobody would read them.
-    """
+    """Yield the name and the help of at most `RUNS_MAX` rows of an SQL statement. A completion reports no errors."""
     import apsw
 
     from replan.setup.home_folder import locate_home

@@ -61,7 +61,6 @@ REACH_SECONDS = 5.0
 
 
 def _describe_model(environment: Mapping[str, str], model: str | None) -> str:
-    """Return the model of new runs, and the setting that names it. Raises `UsageProblem` if it cannot be opened."""
     config = locate_home(environment).config
     try:
         choice = choose_model(model, environment, read_user_config(config))
@@ -76,7 +75,6 @@ def _describe_model(environment: Mapping[str, str], model: str | None) -> str:
 
 
 def _describe_key(environment: Mapping[str, str], model: str | None) -> str:
-    """Return whether the environment has the key of the model's provider, and the length of the key."""
     variable = PROVIDERS[_needed_model(environment, model).provider].key
     key = environment.get(variable, "")
     if not key:
@@ -85,10 +83,7 @@ def _describe_key(environment: Mapping[str, str], model: str | None) -> str:
 
 
 def _describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
-    """Return the address of the model's server; with `online`, also the server's answer.
-
-    Raises `UsageProblem` for a wrong address, and `OSError` for the reasons of `_probe`.
-    """
+    """Return the address of the model's server; with `online`, also its answer. Raises `UsageProblem` and `OSError`."""
     chosen = _needed_model(environment, model)
     provider = PROVIDERS[chosen.provider]
     configured = environment.get(provider.address)
@@ -117,10 +112,7 @@ def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
 
 
 def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
-    """Ask the server for its list of models, which costs nothing. Return what the list says about the chosen model.
-
-    Raises `OSError` if the server cannot be reached, refuses the key, or has a list without the model.
-    """
+    """Ask the server for its models. Raises `OSError` if it cannot be reached, refuses the key, or lacks the model."""
     import httpx2
 
     model, key = chosen.name, environment.get(PROVIDERS[chosen.provider].key, "")
@@ -149,14 +141,12 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
 
 
 async def _describe_window(chosen: Named, environment: Mapping[str, str]) -> str:
-    """Return the context window of a model in words; empty if it is unknown."""
     async with open_named(chosen, environment, SystemClock()) as opened:
         window = await opened.context_window()
     return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
 
 
 def _model_names(content: bytes) -> frozenset[str]:
-    """Return the names in a server's list of models; empty if the list has another form."""
     try:
         models = orjson.loads(content)["data"]
         return frozenset(model["id"] for model in models if isinstance(model["id"], str))
@@ -179,9 +169,7 @@ class DoctorCheck:
     """One thing that was checked."""
 
     name: str
-    """The subject of the check, in one word."""
     result: str
-    """The value that was found, or the problem with it."""
     ok: bool = True
 
 
@@ -285,7 +273,6 @@ def _describe_tools(environment: Mapping[str, str]) -> str:
 
 
 def _describe_isolation(environment: Mapping[str, str]) -> str:
-    """Describe the effect of `wrap: [isolated]` on this machine."""
     from actors.tools.programs import NoIsolation, sandbox_words
 
     try:
@@ -335,7 +322,6 @@ async def _describe_budget(environment: Mapping[str, str]) -> str:
 
 
 async def _describe_tenants(environment: Mapping[str, str]) -> str:
-    """Describe the amounts that the tenants of the config have committed today."""
     tenants = read_user_config(locate_home(environment).config).tenants
     async with _open_existing_journal(environment) as journal:
         spent = {name: ZERO if journal is None else await journal.spent_today(name) for name in tenants}
@@ -343,7 +329,6 @@ async def _describe_tenants(environment: Mapping[str, str]) -> str:
 
 
 def _budget_text(spent: Amount, budget: HomeBudgetEntry, unlimited: str) -> str:
-    """Describe the committed part of a day's budget and the rest. Without a limit, the text is `unlimited`."""
     calls = format_count(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
     remaining = [] if budget.calls is None else [f"{format_count(max(0, budget.calls - spent.calls), 'call')} left"]
@@ -364,7 +349,6 @@ async def _describe_hosts(environment: Mapping[str, str]) -> str:
 
 
 def _describe_refused(environment: Mapping[str, str]) -> str:
-    """Describe what servers of models have refused in the last day."""
     learned = Servers(locate_home(environment).servers).learned(SystemClock().now())
     rows = []
     for place, ways in learned.items():
@@ -374,7 +358,6 @@ def _describe_refused(environment: Mapping[str, str]) -> str:
 
 
 def _describe_limits(environment: Mapping[str, str]) -> str:
-    """Describe the rate limits that servers of models have reported, by host."""
     now, rows = SystemClock().now(), []
     for key, limits in Servers(locate_home(environment).servers).limits().items():
         windows = [(what, window) for what, window in limits.windows.items() if now < window.resets_at]

@@ -43,11 +43,7 @@ TEXT_MAX = 300
 
 
 def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
-    """Return a function that prints a notice on a stream; None means stdout.
-
-    It never waits for the stream's reader, because that would stop the whole process. While a pipe is full, notices are
-    left out. A line before the next printed notice says how many were left out.
-    """
+    """Return a function that prints notices on a stream (None: stdout). It never waits, and tells what it left out."""
     stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
     left_out = 0
 
@@ -69,7 +65,6 @@ def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
 
 
 def _gap_line(count: int, *, as_json: bool) -> str:
-    """Return the line that says how many notices were left out."""
     text = f"{count} {'notice was' if count == 1 else 'notices were'} left out: nobody read the output"
     if as_json:
         return json.dumps({"at": stamp(time.time()), "event": "left_out", "text": text})

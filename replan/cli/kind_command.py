@@ -30,11 +30,7 @@ from runtime.core.pydantic_messages import describe
 
 
 def kind_command(interface: KindInterface) -> click.Command:
-    """Return the command `replan KIND`. An entry point of the group `replan.commands` names it.
-
-    A required field of the order becomes an argument, and any other field an option. The option for a mapping accepts
-    `NAME=VALUE` and may be repeated. The command also has the options for the model, the limits and driving a run.
-    """
+    """Return the command `replan KIND`, with an argument or option for each field of an order. A plug-in names it."""
 
     def call(invocation: Invocation, /, *, model: str | None, detach: bool, **values: Any) -> int:
         import trio
@@ -62,7 +58,6 @@ def kind_command(interface: KindInterface) -> click.Command:
 
 
 def _parameter(order: type[BaseModel], name: str) -> click.Parameter:
-    """Return the argument or the option for a field of an order."""
     field, schema = order.model_fields[name], order.model_json_schema()["properties"][name]
     if field.is_required():
         return click.Argument([name])
@@ -77,7 +72,6 @@ def _parameter(order: type[BaseModel], name: str) -> click.Parameter:
 
 
 def _order_of(order: type[BaseModel], values: Mapping[str, Any]) -> BaseModel:
-    """Return the order with the values of the command line. Raises `UsageProblem` that names the first wrong value."""
     given = {name: value for name, value in values.items() if value not in (None, ())}
     sent = {name: parse_assignments(value) if isinstance(value, tuple) else value for name, value in given.items()}
     try:

@@ -38,17 +38,12 @@ def _show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[Non
 
 
 class _Printer(logging.Handler):
-    """Prints the traceback of the current exception when a line is logged."""
-
     def __init__(self, redactor: Redactor) -> None:
         super().__init__(logging.ERROR)
         self._redactor, self._printed = redactor, set[str]()
 
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- the signature of logging
-        """Print the traceback, without secrets.
-
-        A traceback that was already printed, such as before a restart, is left out.
-        """
+        """Print the traceback, without secrets, unless it was printed before."""
         error = sys.exc_info()[1]
         if error is None:
             return
@@ -93,7 +88,6 @@ class LogFile(io.TextIOBase):
     """The open log. Each line is appended to the file that is at the path now, unless that file is full."""
 
     def __init__(self, path: Path) -> None:
-        """Open the log. Raises `UsageProblem`."""
         super().__init__()
         self._path, self._handle = path, -1
         self._rotate()
@@ -149,7 +143,6 @@ def write_traceback(error: BaseException) -> str:
 
 
 def _open(path: Path) -> int:
-    """Open the log to append to. Raises `UsageProblem`."""
     hint = "move it away, or log to stderr with -v"
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -17,9 +17,7 @@ class Invocation:
     verbose: int = 0
     """The number of times `-v` was given."""
     log_json: bool = False
-    """Whether logs go to stderr as JSON lines."""
     debug: bool = False
-    """Whether tracebacks are shown."""
     command: str = ""
     """The command, as far as it is known before the line is parsed; empty if unknown."""
     json: bool = False
@@ -41,9 +39,7 @@ class Invocation:
     grace: float | None = None
     """How long parking waits for open replies, in seconds; None waits as long as the calls' own time limits allow."""
     tenant: str = ""
-    """The tenant of a new run from `--tenant`; empty if there is no tenant."""
     priority: int = 0
-    """The priority of a new run."""
 
 
 def store_value(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:

@@ -25,18 +25,13 @@ class Edit(NamedTuple):
     """An edited plan that the guards accept."""
 
     text: str
-    """The plan in the person's words."""
     value: dict[str, Any]
-    """The plan as JSON."""
     dropped: tuple[str, ...]
     """The ids of the demands that the person agrees to drop."""
 
 
 async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, step: str) -> bool:
-    """Open the plan of a run in an editor. Give the run the edited plan, with the approval that it asks for.
-
-    `step` is the step of the question. Return False if the person leaves the plan unchanged. Raises `UsageProblem`.
-    """
+    """Open the plan of a run in an editor, and post the edit. Return False if unchanged. Raises `UsageProblem`."""
     import trio
 
     from replan.runs.editing import open_plan
@@ -49,10 +44,7 @@ async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, ste
 
 
 async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collection[str]) -> None:
-    """Give a run an edited plan, and approve steps in the same act. Raises `UsageProblem`.
-
-    If the edit is refused, the text is kept in a file.
-    """
+    """Give a run an edited plan, and approve steps in the same act. A refused text is kept. Raises `UsageProblem`."""
     from actors.values.lines import verbatim
     from replan.cli.terminal.console import show_aside
     from replan.runs.editing import EditedMeanwhile, post_edit
@@ -68,10 +60,7 @@ async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collec
 
 
 def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drops: bool) -> Edit | None:
-    """Return the plan that a person has edited in a file or an editor; None if the person leaves it unchanged.
-
-    The journal is not open meanwhile. Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
-    """
+    """Return the plan edited in a file or an editor; None if it is unchanged. Raises `UsageProblem`."""
     from actors.plans.plan_text import read_plan_yaml
     from replan.runs.editing import EditRejected
 
@@ -99,10 +88,7 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
 
 
 def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:
-    """Judge an edited plan, and return the ids of the demands that the person agrees to drop.
-
-    `agrees` is called if nothing else is wrong with it. Raises `EditRejected`.
-    """
+    """Judge an edited plan, and return the demands that the person agrees to drop. Raises `EditRejected`."""
     from replan.runs.editing import EditRejected
 
     try:
@@ -115,7 +101,6 @@ def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditReject
 
 
 def _user() -> str:
-    """Return the name of the user; empty if the system does not know it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -123,7 +108,6 @@ def _user() -> str:
 
 
 def _agrees(problem: EditRejected) -> bool:
-    """Ask whether the demands that an edit drops may be dropped."""
     from replan.cli.terminal.console import notice
 
     for finding in problem.demands:
@@ -158,7 +142,6 @@ def _open_editor(invocation: Invocation, text: str) -> str | None:
 
 
 def _keep(text: str) -> None:
-    """Write an edited text that does not become the plan to a file, and print the path."""
     from replan.cli.terminal.console import notice
 
     if text:
@@ -181,7 +164,6 @@ def text_of(opened: OpenPlan) -> str:
 
 
 def _with_findings(text: str, findings: list[str]) -> str:
-    """Return an edited text with the findings above it, in place of Replan's earlier comments."""
     rows = [row for row in text.splitlines(keepends=True) if not row.startswith(_HEAD)]
     head = ["Rejected, and opened again:", *(f"- {' '.join(item.split())}" for item in findings)]
     again = f"Correct the plan, or close the file unchanged to stop. `{program()} explain CODE` explains a code."

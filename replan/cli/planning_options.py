@@ -1,7 +1,4 @@
-"""Reads the options of the commands that make a plan: its goal, its workflow, its tools and its model.
-
-If no model is named, the person is asked, or notices show commands that name one.
-"""
+"""Reads the options of the commands that make a plan: its goal, its workflow, its tools and its model."""
 
 from __future__ import annotations
 
@@ -32,11 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = "") -> TokenGoal | None:
-    """Return the goal of `--goal`, or None without the option. `or_else` is an option that replaces the problem.
-
-    Raises `UsageProblem` if both a problem and a goal are given, or neither. Also raises it for `--holds` without a
-    goal, and for files that a search for a plan does not read.
-    """
+    """Return the goal of `--goal`; None without the option. Raises `UsageProblem` without a goal or a problem."""
     if not values["goal"]:
         if values["holds"]:
             raise UsageProblem("there is no --goal", place="--holds", hint="name a goal, or leave --holds out")
@@ -131,7 +124,6 @@ def _answer(question: str, choices: Sequence[str]) -> str:
 
 
 def _write_to_config(model: str) -> None:
-    """Add the model to the config file of the home. Raises `UsageProblem` if the file cannot be changed."""
     config = prepare_home().config
     line = f"model: {orjson.dumps(model).decode()}\n"
     before = config.read_text(encoding="utf-8") if config.exists() else ""

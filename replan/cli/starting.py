@@ -91,7 +91,6 @@ def take_example(name: str, values: dict[str, Any], *, dry_run: bool, quiet: boo
 
 
 async def _detach(invocation: Invocation, request: PreparedRun, run: str, *, make: bool) -> int:
-    """Record the start of a run for a host, and print its id. Raises `UsageProblem` if no host serves the home."""
     async with open_engine(invocation) as engine:
         await require_host(engine, request.kind)  # Before a missing home is created.
     async with open_engine(invocation, make=make) as engine:
@@ -107,7 +106,6 @@ async def _detach(invocation: Invocation, request: PreparedRun, run: str, *, mak
 
 
 async def _admit(engine: Engine, request: Any, run: str) -> None:
-    """Record the start of a run for a host. Raises `UsageProblem` if another execution works in its workspace."""
     if _workspace(request) is None:
         await engine.admit(request, run=run)
     else:
@@ -117,7 +115,6 @@ async def _admit(engine: Engine, request: Any, run: str) -> None:
 
 
 def _workspace(request: Any) -> Path | None:
-    """Return the workspace of a prepared execution; None for a run of another kind."""
     return Path(request.config.workspace) if request.kind == "execution" else None
 
 

@@ -1,8 +1,4 @@
-"""Reads the files that a user attaches, and the list and named files of a repository: size-limited, without secrets.
-
-Nothing in a repository is executed. git lists the files with its own data folder, so neither hooks nor settings of the
-repository take effect.
-"""
+"""Reads the files that a user attaches, and files of a repository: size-limited, without secrets, executing nothing."""
 
 import os
 import re
@@ -41,17 +37,11 @@ class Attached:
     """The attachments, and notices about them for the user."""
 
     attachments: tuple[Attachment, ...] = ()
-    """The files in the order in which they were named, and the listing of the repository."""
     notices: tuple[str, ...] = ()
-    """Lines for the user."""
 
 
 def attach(files: Sequence[str], repository: str | None, problem: str) -> Attached:
-    """Read the named files. Of a repository, read the list of its files, and the files that the problem names.
-
-    Raises `UsageProblem` for a file that is missing, no text, or private by its name, and for a path that is not a
-    folder. It is also raised for more than `ATTACHMENTS_BYTES_MAX` in total.
-    """
+    """Read the named files, and a repository's list and named files. Raises `UsageProblem` for what it refuses."""
     redactor = Redactor(secrets_in(os.environ))
     attachments = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
     notices: list[str] = []
@@ -106,7 +96,6 @@ def _attachment(name: str, data: bytes, size: int, redactor: Redactor) -> Attach
 
 
 def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
-    """Return the attachment made from one file, cut and without secrets. Raises `UsageProblem`."""
     _check_name(path.name, name)
     try:
         # A pipe or a device would block or never end. The file is opened first, so that it cannot be exchanged for
@@ -129,7 +118,6 @@ def _cause(error: OSError | ValueError) -> str:
 
 
 def _list_files(repository: str) -> list[str]:
-    """Return the files of a folder that are not ignored, as paths relative to it. Raises `UsageProblem`."""
     folder = Path(repository)
     if not folder.is_dir():
         raise UsageProblem("there is no such folder", place=repository, hint="name the folder of the repository")
@@ -156,7 +144,6 @@ def _run(command: Sequence[str], folder: Path) -> bytes:
 
 
 def _listing(repository: str, paths: Sequence[str]) -> Attachment:
-    """Return the list of a repository's files. If there are too many files, the files of the upper folders are kept."""
     kept = sorted(sorted(paths, key=lambda path: (path.count("/"), path))[:LISTED_MAX])
     while len("\n".join(kept).encode()) > ATTACHMENT_BYTES_MAX:
         kept = kept[: len(kept) * 3 // 4]

@@ -72,11 +72,9 @@ class OpenPlan(ABC):
 
     run: str
     revision: int
-    """The number of the plan's revision."""
     edits: int
     """How many edits were posted before."""
     value: Mapping[str, Any]
-    """The plan as JSON."""
 
     @property
     @abstractmethod
@@ -104,10 +102,7 @@ class OpenPlan(ABC):
 
     @abstractmethod
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
-        """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
-
-        Return the statement about the edit for the message. Raises `EditRejected`.
-        """
+        """Judge an edited plan (JSON) that may drop the demands `dropped`. Return its statement. Raises `EditRejected`."""
 
     def check_revision(self, revision: int | None) -> None:
         """Check that a person has opened the plan in this revision. Raises `EditedMeanwhile`."""
@@ -133,7 +128,6 @@ class OpenRest(OpenPlan):
     """The rest of an execution's plan."""
 
     state: State
-    """The state of the run when it was opened."""
 
     @property
     def executes(self) -> bool:
@@ -180,10 +174,8 @@ class OpenResult(OpenPlan):
     """The plan of a planning run: its result, its best draft, or the plan that a person is asked to approve."""
 
     state: PlanningState
-    """The state of the run when it was opened."""
     plan: plan_edits.EditablePlan
     guard: AnyGuard
-    """The guard of the step that made the plan."""
 
     @property
     def review(self) -> str:
@@ -249,11 +241,7 @@ def approves_plan(state: object, name: str) -> bool:
 
 
 async def open_plan(poster: "Opener", run: str) -> OpenPlan:
-    """Return the plan of a planning run, or the remaining plan of an execution. `run` is its full id.
-
-    Raises `UsageProblem` for a run of another kind, or if its plan cannot be edited now; also the errors of
-    `RunReader.read`.
-    """
+    """Return the editable plan of a run, by its full id. Raises `UsageProblem`, and the errors of `RunReader.read`."""
     await check_own(poster, run, "edit RUN")
     loaded = await poster.read(run)
     state = await poster.with_inbox(run, loaded)
@@ -323,7 +311,6 @@ async def post_edit(
 
 
 async def _check_recorded(poster: "Opener", opened: OpenPlan, text: str) -> None:
-    """Check that this edit was recorded, and not an earlier one. Raises `EditedMeanwhile`."""
     state = (await poster.read(opened.run)).state
     edits = state.edits[opened.revision - 1 :]
     if not edits or edits[0].after != text:

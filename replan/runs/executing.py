@@ -42,7 +42,6 @@ class PlanToExecute:
     """A plan and its origin. It is proved again before anything runs."""
 
     plan: Mapping[str, Any]
-    """The plan as a JSON object."""
     place: str
     """The name of the file or the id of the run, for messages."""
     level: str = "expansive"
@@ -65,10 +64,7 @@ def is_file(name: str) -> bool:
 
 
 def plan_in_file(name: str, text: str) -> PlanToExecute:
-    """Return the plan in the text of a file: a plan, or an object with a plan under `plan`, as `run --json` prints it.
-
-    Raises `UsageProblem` for anything else. Whether the plan is valid is checked when it is proved.
-    """
+    """Return the plan in the text of a file, or under `plan` in it. Raises `UsageProblem` for anything else."""
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
     if isinstance(value, Mapping) and "steps" not in value and isinstance(value.get("plan"), Mapping):
@@ -80,10 +76,7 @@ def plan_in_file(name: str, text: str) -> PlanToExecute:
 
 
 def read_plan_file(name: str) -> PlanToExecute:
-    """Return the plan in a file.
-
-    Raises the `UsageProblem` errors of `plan_in_file`, and for a file that cannot be read.
-    """
+    """Return the plan in a file. Raises the `UsageProblem` errors of `plan_in_file`, and for an unreadable file."""
     try:
         with Path(name).open("rb") as file:
             data = file.read(BYTES_MAX + 1)
@@ -99,10 +92,7 @@ def read_plan_file(name: str) -> PlanToExecute:
 
 
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
-    """Return the proved plan of a planning run. `run` is its full id.
-
-    Raises `UsageProblem` for a run without a proved plan; also the errors of `RunReader.read`.
-    """
+    """Return the proved plan of a planning run, by its full id. Raises `UsageProblem`, and the errors of `read`."""
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 
     loaded, result = await reader.read(run), await reader.result(run)
@@ -216,10 +206,7 @@ def prepare_to_execute(
 def tools_of(
     name: str | None, home: Home, workspace: Path, environment: Mapping[str, str]
 ) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file (None: of the home's file), with remarks about the file; no tools without a file.
-
-    Raises `UsageProblem` for an invalid file, or for a file in the workspace.
-    """
+    """Return the tools of a file (None: of the home's file), with remarks about the file. Raises `UsageProblem`."""
     own = home.folder / TOOLS_FILE
     if name is None and not own.exists():
         return NO_TOOLS, ()
@@ -230,11 +217,7 @@ def tools_of(
 def _planning_for(
     source: PlanToExecute, workflow: str | None, limits: RunLimits, setup: Setup, tools: ToolSet
 ) -> RunConfig:
-    """Return the configuration of the planning runs that make new plans, with the execution's model.
-
-    If no workflow is named, the workflow of the plan's own run is used. New plans may name the guards that the tools
-    implement. Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy without a belief.
-    """
+    """Return the configuration of the planning runs that make new plans. Raises `UsageProblem`."""
     if source.planning is not None and workflow is None:
         seconds = limits.get("timeout")
         change = SettingsChanged(
@@ -265,10 +248,7 @@ def _planning_for(
 
 
 def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
-    """Return a planning run whose plan may name only what the tools implement.
-
-    Raises `UsageProblem` if a template needs names that no tool implements.
-    """
+    """Return a planning run whose plan may name only what the tools implement. Raises `UsageProblem`."""
     facts = Given(**tools.names_given)
     lack = _missing_names_text(request.pinned.model, facts)
     if lack:
@@ -281,11 +261,7 @@ ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
 
 
 def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
-    """Return a planning run, changed for tools. Its notices include the remarks about their file.
-
-    With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
-    implement. Raises `UsageProblem`.
-    """
+    """Return a planning run for the steps or names of tools, with remarks about their file. Raises `UsageProblem`."""
     tools, remarks = load()
     request = _planning_for_tools(request, tools) if goal is None else planning_for_goal(request, tools, goal)
     pinned = _with_guards(request.pinned, tools)
@@ -293,10 +269,7 @@ def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunReques
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
-    """Return why an execution can make no new plan; empty if no reason is known before any call.
-
-    `unnamed` is the reason if nobody has named a model; empty if a model is named.
-    """
+    """Return why an execution can make no new plan, or an empty text. `unnamed` is the reason without a model."""
     if source.planning is not None and source.planning.workflow.plans_from_tools:
         return ""  # No model is asked.
     draft, _ = read_draft(dict(source.plan))
@@ -317,7 +290,6 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str
 
 
 def _template(model: str) -> PlanTemplate | None:
-    """Return the template behind a model; None for a model of another kind."""
     spec = parse_model_spec(model)
     if not isinstance(spec, TemplateSpec):
         return None
@@ -325,10 +297,7 @@ def _template(model: str) -> PlanTemplate | None:
 
 
 def _missing_names_text(model: str, facts: Given) -> str:
-    """Return a text about the names in a template's plans that no tool implements; empty if there are none.
-
-    A language model gets the names of the tools, so its plans are not checked before a call.
-    """
+    """Return a text about the names in a template's plans that no tool implements; empty if there are none."""
     template = _template(model) if facts.generators or facts.step_generators else None
     missing = () if template is None else lacking_names(template, facts.model_dump())
     return f"your tools file lacks: {', '.join(missing)}" if missing else ""
@@ -369,10 +338,7 @@ EXECUTION = "execution"
 
 
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
-    """Raise `UsageProblem` if another unfinished execution of the home works in a folder.
-
-    The other execution may be driven, wait for a person, or be parked. When it goes on, it needs its files unchanged.
-    """
+    """Raise `UsageProblem` if another unfinished execution of the home works in a folder."""
     ensure_free(folder, home)
     async for run, used in unfinished_executions(reader):
         if used == folder and run != besides:
@@ -395,11 +361,7 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 
 
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
-    """Record the start of an execution for a host, unless another execution works in its workspace.
-
-    If two are admitted at once, each finds the other. Then both are cancelled before they have done anything. Raises
-    `UsageProblem` then, and the errors of `ensure_unused`.
-    """
+    """Record the start of an execution for a host. Raises `UsageProblem` if another one works in its workspace."""
     folder = Path(request.config.workspace)
     await ensure_unused(engine, folder, home)
     await engine.admit(request, run=run)

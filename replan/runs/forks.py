@@ -1,8 +1,4 @@
-"""Forks a run: a new run begins with copies of its first records, and continues independently.
-
-The other run is only read. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which part
-of the state a fork keeps, and which part begins again.
-"""
+"""Forks a run: a new run begins with copies of its first records, and continues independently."""
 
 import json
 import os
@@ -135,10 +131,8 @@ class _MadeFolder:
     """The folder of a fork's tools, and its source."""
 
     source: Path
-    """The other run's workspace."""
     snapshot: str
     folder: Path
-    """The absolute path of the folder."""
     home: Path
 
     @asynccontextmanager
@@ -157,7 +151,6 @@ class _MadeFolder:
 def _folder_to_make(
     workspace: ForkWorkspace | None, place: int, wanted: ForkRequest, name: str, home: Path
 ) -> _MadeFolder | None:
-    """Return the folder to make; None for a run without a workspace. Raises `UsageProblem`."""
     if workspace is None:
         if wanted.workspace is not None:
             raise UsageProblem("runs of this kind have no workspace", place="workspace", hint="leave it out")
@@ -168,7 +161,6 @@ def _folder_to_make(
 
 
 def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: ForkWorkspace | None) -> int:
-    """Return the number of the last record that a fork shares. Raises `UsageProblem` with `at` as its place."""
     going_on = [seq for seq, state in enumerate(states, 1) if state.run.finished is None]
     shown = [seq for seq in going_on if workspace is None or workspace.snapshots[seq - 1]]
     if at:
@@ -196,10 +188,7 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
 
 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
-    """Return the number of the last shared record for an attempt: its last reply, verdict or output.
-
-    With the prefix `BEFORE`, it is the record before the attempt's first record.
-    """
+    """Return the number of the last shared record for an attempt; with `BEFORE`, of the record before the attempt."""
     node = at.removeprefix(BEFORE)
     # An execution's records are about the phases of an attempt.
     node_pattern = re.compile(rf"{re.escape(node)}(\.[a-z_]+)?")
@@ -215,7 +204,6 @@ def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
 
 
 def _node(event: Any) -> str:
-    """Return the id of the attempt that an event is about; empty if it is about no attempt."""
     if isinstance(event, ToolFinished):
         return call_of(event.request_id).removeprefix("tool:")
     return getattr(event, "node", None) or ""
@@ -228,10 +216,7 @@ def _common(loaded: Loaded) -> RunState[Any]:
 
 
 def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
-    """Return the event after the shared records.
-
-    Its deadline is as far away as the run's deadline was at the run's start.
-    """
+    """Return the event after the shared records. Its deadline is as far away as the run's was at its start."""
     events = [record.event for record in loaded.records]
     first: Started = events[0]
     limits: dict[str, Any] = dict(before)
@@ -270,7 +255,6 @@ def _fork_config(
 
 
 def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) -> Any:
-    """Return the event that sets a value in the fork. Raises `UsageProblem`."""
     if not kind.takes_values:
         raise UsageProblem("runs of this kind take no values", place="given", hint="leave them out")
     body = kind.correction(state, f"{path}={text}")
@@ -284,7 +268,6 @@ def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) ->
 
 
 def _change_event(changes: Changes, state: Any, result: RunResult, now: float, environment: Mapping[str, str]) -> Any:
-    """Return the event that sets the fork's limits or its model at its beginning."""
     run = state.run
     with name_limits():
         return change_of(run.ledger, message_of(changes, result, now, environment), now, never_strict=run.never_strict)
@@ -302,10 +285,7 @@ class MadeFolder:
 
 
 async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[MadeFolder]:
-    """Return the folders that were made for the forks among some runs.
-
-    The folder of a run that cannot be read, or that was moved to another journal, is left out.
-    """
+    """Return the folders made for the forks among some runs, without those of unreadable or moved runs."""
     found = []
     for row in rows:
         if row.kind != EXECUTION or place_moved_to(row.owner) is not None:
@@ -327,10 +307,7 @@ async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[
 
 
 async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home: Path) -> tuple[LeftFolder, ...]:
-    """Remove the folders of deleted forks. Return for each folder whether it was removed, or why it is kept.
-
-    A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
-    """
+    """Remove the folders of deleted forks. Return for each whether it was removed, or why it is kept."""
     busy = {used: run async for run, used in unfinished_executions(reader)} if folders else {}
     results = []
     for folder in folders:

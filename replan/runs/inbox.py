@@ -1,8 +1,4 @@
-"""Messages from people to a run, and the open questions of one run or of all runs.
-
-A message is checked against the run's state, then posted. The driver checks it again. No process needs to drive the
-run: the inbox is in the journal, and a posted message is durable.
-"""
+"""Messages from people to a run, and the open questions. The driver checks each message again."""
 
 import json
 import secrets
@@ -65,9 +61,7 @@ class CheckedAnswer:
 
     run: str
     body: Mapping[str, Any]
-    """The message to post."""
     common: Common
-    """The state of the run that it was checked against."""
     way: Mapping[str, Any]
     """The keys `via`, `person` and `change` of the message. An empty value is not posted."""
 
@@ -91,11 +85,7 @@ def check_answer(
     person: str = "",
     change_of: ChangeOf = lambda *_: {},
 ) -> CheckedAnswer:
-    """Check an answer to the question `name`. The text None declines it. It came by the way `via`.
-
-    `person` is the name of the person who used a link or an account, else empty. Raises `UsageProblem` for an answer
-    that cannot be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
-    """
+    """Check an answer (None declines) that came by `via`. Raises `UsageProblem`, or `ForPeopleOnly` to a program."""
     change: Mapping[str, Any] = {}
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
@@ -124,10 +114,7 @@ def check_answer(
 async def _post_message(
     journal: Journal[Any], common: Common, run: str, text: str, kind: str, *, key: str = ""
 ) -> Posted:
-    """Post a note or a requirement. Raises `UsageProblem` if it cannot be accepted.
-
-    With a `key`, the same message is posted once, however often this is called, also after the run's end.
-    """
+    """Post a note or a requirement; with a `key`, only once. Raises `UsageProblem` if it cannot be accepted."""
     inbox_key = f"tell:{key or secrets.token_hex(8)}"
     if key and await _was_posted(journal, run, inbox_key):
         return await _post(journal, run, inbox_key, {"kind": kind, "text": make_storable(text).strip()})
@@ -143,17 +130,12 @@ async def _post_message(
 
 
 async def _post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
-    """Post a correction that its kind has checked (`Kind.correction`). With a `key`, it is posted only once."""
     return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", body)
 
 
 async def _post_change(
     journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any], *, key: str = ""
 ) -> Posted:
-    """Post a change of settings. Raises `UsageProblem` with the key as its place if the change is not valid.
-
-    With a `key`, the same change is posted only once, however often this is called, even after the run's end.
-    """
     inbox_key = f"change:{key or secrets.token_hex(8)}"
     if not (key and await _was_posted(journal, run, inbox_key)):
         open_run = _unfinished_state(run, common)
@@ -167,7 +149,6 @@ async def post_cancel(journal: Journal[Any], run: str) -> Posted:
 
 
 async def _post_undo(journal: Journal[Any], run: str) -> Posted:
-    """Post the message that makes an execution undo everything it did."""
     return await _post(journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"})
 
 
@@ -219,7 +200,6 @@ def _unfinished_state(run: str, common: Common) -> RunState[Any]:
 
 
 def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
-    """Return the error with the question as its place and a fitting hint."""
     if isinstance(problem, ForPeopleOnly):
         return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")
     return UsageProblem(
@@ -246,21 +226,14 @@ class QuestionPage:
 
 
 async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
-    """Return the open questions of a run as plain data, in the order of `in_order`.
-
-    Raises the errors of `RunReader.read`, and `RunMoved`.
-    """
+    """Return a run's open questions as plain data, in order. Raises the errors of `RunReader.read`, and `RunMoved`."""
     row = await reader.journal.row(run)
     check_here(run, row.owner)
     return await _questions_at(reader, row)
 
 
 async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> QuestionPage:
-    """Return the open questions of all unfinished runs, at most `limit`, without the first `begin`.
-
-    They are in the order of `in_order`. If the questions of a run cannot be read, the questions of other runs are still
-    returned.
-    """
+    """Return the open questions of all readable unfinished runs in order: at most `limit`, after the first `begin`."""
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
     rows = await reader.journal.runs(replace(ALL, asks=True))
@@ -328,17 +301,11 @@ class RunPoster(RunReader):
         return await self.post_answer(await self.check_answer(question, text, via=via, person=person))
 
     async def decline(self, question: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Decline a question. The receipt says what happens then.
-
-        Raises the errors of `answer`.
-        """
+        """Decline a question. The receipt says what happens then. Raises the errors of `answer`."""
         return await self.post_answer(await self.check_answer(question, None, via=via, person=person))
 
     async def check_answer(self, question: str, text: str | None, *, via: Via = "", person: str = "") -> CheckedAnswer:
-        """Check an answer to the question `RUN/ID`. The text None declines it. Nothing is posted.
-
-        So several answers can be checked before the first is posted. Raises the errors of `answer`.
-        """
+        """Check an answer to the question `RUN/ID`; None declines it. Posts nothing. Raises the errors of `answer`."""
         from replan.runs.limit_answers import (  # noqa: PLC0415 -- reading questions opens no model
             change_of_answer,
             check_budget_allows,
@@ -398,10 +365,7 @@ class RunPoster(RunReader):
         return await self._and_wake(_post(self.journal, run, key, body))
 
     async def cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run. If nobody drives the run, it is cancelled when it is driven next.
-
-        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
-        """
+        """Post the message that cancels a run. Raises `RunNotFound`, and `UsageProblem` for a step or an empty run."""
         await check_own(self, run, "cancel RUN")
         if (await self.journal.row(run)).last_seq == 0:
             raise not_started(run)
@@ -428,7 +392,6 @@ class RunPoster(RunReader):
         return await self._and_wake(post_cancel(self.journal, run))
 
     async def _and_wake(self, posting: Awaitable[P]) -> P:
-        """Wait until a message is posted, then wake the hosts, so that a waiting run continues at once."""
         posted = await posting
         self.wakeup.wake()
         return posted

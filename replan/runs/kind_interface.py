@@ -56,7 +56,6 @@ class Offer:
     """The choices that a server offers its clients."""
 
     config: UserConfig
-    """The settings of the home."""
     folder: Path
     """The folder that relative paths in the settings start from."""
 
@@ -66,10 +65,7 @@ class Offer:
         return self.config.clients.offered_models
 
     def model_of(self, order: ModelAndLimits, environment: Mapping[str, str]) -> str | None:
-        """Return the model of an order in the form of `--model`; None for the home's own model.
-
-        Raises `UsageProblem`; `NoModel` if the home names no model.
-        """
+        """Return the model of an order as `--model` names it; None for the home's. Raises `UsageProblem`, `NoModel`."""
         self.choice_of(order.model, environment)
         return self.models[order.model]
 
@@ -106,10 +102,7 @@ class Offer:
         return cast("RunLimits", usual | check_limits(order.limits))
 
     def _check_limits(self, order_limits: RunLimits) -> None:
-        """Check that the limits of an order are valid, and within the server's limits for clients.
-
-        Raises `UsageProblem` with the name of the limit as its place.
-        """
+        """Check that the limits of an order are valid, and within the server's limits for clients."""
         limits: Mapping[str, Any] = check_limits(order_limits)
         self.config.clients.check_ceilings(limits)
         for extra in limits.get("model_settings", {}).keys() & EXTRAS:
@@ -142,10 +135,8 @@ class OrderContext:
     """The inputs for preparing a run that a client has ordered."""
 
     offer: Offer
-    """The choices of clients, with the settings of the home."""
     registry: Registry
     environment: Mapping[str, str]
-    """The environment variables of the process."""
     may_take_long: bool = False
     """Whether the caller runs the preparation in a thread, because it may read many files."""
 
@@ -235,10 +226,7 @@ class KindInterface:
         return f"{self.kind}s"
 
     def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:
-        """Return the run that a client has ordered, within the limits of clients.
-
-        Raises `UsageProblem` with the field as its place.
-        """
+        """Return the run that a client has ordered, within its limits. Raises `UsageProblem` at the field."""
         if self.prepare_order is not None:
             return self.prepare_order(order, context)
         offer = context.offer
@@ -262,10 +250,7 @@ class KindInterface:
 
 
 def installed_interfaces() -> Sequence[KindInterface]:
-    """Return the interfaces of the installed kinds, ordered by the names of the kinds. Some kinds have no interface.
-
-    An interface that cannot be loaded is left out. `interface_problems` names it.
-    """
+    """Return the interfaces of the installed kinds that can be loaded, ordered by the names of the kinds."""
     return tuple(found for found in _load_interfaces() if isinstance(found, KindInterface))
 
 

@@ -1,7 +1,4 @@
-"""Checks answers to the question at a limit.
-
-Answers of clients must stay within the models and ceilings of the settings.
-"""
+"""Checks answers to the question at a limit: clients must stay within the models and ceilings of the settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,7 +49,6 @@ def change_of_answer(
 
 
 def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, clients: ClientsEntry, now: float) -> None:
-    """Raise `UsageProblem` if an answer raises a limit beyond its ceiling."""
     added = addition_of(reached, answer)
     if added is None or reached.limit is None:
         return

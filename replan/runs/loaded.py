@@ -24,11 +24,8 @@ class Loaded:
     """A run that was read from its journal."""
 
     kind: AnyKind
-    """The run's kind, which reads its events and shows its state."""
     state: Any
-    """The state after the last record."""
     records: list[Record[Any]]
-    """All records, in their order."""
 
     @property
     def started(self) -> bool:

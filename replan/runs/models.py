@@ -150,10 +150,7 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def server_of(text: str, environment: Mapping[str, str]) -> str:
-    """Return the host and the port of a model's server; empty for a model in this process, and if none is set.
-
-    Raises the errors of `check_base_url`.
-    """
+    """Return the host and port of a model's server; empty for none. Raises the errors of `check_base_url`."""
     spec = parse_model_spec(text)
     if isinstance(spec, RecordingSpec) and spec.missing:
         return server_of(spec.missing, environment)
@@ -170,13 +167,7 @@ def servers_of(models: Iterable[str], environment: Mapping[str, str]) -> dict[st
 
 
 def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Check that the models of a run are asked at the servers that its journal names.
-
-    Otherwise the prompts of the run, and a key, would be sent to a server that the user may not have meant.
-
-    Raises:
-        UsageProblem: the environment names another server; the hint says how the run goes on.
-    """
+    """Raise `UsageProblem` if the environment names another server for a model than the run's journal."""
     for name in models:
         before, address = recorded.get(name, ""), server_of(name, environment)
         if before and address != before:
@@ -189,10 +180,7 @@ def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], 
 
 
 def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers) -> RateLimiter | None:
-    """Return the rate limiter of a model's server.
-
-    None for a model in this process, and for a recording, because the replies in its file must not wait.
-    """
+    """Return the rate limiter of a model's server; None for a model in this process, and for a recording."""
     spec = parse_model_spec(text)
     if not isinstance(spec, Named):
         return None
@@ -221,10 +209,7 @@ class Shared:
 
 
 def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iterable[str] = ()) -> None:
-    """Check the model of a run before anything is written. Raises `UsageProblem` if it cannot be opened.
-
-    `others` are the names of the models that steps of the run name. They are checked too.
-    """
+    """Check the models of a run before anything is written. Raises `UsageProblem` for one that cannot be opened."""
     for name in others:
         other = parse_model_spec(name)
         if isinstance(other, Named) and not PROVIDERS[other.provider].is_configured(environment):
@@ -254,7 +239,6 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
 
 
 def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error about a model whose provider has neither a key nor an address in the environment."""
     provider, near = PROVIDERS[spec.provider], suggest_built_in(spec.name)
     names = " and ".join(filter(None, (provider.key, provider.region)))
     hint = f"set {names}, or {provider.address} for a server of your own"
@@ -294,7 +278,6 @@ async def _open_recording(
     environment: Mapping[str, str],
     opening: Callable[[str], AbstractAsyncContextManager[Model]],
 ) -> AsyncIterator[Model]:
-    """Open the recording in a file, and the model for prompts that it lacks. Raises `UsageProblem`."""
     from runtime.models.recording import RecordingMode, RecordingModel  # noqa: PLC0415 -- as above
 
     file = _recording_file(spec, environment)
@@ -310,11 +293,7 @@ async def _open_recording(
 
 
 async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
-    """Return the answers of a recorded run's model, in order, with the hashes of the prompts.
-
-    A try without an answer, because its driver was killed, gets the answer of the next try. A replay needs this: it is
-    not interrupted at the same place, so it makes only the first try.
-    """
+    """Return the answers of a recorded run's model, in order, with the hashes of the prompts."""
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 
     records, row = await journal.read(run), await journal.row(run)

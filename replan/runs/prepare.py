@@ -41,7 +41,6 @@ class Prepared(Generic[R_co]):
     """A run that may begin, and the model that was chosen for it."""
 
     request: R_co
-    """The prepared run: the problem, its configuration and its limits."""
     choice: ModelChoice
     environment: Mapping[str, str]
     """The environment variables with keys and addresses of servers."""
@@ -124,7 +123,6 @@ def call_seconds_of(choice: ModelChoice, environment: Mapping[str, str]) -> floa
 
 
 def _url_of(choice: ModelChoice, environment: Mapping[str, str]) -> str | None:
-    """Return the base URL of a model's provider; None for a model in this process."""
     return PROVIDERS[choice.spec.provider].url_in(environment) if isinstance(choice.spec, Named) else None
 
 
@@ -137,10 +135,7 @@ def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str,
 
 
 def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
-    """Return the part of a change of settings that names another model. Raises `UsageProblem`.
-
-    `model` is in the form of `--model`; None is the home's own model.
-    """
+    """Return the part of a change of settings that names a model (None: the home's own). Raises `UsageProblem`."""
     choice = choose_model(model, environment, config)
     check_model(choice.spec, environment)
     price = price_for(choice, config, environment, now)

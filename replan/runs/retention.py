@@ -39,11 +39,7 @@ class DeletedRuns:
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
-    """Delete a run that has ended; with `force`, any run that nobody drives.
-
-    The folder made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
-    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another run.
-    """
+    """Delete an ended run; with `force`, any that nobody drives. Raises `RunNotFound`, `Held`, `UsageProblem`."""
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
     if row.status != "finished" and not force:
@@ -77,7 +73,6 @@ def is_over(row: RunRow, *, ended: bool) -> bool:
 async def _delete(
     engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow], *, keep_workspace: bool
 ) -> DeletedRuns:
-    """Delete runs with the runs of their steps, then the folders made for forks among them."""
     last_seqs = {row.run: row.last_seq for row in all_rows}
     above, runs = runs_above(last_seqs), {row.run: row.last_seq for row in rows}
     for row in rows:
@@ -118,11 +113,7 @@ class Chosen:
 
 
 async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
-    """Choose runs to copy to a place, with the runs of their steps. Nothing is changed.
-
-    Runs that an earlier copy has marked as moved to this place are chosen too. Raises `RunNotFound`, and `UsageProblem`
-    for a name that several runs have, or a step of another run.
-    """
+    """Choose runs and their steps to copy to a place. Raises `RunNotFound`, and `UsageProblem` for a wrong name."""
     rows = {row.run: row for row in reversed(await reader.journal.runs(ALL))}
     above, chosen = runs_above(rows), Chosen()
     if choice.names:
@@ -150,7 +141,6 @@ async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
 
 
 def _obstacle(row: RunRow, place: str) -> str:
-    """Return the reason why a run cannot be copied; empty if it can."""
     moved = place_moved_to(row.owner)
     if moved not in {None, place}:
         return str(RunMoved(row.run, str(moved)))

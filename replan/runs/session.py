@@ -37,11 +37,7 @@ class Follower:
         self._seq = 0
 
     async def follow(self, *, leave_undrivable: bool = False) -> RunResult | None:
-        """Report records until the run has finished, waits for a person or was parked by a person. Return the result.
-
-        Return None if no live process drives the run and there is no host. With `leave_undrivable`, also return None
-        when the run's records say why no host can drive it.
-        """
+        """Report records until the run rests, and return the result; None if no process drives it or will."""
         journal, changed = self._engine.journal, Polling(self._engine.journal, LOOK_SECONDS)
         while True:
             common = await self._read()
@@ -65,7 +61,6 @@ class Follower:
         await self._read()
 
     async def _read(self) -> RunState[Any] | None:
-        """Report the new records, and return the common part of the state after them."""
         if self._kind is None:
             self._kind = await self._engine.kind_of(self._run)
             self._state = self._kind.machine.initial()
@@ -81,11 +76,7 @@ TAKEN_UP_SECONDS = 5.0
 
 
 class RunSession:
-    """Drives one run here, or follows the host that drives it. Reports its records in order, each once.
-
-    The reports of a new run begin with its first record. The reports of any other run begin with the next record
-    written.
-    """
+    """Drives one run here, or follows the host that drives it. Reports its records in order, each once."""
 
     def __init__(
         self,
@@ -104,10 +95,7 @@ class RunSession:
         """Whether a host drives the run. If so, a stop ends only the following."""
 
     async def begin(self, prepared: PreparedRun, stop: Stop, admit: Admit | None = None) -> RunResult:
-        """Drive a new run here. If there is a host for it, record its start by `admit` and follow the host.
-
-        Without `admit`, the run is driven here even if there is a host.
-        """
+        """Drive a new run here. If there is a host for it, record its start by `admit` and follow the host."""
         kind = self._engine.kinds.named(prepared.kind)
         if admit is not None and await self._engine.has_host(kind.name, kind.format):
             await admit()
@@ -123,11 +111,7 @@ class RunSession:
         return await self.drive(stop) if result is None else result
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
-        """Drive the run here. If a host drives it, follow that host for as long as it can drive the run.
-
-        With `compare`, a notice says if the files of the run have changed since its start. Raises `Held` if another
-        process that is not a host drives the run.
-        """
+        """Drive the run here, or follow its host. With `compare`, report changed files. Raises `Held`."""
         while True:
             try:
                 return await self._drive_here(stop, compare=compare)
@@ -151,10 +135,7 @@ class RunSession:
         return result
 
     async def _follow(self, stop: Stop, *, leave_undrivable: bool) -> RunResult | None:
-        """Follow the run until a stop. Return None, after a notice, if no host drives the run any more.
-
-        With `leave_undrivable`, also return None if the hosts have recorded why they cannot drive it.
-        """
+        """Follow the run until a stop. Return None, after a notice, if no host drives the run any more."""
         self.following, self._leaves_undrivable, result = True, leave_undrivable, None
         try:
             async with trio.open_nursery() as nursery:
@@ -172,7 +153,6 @@ class RunSession:
         return result
 
     async def _has_host(self) -> bool:
-        """Return whether a host of the home drives runs of this kind."""
         row = await self._engine.journal.row(self._run)
         return await self._engine.has_host(row.kind, row.format)
 
@@ -184,7 +164,6 @@ class RunSession:
             self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
 
     def _report_undrivable(self, why: str) -> None:
-        """Say why no host drives the run, and what the user can do."""
         self._note(why)
         if self._leaves_undrivable:
             return

@@ -1,7 +1,4 @@
-"""Writes the JSON Schemas with which editors complete workflow, prompts, policy, tools and config files.
-
-`python -m replan.setup.config_schemas FOLDER` writes them. A test compares them with the committed schemas.
-"""
+"""Writes the JSON Schemas of the files that people edit: `python -m replan.setup.config_schemas FOLDER`."""
 
 import ast
 import inspect
@@ -40,11 +37,7 @@ NESTING_MAX = 3
 
 
 def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring below each field of a class, including inherited fields.
-
-    The docstrings are read from the source. Pydantic could read them while it makes a class, but this would take a
-    third of a short command's time.
-    """
+    """Return the docstring below each field of a class, also inherited, read from the source: pydantic is slower."""
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if issubclass(owner, Value) and owner.__module__:  # `config_model` makes classes without a module
@@ -79,7 +72,6 @@ def describe_models() -> None:
 
 
 def _all_below(model: type[Value]) -> list[type[Value]]:
-    """Return all subclasses of a model, also indirect ones."""
     models: list[type[Value]] = []
     for subclass in model.__subclasses__():
         models += [subclass, *_all_below(subclass)]
@@ -87,10 +79,7 @@ def _all_below(model: type[Value]) -> list[type[Value]]:
 
 
 def schema_text(model: type[BaseModel]) -> str:
-    """Return the JSON Schema of a model, as the text of a schema file.
-
-    The schema of the config file (`UserConfig`) includes the keys of every installed distribution that can be loaded.
-    """
+    """Return the text of a model's schema file. That of `UserConfig` includes the keys of installed distributions."""
     if model is UserConfig:
         model = config_model(name for name, found in SETTINGS.installed.items() if not SETTINGS.problem(found))
     describe_models()

@@ -28,7 +28,6 @@ def limits_in(body: BaseModel) -> RunLimits:
 
 
 def _field(spec: LimitSpec, default: Any) -> tuple[Any, Any]:
-    """Return the type and the field of a limit, for a model."""
     if spec.unit == "switch":
         return bool, Field(default=False, description=spec.described)
     value_type = _type_of(spec)
@@ -53,10 +52,7 @@ def _type_of(spec: LimitSpec) -> Any:
 
 
 def duration_up_to(most: int) -> BeforeValidator:
-    """Return a validator for a length of time, in seconds or as a text such as `15m`, of at most `most` seconds.
-
-    Its message quotes the limit and the value as typed, such as `366d`.
-    """
+    """Return a validator for a length of time, in seconds or as a text such as `15m`, of at most `most` seconds."""
 
     def read(value: object) -> object:
         seconds = seconds_of(value)

@@ -1,7 +1,4 @@
-"""Finds the models that can be used here: by keys in the environment, and on the default ports of local servers.
-
-Nothing leaves this machine: a local server is asked for its list of models over loopback.
-"""
+"""Finds the models that can be used here: by keys in the environment, and on the ports of local servers."""
 
 import threading
 import time
@@ -48,10 +45,7 @@ class FoundModel:
 
 
 def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None = None) -> tuple[FoundModel, ...]:
-    """Return the models of servers on this machine, then the models for which the environment has a key or an address.
-
-    `ports` are `PORTS` by default. This takes at most `PROBE_SECONDS`, and raises nothing.
-    """
+    """Return the models of local servers, then those of the environment, within `PROBE_SECONDS`. Raises nothing."""
     servers = PORTS if ports is None else ports
     listed: dict[str, Sequence[str]] = {}
     threads = [
@@ -105,7 +99,6 @@ def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:
 
 
 def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
-    """Put the models of the server on a port of this machine into `listed`. Do nothing if no such server answers."""
     import http.client  # noqa: PLC0415 -- a run with a model asks no server
 
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_SECONDS)
@@ -121,7 +114,6 @@ def _list_into(listed: dict[str, Sequence[str]], name: str, port: int) -> None:
 
 
 def _names(content: Any, provider: str) -> list[str]:
-    """Return the names of the first `SHOWN_MAX` models in a server's list, without models that only make embeddings."""
     models = content.get("data") if isinstance(content, Mapping) else None
     names = []
     for item in models if isinstance(models, list) else ():

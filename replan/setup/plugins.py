@@ -1,7 +1,4 @@
-"""Loads plug-ins: guards and generators from installed distributions (by entry points), from files, and from a program.
-
-An installed plug-in is loaded only for a workflow that names it, so a broken plug-in harms no other run.
-"""
+"""Loads plug-ins: guards and generators from installed distributions, from files, and from a program."""
 
 import hashlib
 import importlib.util
@@ -33,11 +30,7 @@ def _make_guard(
     wrong: str,
     hint: str,
 ) -> AnyGuard:
-    """Return the guard that a factory makes from the `guard_config` of a step.
-
-    A `UsageProblem` of the factory is raised unchanged. For another exception, a `UsageProblem` says `failure`. For a
-    value that is not a guard, it says `wrong` with `hint`. The place of both is `place`.
-    """
+    """Return the guard that a factory makes from a step's `guard_config`. Raises `UsageProblem`."""
     try:
         guard: Any = factory(config)
     except UsageProblem:
@@ -66,11 +59,7 @@ class PlugInFiles:
 
 
 def _load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
-    """Run the files, each once in a process, and return the plug-ins that they mark.
-
-    Raises `UsageProblem`, with file and line, for a file that cannot be read or run or has no plug-in. It is also
-    raised for a plug-in with a wrong signature, or with the name of a plug-in in another file.
-    """
+    """Run the files, each once, and return the plug-ins that they mark. Raises `UsageProblem` with file and line."""
     guards: dict[str, GuardFactory] = {}
     generators: dict[str, TextMaker] = {}
     sources: dict[str, PlugInFile] = {}
@@ -107,7 +96,6 @@ def _read(path: Path) -> bytes:
 
 @lru_cache(maxsize=64)
 def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str], Callable[..., Any]]:
-    """Run a file as a separate module, and return the functions that it marks, by kind and name."""
     name = f"_replan_plugins_{path.stem}_{digest}"
     spec = importlib.util.spec_from_loader(name, loader=None, origin=str(path))
     assert spec is not None
@@ -132,7 +120,6 @@ def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str
 
 
 def _file_error(path: Path, error: Exception) -> UsageProblem:
-    """Return the error about a file that raised an exception. Its place is the line of the file."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return UsageProblem(f"not Python: {error.msg}", place=f"{path}:{error.lineno}", hint="repair the file")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
@@ -222,7 +209,6 @@ class _Factory:
     installed: Installed
 
     def __call__(self, config: Mapping[str, Any]) -> AnyGuard:
-        """Return the guard with these settings. Raises `UsageProblem`."""
         place, failure, wrong = self.installed.place, "makes no guard", "makes a value"
         return _make_guard(
             GUARD_PLUGINS.load(self.installed), config, place=place, failure=failure, wrong=wrong, hint=_FACTORY
@@ -242,7 +228,6 @@ class _Generators(Mapping[str, Generator]):
         return FunctionGenerator(GENERATOR_PLUGINS.load(self.installed[name]), name)
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is a generator of this name, without loading it."""
         return name in self.passed or name in self.installed
 
     def __iter__(self) -> Iterator[str]:

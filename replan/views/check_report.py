@@ -53,7 +53,6 @@ def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[L
 
 
 def _findings(findings: Sequence[Found]) -> Iterator[Line]:
-    """Yield a line for each finding. Advice in an earlier line is not repeated."""
     alike: dict[tuple[Any, ...], list[str]] = {}
     for finding in findings:
         place = finding.get("step_id", finding.get("where", ""))
@@ -78,7 +77,6 @@ def _at(places: Sequence[str]) -> str:
 
 
 def _about_guards(names: Sequence[str]) -> Iterator[str]:
-    """Yield advice about unknown guards: names that are misspelt, and guards of the user's own."""
     near = {name: close for name in names if (close := closest(name, GUARD_CATALOG, cutoff=0.8))}
     if near:
         yield f"did you mean {', '.join(f'{right!r} for {wrong!r}' for wrong, right in near.items())}?"

@@ -1,7 +1,4 @@
-"""Plug-ins of installed distributions. They are found by entry points, and loaded at their first use.
-
-Reading the entry points opens every installed distribution, so built-in names are looked up without them.
-"""
+"""Plug-ins of installed distributions. They are found by entry points, and loaded at their first use."""
 
 import inspect
 import re
@@ -23,9 +20,7 @@ class Installed:
     """The installed entry points with one name in a group. More than one is an error."""
 
     points: "tuple[EntryPoint, ...]"
-    """The entry points of this name."""
     reserved: bool = False
-    """Whether the name is built in. Then no distribution may use it."""
 
     @property
     def place(self) -> str:
@@ -38,11 +33,7 @@ class Installed:
         return " and ".join(sorted({_distribution(point) for point in self.points}))
 
     def the_one(self) -> "EntryPoint":
-        """Return the only entry point.
-
-        Raises `UsageProblem` for several, for a built-in name, and for a distribution that needs another version of
-        Replan.
-        """
+        """Return the only entry point. Raises `UsageProblem` for several, and for a wrong name or version."""
         if self.reserved:
             raise reserved_name_error(self.place)
         if len(self.points) > 1:
@@ -82,10 +73,7 @@ def _points(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
 
 @cache
 def _all_points(_: tuple[str, ...]) -> "EntryPoints":
-    """Return the entry points of all installed distributions.
-
-    They are read once for each `sys.path`, because reading them opens the metadata of every distribution.
-    """
+    """Return the entry points of all installed distributions, which are read once for each `sys.path`."""
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 
     points: Any = entry_points()
@@ -97,7 +85,6 @@ _PIN = re.compile(r"replan\s*(?:\(\s*)?==\s*([\w.+!-]+)")
 
 
 def _needed_version(point: "EntryPoint") -> str:
-    """Return the version of Replan that the distribution of an entry point requires exactly; empty if there is none."""
     requirements = (point.dist.requires or ()) if point.dist is not None else ()
     return next((match[1] for text in requirements if (match := _PIN.match(text))), "")
 
@@ -113,10 +100,7 @@ def _distribution(point: "EntryPoint") -> str:
 
 
 def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
-    """Return whether a function can be called with `count` positional arguments.
-
-    If it has no signature, return True.
-    """
+    """Return whether a function can be called with `count` positional arguments; True without a signature."""
     try:
         inspect.signature(function).bind(*[None] * count)
     except TypeError:
@@ -127,7 +111,6 @@ def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
 
 
 def _describe(value: object) -> str:
-    """Return a description of a value, such as `the function make(text)` or `of type str`."""
     if inspect.isfunction(value):
         return f"the function {value.__name__}({', '.join(inspect.signature(value).parameters)})"
     return f"of type {type(value).__name__}"
@@ -143,7 +126,6 @@ class PluginGroup:
     """The plug-ins of one entry point group."""
 
     name: str
-    """The name of the group, such as `replan.models`."""
     form: str
     """The form of a plug-in in messages, such as `open(url)`."""
     fits: Callable[[Any], bool]
@@ -168,10 +150,7 @@ class PluginGroup:
         return sorted(name for name, found in self.installed.items() if not found.reserved)
 
     def get(self, name: str) -> Any | None:
-        """Load the object with a name, built in or from a plug-in; None for an unknown name.
-
-        Raises `UsageProblem`, which names the distribution of a plug-in that cannot be used.
-        """
+        """Load the object with a name; None for an unknown name. Raises `UsageProblem` for a broken plug-in."""
         if name in self.built_in:
             value = self.built_in[name]
             return resolve_name(value) if value else None

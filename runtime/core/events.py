@@ -68,12 +68,10 @@ def text_hash(text: str) -> str:
 
 
 def _to_base64(digest: str) -> str:
-    """Return a hex hash in base64, the form in stored events. Base64 is a third shorter."""
     return base64.urlsafe_b64encode(bytes.fromhex(digest)).decode().rstrip("=")
 
 
 def _to_hex(digest: str) -> str:
-    """Return the hex form of a hash in a stored event. Raises `ValueError` for anything else."""
     return base64.b64decode(f"{digest}=", altchars=b"-_", validate=True).hex()
 
 
@@ -131,7 +129,6 @@ class Record(NamedTuple, Generic[E]):
     """An event in its place within a run."""
 
     run: str
-    """The run's id."""
     seq: int
     """The number of the record in its run, counted from 1 without gaps."""
     at: float
@@ -139,7 +136,6 @@ class Record(NamedTuple, Generic[E]):
     epoch: int
     """The epoch of the driver that appended the record."""
     event: E
-    """The event, of a type that the run's kind defines."""
     hash: str
     """The hash in hex. It covers the previous record's hash, run, seq, at, epoch, inbox and the event's stored body."""
     inbox: int | None = None

@@ -32,7 +32,6 @@ class Usage(Value):
     cache_write_1h_tokens: int = 0
     """The part of `cache_write_tokens` that is kept for an hour, which costs more."""
     reasoning_tokens: int = 0
-    """Output tokens that are reasoning."""
     contradictory: bool = False
     """Whether the provider's numbers contradict each other. Then the call is charged at the highest rates."""
 
@@ -64,17 +63,11 @@ class TokenRates(Value):
     """US dollars per token of each kind. A kind without a rate of its own has the rate of the kind that includes it."""
 
     input_per_token_usd: Rate
-    """Dollars for one token of the prompt."""
     output_per_token_usd: Rate
-    """Dollars for one token of the reply."""
     cache_read_per_token_usd: Rate | None = None
-    """Dollars for one token that is read from the prompt cache."""
     cache_write_per_token_usd: Rate | None = None
-    """Dollars for one token that is written into the prompt cache."""
     cache_write_1h_per_token_usd: Rate | None = None
-    """Dollars for one token that is written into the prompt cache for an hour."""
     reasoning_per_token_usd: Rate | None = None
-    """Dollars for one token of reasoning."""
 
     def usd(self, usage: Usage) -> float:
         """Return the dollars for the tokens of a call."""
@@ -104,14 +97,10 @@ class PriceTier(TokenRates):
     """The rates for all tokens of a call whose prompt is long."""
 
     above: int = Field(ge=0)
-    """The number of input tokens above which these rates hold."""
 
 
 class Price(TokenRates):
-    """The price of a model's calls, and the source of the numbers.
-
-    If a rate depends on the time of day, the highest rate is used, so that a reservation is never too small.
-    """
+    """The price of a model's calls, the highest of the day, and the source of the numbers."""
 
     request_usd: Rate = 0.0
     """Dollars for one request, in addition to its tokens."""
@@ -146,10 +135,7 @@ class Price(TokenRates):
         return {key: value for key, value in plain.items() if value or key in _BASE}
 
     def micro_usd(self, usage: Usage) -> int:
-        """Return the cost of a call in whole micro-dollars, rounded up.
-
-        Contradictory usage is charged at the highest rates.
-        """
+        """Return the cost of a call in whole micro-dollars, rounded up; the highest for contradictory usage."""
         if usage.contradictory:
             return self.micro_usd_at_most(usage.input_tokens, usage.output_tokens)
         rates: TokenRates = self
@@ -165,11 +151,7 @@ class Price(TokenRates):
         )
 
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the highest cost of a call with at most so many tokens, in whole micro-dollars.
-
-        All input may be written into the cache, and all output may be reasoning. A lower tier may have higher rates, so
-        all tiers up to the limit are compared.
-        """
+        """Return the highest cost of a call with at most so many tokens, in whole micro-dollars, over all tiers."""
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return _micro(
             max(rates.usd_at_most(input_tokens, output_tokens) for rates in (self, *reached)) + self.request_usd
@@ -242,9 +224,7 @@ class Limits(Value):
     """The limits of a run; None is no limit."""
 
     calls: int = Field(default=30, ge=1)
-    """The largest number of model calls."""
     tokens: int | None = Field(default=None, ge=1)
-    """The largest number of tokens, input and output together."""
     micro_usd: int | None = Field(default=None, ge=1)
     """The largest cost, in micro-dollars."""
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -275,7 +255,6 @@ class Ledger:
     """The reserved and spent amounts of one run, against its limits."""
 
     limits: Limits
-    """The limits that every reservation is checked against."""
     spent: Amount = ZERO
     """The amount that settled requests have used."""
     unknown: Amount = ZERO

@@ -38,7 +38,6 @@ class Envelope(Generic[B]):
     """One piece of work for an actor. The supervisor changes it while the actor works, to withdraw or park the work."""
 
     work: Work
-    """The request, its id, and whether the work may be repeated."""
     brief: B
     """Everything that the actor may see of the run (`Machine.brief`)."""
     trace: Mapping[str, str | int] = field(default_factory=dict)
@@ -82,7 +81,6 @@ class Delivery(NamedTuple, Generic[M]):
     """The result of a piece of work, for the supervisor."""
 
     request_id: str
-    """The id of the request for the work."""
     message: M | Crashed | None
     """The answer: `Crashed` if the handler raised too often, None if the work was withdrawn."""
 
@@ -92,7 +90,6 @@ class Report(Generic[M]):
     """A message from an actor before its work ends. The actor waits until the supervisor has processed the message."""
 
     message: M
-    """The message for the machine's `accept`."""
     taken: trio.Event = field(default_factory=trio.Event)
     """Set when the supervisor has appended the resulting events."""
     appended: bool = False
@@ -128,11 +125,7 @@ class Actor(Generic[B, M]):
         self._restarts: deque[float] = deque()
 
     async def answer(self, envelope: Envelope[B], now: Callable[[], float]) -> M | Crashed | None:
-        """Return the answer to an envelope; None if it was withdrawn. `now` gives the time of a crash.
-
-        A call that was withdrawn before it began is also passed to its handler. The handler answers that it was not
-        sent.
-        """
+        """Return the answer to an envelope; None for withdrawn work that had begun. `now` is the time of a crash."""
         log.bind(**envelope.trace)
         goes_on, restarts = not (envelope.withdrawn and envelope.work.repeatable), 0
         while goes_on:
@@ -195,10 +188,7 @@ class Mailbox(Generic[B, M]):
             self._start()
 
     def flush(self) -> None:
-        """Start a task for each waiting envelope, without regard to `concurrency`.
-
-        It is called when a run parks and all tasks end soon.
-        """
+        """Start a task for each waiting envelope, without regard to `concurrency`, because the run parks."""
         for _ in range(self._receive.statistics().current_buffer_used):
             self._start()
 

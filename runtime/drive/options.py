@@ -102,11 +102,8 @@ class Admission:
     """The facts about a new run that are written with its first records, in one transaction."""
 
     title: str
-    """The title of the run in lists."""
     kind: str = FIRST_KIND
-    """The name of its kind."""
     format: int = FIRST_FORMAT
-    """The version of the kind's format in which its events are written."""
     placement: Placement = ORDINARY
     """The tenant that pays for the run, and the run's priority."""
 
@@ -116,7 +113,6 @@ class LeaseTerms:
     """The terms under which a driver holds a run."""
 
     owner: str
-    """The name of the driver's process."""
     ttl: float = 30.0
     """The length of a lease in seconds. It is renewed four times within this time."""
     poll: float = 0.25

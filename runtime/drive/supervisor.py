@@ -134,7 +134,6 @@ class Supervisor(Generic[S, E, M]):
         return ending
 
     async def _load(self) -> Ending | None:
-        """Read the run. Return the run's ending if there is nothing to drive; else None."""
         self._inbox_seen = await self._log.load()
         self._told = self._log.summary.committed
         if await self._end_by_inbox():
@@ -183,10 +182,7 @@ class Supervisor(Generic[S, E, M]):
         return self._is_finished()
 
     async def _was_driven_elsewhere(self) -> bool:
-        """Return whether a hosted run is no longer due, because another driver has driven it.
-
-        The status row decides, as for hosts.
-        """
+        """Return whether a hosted run is no longer due by its row, because another driver has driven it."""
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
         due = (await self._journal.row(self.run)).summary.due
@@ -207,7 +203,6 @@ class Supervisor(Generic[S, E, M]):
         await self._process_mail(left)
 
     async def _write_takeover(self, facts: Sequence[tuple[Any, int | None]]) -> None:
-        """Append the facts of a takeover, and the decisions that follow if the run goes on."""
         state = fold(self._machine, [event for event, _ in facts], self.state)
         if self._machine.summary(state).status != "finished":
             await self._log.write(facts, self._will_continue)
@@ -262,7 +257,6 @@ class Supervisor(Generic[S, E, M]):
         return any(work.address in self._mailboxes and not self._may_release(work) for work in outstanding)
 
     def _waits_for_person(self) -> bool:
-        """Return whether a person has to do some of the outstanding work."""
         return any(work.address not in self._mailboxes for work in self._machine.outstanding(self.state).values())
 
     async def _process_delivery(self, delivery: Delivery[M] | Report[Message] | Mailed) -> None:
@@ -317,7 +311,6 @@ class Supervisor(Generic[S, E, M]):
         self._reconcile()
 
     async def _tell_day(self) -> None:
-        """Tell the machine how much is committed of each daily budget."""
         try:
             budgets = await self._journal.budgets_today(self.run)
         except JournalError as error:
@@ -332,10 +325,7 @@ class Supervisor(Generic[S, E, M]):
                     await self._log.write([(accepted, None)], self._will_continue)
 
     async def _after_write(self) -> None:
-        """Stop the work if the latest records have parked the run. If they made a request, tell what is used of a day.
-
-        Raises `trio.Cancelled` if the supervisor was cancelled in the meantime.
-        """
+        """Stop the work if the latest records have parked the run. If they made a request, tell the day's use."""
         before, self._told = self._told, self._log.summary.committed
         if self._tells_day and (self._told.calls > before.calls or self._told.micro_usd > before.micro_usd):
             await self._tell_day()

@@ -192,7 +192,6 @@ class Host:
                 await self._journal.depart(self._id)
 
     def _seconds_until(self, next_time: float | None) -> float:
-        """Return how long the host may wait for a wake-up before it must look at the journal again."""
         longest = LOOK_SECONDS if self._placing is None else self._placing.seconds_until_sweep()
         waits = [longest, *(time - trio.current_time() for time in self._not_before.values())]
         if next_time is not None:
@@ -240,10 +239,7 @@ class Host:
         self.wake()
 
     async def _drive_due_runs(self, nursery: trio.Nursery) -> float | None:
-        """Drive runs without a driver, up to the limit of runs, and wake runs with unread messages.
-
-        Return when the next run is due, by the journal's clock; None if that is not known.
-        """
+        """Drive runs without a driver, and wake runs with messages. Return when the next is due; None if unknown."""
         now = trio.current_time()
         self._not_before = {run: time for run, time in self._not_before.items() if time > now}
         room = self._runs_max - len(self._active)
@@ -271,7 +267,6 @@ class Host:
         return self._placing is None or "placing" in self._trouble
 
     async def _drive_placed_runs(self, nursery: trio.Nursery, room: int) -> None:
-        """Drive the runs that the engine places here, up to the limit of runs."""
         placing = self._placing
         if placing is None:
             return
@@ -335,7 +330,6 @@ class Host:
             self.wake()
 
     def _end_job(self, run: str) -> None:
-        """End the job of a run that is claimed, or that another process holds."""
         if self._placing is not None:
             self._placing.end(run)
             self.wake()

@@ -1,7 +1,4 @@
-"""The notices of a serving host: a closed union of frozen values.
-
-`event` is the name in machine-readable reports, and never changes.
-"""
+"""The notices of a serving host: a closed union of frozen values. `event` is the name in reports, and never changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,7 +77,6 @@ class NotDrivable:
     event: ClassVar[str] = "not_here"
     run: str
     reason: str
-    """The reason, with the next step if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +86,6 @@ class Failed:
     event: ClassVar[str] = "failed"
     run: str
     error: str
-    """The exception's type and message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +106,6 @@ class OutsideTrouble:
     run: str
     """The run's id; empty if the trouble concerns no single run."""
     reason: str
-    """The cause of the delay, in one line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,10 +81,7 @@ def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> li
 
 
 def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
-    """Check that the rows lead from `start` to `end` without a gap.
-
-    Raises `JournalDamaged`, which names the run and the first bad record.
-    """
+    """Check that the rows lead from `start` to `end` without a gap. Raises `JournalDamaged` at the first bad one."""
     seq, previous = start
     for row in rows:
         seq += 1
@@ -100,10 +97,7 @@ def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
 def decode(
     codec: Codec[E], run: str, rows: Sequence[Stored], text_of: Callable[[str], bytes | None]
 ) -> list[Record[E]]:
-    """Return verified rows as records, after checking the hashes of the texts that they name.
-
-    `text_of` returns the UTF-8 bytes of the text with a hash, given in hex. Raises `JournalDamaged`.
-    """
+    """Return verified rows as records. `text_of` returns the bytes of a text by hash (hex). Raises `JournalDamaged`."""
     texts: dict[str, str] = {}
     decoded: list[Record[E]] = []
     for row in rows:

@@ -40,10 +40,7 @@ class Copied:
 
 
 def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
-    """Return the amount that a run has added to the last day that was charged for it.
-
-    Days are counted from 1970.
-    """
+    """Return the amount that a run has added to the last day, counted from 1970, that was charged for it."""
     share = copy.head.account.share
     return {} if share == ZERO else {copy.head.account.day: share}
 
@@ -66,11 +63,7 @@ def copy_runs(
     runs: Sequence[str] | None = None,
     at_once: int = AT_ONCE,
 ) -> Iterator[Copied]:
-    """Copy runs that nobody drives, by default all runs, and yield the result for each run.
-
-    An error of one run does not stop the others. `places` are the names of the source and the target in moved runs.
-    `spent` returns the amounts that a run has added to each day.
-    """
+    """Copy runs that nobody drives, by default all, and yield the result for each run, also an error."""
     copying, runs = _Copying(source, target, places, spent), copyable(source) if runs is None else runs
     for begin in range(0, len(runs), at_once):
         yield from copying.copy(runs[begin : begin + at_once], dead)
@@ -83,10 +76,7 @@ def copyable(source: RawStore) -> list[str]:
 
 
 def _mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[JournalError | None]:
-    """Mark runs as moved to a place, in one transaction. Return None or the error for each run.
-
-    The errors are `Held`, `RunNotFound`, `JournalDamaged`, and `RunMoved` for a run that was moved elsewhere.
-    """
+    """Mark runs as moved to a place, in one transaction. Return None or the error for each run."""
     return source.carry_out(
         [RunOperation("move", run, lambda locked: rules.move(locked, place, dead), resumes=True) for run in runs]
     )
@@ -101,7 +91,6 @@ class _Copying(NamedTuple):
     spent: Callable[[RunCopy], Mapping[int, Amount]]
 
     def copy(self, runs: Sequence[str], dead: Dead) -> Iterator[Copied]:
-        """Copy some runs, and yield their results in the given order."""
         done, place = dict[str, Copied](), self.places[1]
         try:
             marked = zip(runs, _mark(self.source, runs, place, dead), strict=True)
@@ -167,7 +156,6 @@ class Removed:
     """The result of deleting some runs together."""
 
     runs: Sequence[str]
-    """The ids of the runs."""
     problem: str = ""
     """Why the runs were not deleted; empty if they were."""
 
@@ -175,10 +163,7 @@ class Removed:
 def remove_copied(
     source: RawStore, target: RawStore, place: str, families: Iterable[Sequence[str]]
 ) -> Iterator[Removed]:
-    """Delete copied runs from the source, and yield the result for each family.
-
-    A family is deleted as a whole, after all of it was found in the target. `place` is the name of the target.
-    """
+    """Delete each family of copied runs as a whole, after it was found in the target, and yield the result for each."""
     ready = list[list[RunHead]]()
     for family in families:
         try:
@@ -192,11 +177,7 @@ def remove_copied(
 
 
 def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> RunHead:
-    """Return the row of a run in the source, if the target has all its records, messages and texts.
-
-    The chains and seals of both copies are verified, and the target's texts by their hashes. Raises `RunNotFound`,
-    `JournalDamaged`.
-    """
+    """Return the row of a run in the source if the target has all of it. Raises `RunNotFound`, `JournalDamaged`."""
     head, where = source.head(run), f"run {run!r} in {place}"
     with source.look() as reader:
         copy = reader.copy(run)

@@ -56,11 +56,9 @@ class RunHead(NamedTuple):
     owner: str | None = None
     """The process that holds the run's lease, or the place where the run was moved (`moved_owner`)."""
     end: float = 0.0
-    """When the lease ends."""
     epoch: int = 0
     """The number of claims so far."""
     id: int = 0
-    """The number of the run in the store."""
 
     @property
     def start(self) -> Tip:
@@ -133,10 +131,7 @@ def check_head(head: RunHead) -> RunHead:
 
 
 def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
-    """Return the row with these values of `COLUMNS`, and its open questions if they were read.
-
-    Damage is not detected, because a list shows a damaged row beside the others.
-    """
+    """Return the row with these values of `COLUMNS`, and its open questions if read. Damage is not detected."""
     number, run, title, kind, format, tenant, priority, created, owner = values[:9]
     updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = values[9:18]
     end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before, near = values[18:]

@@ -1,7 +1,4 @@
-"""The operations of the port, for every store: check and encode the input, apply the rules, and return records.
-
-A store defines how a snapshot is read (`_look`) and how an operation is carried out in a transaction (`_write`).
-"""
+"""The operations of the port, for every store, over its snapshot (`_look`) and transaction (`_write`)."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +50,6 @@ class ReadOperations(Generic[E]):
         """Call a function with one snapshot of the store, and return its result."""
 
     def _check_text(self, text: str, place: str) -> str:
-        """Return a text if the store can write it to a column. Raises `UsageProblem`."""
         return check_text(text, place)
 
     async def _check_end(self, head: RunHead) -> None:
@@ -221,7 +217,6 @@ class Operations(ReadOperations[E]):
         return await self._look(read)
 
     async def _codec(self, run: str) -> Codec[E]:
-        """Return the codec for a run's events. Raises `RunNotFound`, `KindUnknown`."""
         kind = self._kinds.get(run)
         if kind is None:
             head = await self._look(lambda reader: reader.head(run))

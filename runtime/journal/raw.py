@@ -102,10 +102,7 @@ class StoreReader(ABC):
 
     @abstractmethod
     def messages(self, run: str, after: int) -> list[InboxItem]:
-        """Return the messages with an id above `after`, in order.
-
-        Raises `RunNotFound`, and `JournalDamaged` for a message that does not match its seal.
-        """
+        """Return the messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
 
     @abstractmethod
     def text(self, digest: str) -> bytes | None:
@@ -146,10 +143,7 @@ class StoreReader(ABC):
         return rows[max(0, after) - start.seq :]
 
     def records(self, codecs: Codecs, head: RunHead, chained: Sequence[Stored]) -> list[Record[Any]]:
-        """Return the records of the rows of a `chain`, verified with their texts.
-
-        Raises `JournalDamaged`, `KindUnknown`.
-        """
+        """Return the verified records of the rows of a `chain`. Raises `JournalDamaged`, `KindUnknown`."""
         return decode(codec_of(codecs, head.run, head.kind, head.format), head.run, chained, self.texts_of(chained))
 
     def copy(self, run: str) -> RunCopy:
@@ -178,7 +172,6 @@ class StoreReader(ABC):
 
 
 def _matches(which: RunFilter, head: RunHead) -> bool:
-    """Return whether the filter lists a run."""
     summary, before = head.summary, which.waiting_since_before
     if which.status not in (None, summary.status) or (which.asks and not summary.asks):
         return False
@@ -218,10 +211,7 @@ class RawStore(ABC):
 
     @abstractmethod
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
-        """Delete runs in one transaction. Each must be marked as moved to a place, and its row must be unchanged.
-
-        Raises `RunNotFound`, `Fenced`; then no run is deleted.
-        """
+        """Delete unchanged runs that are moved to a place, in one transaction. Raises `RunNotFound`, `Fenced`."""
 
     def head(self, run: str) -> RunHead:
         """Return a run's row. Raises `RunNotFound`, `JournalDamaged`."""

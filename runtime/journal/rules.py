@@ -64,7 +64,6 @@ class RunOperation(NamedTuple, Generic[T]):
     """An operation on one run: what its store has to read, and how the operation decides."""
 
     operation: str
-    """The name of the operation in the port."""
     run: str
     decide: Callable[[Locked], Change[T]]
     """A function that returns the change, or raises the error that prevents a change."""
@@ -73,7 +72,6 @@ class RunOperation(NamedTuple, Generic[T]):
     entries: Sequence[Entry[Any]] = ()
     """The events to append."""
     key: str | None = None
-    """The key under which a message is posted."""
     resumes: bool = False
     """Whether the caller continues after the last record. Then the store checks for missing records."""
 
@@ -145,10 +143,7 @@ def post(locked: Locked, key: str, body: str) -> Change[Posted]:
 
 
 def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
-    """Mark a run as moved to another journal, under a new epoch. A run that already has this mark stays unchanged.
-
-    Raises `Held`, and `RunMoved` for a run that was moved elsewhere.
-    """
+    """Mark a run as moved to a place, under a new epoch. Raises `Held`, and `RunMoved` for another place."""
     head = locked.head
     if place_moved_to(head.owner) == place:
         return Change(None)

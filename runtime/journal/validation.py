@@ -1,7 +1,4 @@
-"""Validation of data before it is written to a journal: run ids, texts, and events.
-
-Texts must be valid Unicode of limited size. Every adapter validates before it writes.
-"""
+"""Validation of data before it is written to a journal: run ids, texts (Unicode of limited size), and events."""
 
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -27,17 +24,14 @@ class Entry(NamedTuple, Generic[E]):
     """An encoded event that is to be appended."""
 
     event: E
-    """The event as its caller gave it. `body` and `texts` were made from it."""
     body: bytes
     """The JSON of the event, with hashes in place of texts."""
     texts: Mapping[str, bytes]
-    """The texts in UTF-8, by hash in hex."""
     inbox: int | None
     """The id of the posted message that the event consumes, if any."""
 
 
 def _check_run(run: str) -> str:
-    """Return the id of a new run. Raises `UsageProblem` if the id is not valid."""
     if RUN_ID.fullmatch(run) is None:
         hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
         raise UsageProblem(f"{run!r} is not a run id", hint=hint)
@@ -63,7 +57,6 @@ def check_placement(placement: Placement) -> None:
 
 
 def _check_kind(kind: str, format: int) -> None:
-    """Raise `UsageProblem` unless a run may be of this kind and format version."""
     if KIND.fullmatch(kind) is None:
         hint = "1 to 64 of a-z, 0-9 and underscore, starting with a letter"
         raise UsageProblem(f"{kind!r} is not the name of a kind of runs", hint=hint)

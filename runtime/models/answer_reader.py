@@ -1,7 +1,4 @@
-"""Reads the body of a response with status 200: server-sent events, or one JSON value.
-
-Subclasses interpret the events.
-"""
+"""Reads the body of a response with status 200: server-sent events, or one JSON value."""
 
 import json
 from abc import ABC, abstractmethod
@@ -166,7 +163,6 @@ class AnswerReader(ABC):
         return self._secret if len(self._secret) >= PART_MIN else ""
 
     def _whole_answer(self, body: bytes) -> Reply | Fault:
-        """Return the reply in a body that is not a stream, or a fault."""
         if has_more_values(body, VALUES_MAX):
             text = f"the answer has more than {VALUES_MAX:,} values"
             return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
@@ -205,7 +201,6 @@ class AnswerReader(ABC):
         )
 
     def _add_reasoning(self, thought: Any) -> None:
-        """Add a piece of the model's reasoning, if it is text."""
         if isinstance(thought, str) and thought:
             self.characters += len(thought)
             self._thought_size += len(thought)
@@ -260,7 +255,6 @@ class AnswerReader(ABC):
 
 
 def _error_in(body: bytes) -> Any:
-    """Return the value of `error` in a JSON body; None if there is no such key."""
     try:
         plain = json.loads(body)
     except (ValueError, RecursionError):

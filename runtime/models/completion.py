@@ -61,12 +61,10 @@ def _only_arguments(calls: Any) -> str | None:
 
 
 def _thought(fields: Mapping[str, Any]) -> str:
-    """Return the reasoning in a message or a piece of one."""
     return next((fields[name] for name in _REASONING if isinstance(fields.get(name), str)), "")
 
 
 def _completion(body: bytes) -> _Completion:
-    """Return the completion in a body. Raises `ValidationError`."""
     try:
         return _Completion.model_validate_json(body)
     except ValidationError:
@@ -104,7 +102,6 @@ class CompletionReader(AnswerReader):
     places = ("", "the arguments of a tool call", "")
 
     def __init__(self, **limits: Any) -> None:
-        """Take the arguments of `AnswerReader`."""
         super().__init__(**limits)
         self._content: list[str] = []
         self._refusal: list[str] = []

@@ -64,17 +64,13 @@ class RejectedAnswer(Exception):
     """Carries a fault from the code that reads an answer to `runtime.models.http_model`."""
 
     def __init__(self, kind: FaultKind, message: str, status: int, content_type: str = "") -> None:
-        """Take the parts of the fault, and the content type of the answer."""
         self.fault = Fault(kind=kind, message=message, status=status)
         self.content_type = content_type
         super().__init__(message)
 
 
 class _CappedAnswers:
-    """A response hook that stops reading at a limit of bytes and pieces.
-
-    It gets every answer before its body is read.
-    """
+    """A response hook that stops reading at a limit of bytes and pieces, before the body is read."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max

@@ -121,10 +121,7 @@ def _mend(text: str) -> str | None:
 
 
 def _words(text: str) -> list[tuple[str, Any]] | None:
-    """Return the strings, numbers, names and brackets of a text, without commas, colons, blanks and comments.
-
-    Return None if the text has anything else, such as a bare word that is neither a key nor a JSON value.
-    """
+    """Return the strings, numbers, names and brackets of a text without punctuation; None if it has anything else."""
     words: list[tuple[str, Any]] = []
     at = 0
     while at < len(text):
@@ -244,7 +241,6 @@ class HttpModel(ABC):
         """Return the body of a request."""
 
     def _first_mode(self, request: ModelRequest) -> str:
-        """Return the mode in which a request is sent first."""
         if request.schema is None:
             return "text"
         return self._servers.ways(self._address, self._name, self._clock.now()).get(self._structure, self.modes[0])
@@ -260,10 +256,7 @@ class HttpModel(ABC):
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one request. Return its reply or its fault within `request.timeout_seconds`.
-
-        A request is not sent if it cannot fit, or has a setting that the interface does not have.
-        """
+        """Send one request, if it can fit. Return its reply or its fault within `request.timeout_seconds`."""
         provider = PROVIDERS[self.provider]
         if refused := provider.refused_settings(request.fields):
             text = f"{provider.title} does not take the setting {' and '.join(refused)} (leave it out)"
@@ -288,10 +281,7 @@ class HttpModel(ABC):
             await self._sdk.client.close()
 
     async def _too_long(self, request: ModelRequest) -> Fault | None:
-        """Return the fault for a prompt that exceeds the context window; None if the window's size is unknown.
-
-        The server is asked once, and again before a prompt is refused, because its model may have changed.
-        """
+        """Return the fault for a prompt that exceeds the context window; None if the window's size is unknown."""
         if request.context_window is not None:
             return too_long(request, ContextWindow(request.context_window, "context_window"))
         if least_tokens(request.system) + least_tokens(request.user) < ASKED_FROM_TOKENS:

@@ -48,7 +48,6 @@ class MessageReader(AnswerReader):
     called = "message"
 
     def __init__(self, **limits: Any) -> None:
-        """Take the arguments of `AnswerReader`."""
         super().__init__(**limits)
         self._text: list[str] = []
         self._arguments: list[str] = []
@@ -146,7 +145,6 @@ def _reason(reason: str) -> str:
 
 
 def _message(body: bytes) -> _Message:
-    """Return the message in a body. Raises `ValidationError`."""
     try:
         return _Message.model_validate_json(body)
     except ValidationError:
@@ -159,10 +157,7 @@ def _message(body: bytes) -> _Message:
 
 
 def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an object.
-
-    Lone surrogates in the text of a block are escaped. A tool's input is JSON already.
-    """
+    """Return the fields of an object, with lone surrogates in text escaped."""
     text = fields.get("text")
     return (
         {**fields, "text": escape_surrogates(text)}

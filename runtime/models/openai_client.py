@@ -21,10 +21,7 @@ _REFUSALS = frozenset({400, 404, 422})
 
 
 class OpenAIModel(HttpModel):
-    """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`.
-
-    Structure is asked for as `json_schema`, then `json_object`, then in plain text.
-    """
+    """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`."""
 
     modes = ("json_schema", "json_object", "text")
     provider: ClassVar[ProviderName] = "openai"

@@ -63,7 +63,6 @@ class Fault(Value):
     """The failure of a try: why the provider gave no reply, and whether the try may have been charged."""
 
     kind: FaultKind
-    """The class of the fault, which decides about a further try."""
     message: str
     """One line, for people only."""
     status: int | None = None
@@ -90,13 +89,11 @@ class ModelRequest:
     """One try of a call: the prompt, its limits, and the form of the reply."""
 
     request_id: str
-    """The id of the request within its run."""
     purpose: str
     """The id of the step that makes the call, or another name for the purpose of the call."""
     system: str
     """The system message of the rendered prompt; may be empty."""
     user: str
-    """The user message of the rendered prompt."""
     timeout_seconds: float
     """The time limit of the try, in seconds."""
     output_tokens_max: int
@@ -136,7 +133,6 @@ class Reply:
     """A model's answer to a try. It may be incomplete."""
 
     text: str
-    """The model's text."""
     usage: Usage | None
     """The usage that the provider reported; None if it reported none."""
     model: str

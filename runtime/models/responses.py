@@ -145,7 +145,6 @@ def _thoughts_of(items: Sequence[Any]) -> list[Any]:
 
 
 def _parts(items: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """Return the parts of the content of some items."""
     contents = [fields_of(item).get("content") for item in items]
     return [fields_of(part) for content in contents if isinstance(content, list) for part in content]
 

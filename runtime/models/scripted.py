@@ -196,10 +196,7 @@ class _FastLoader(_Limited, yaml.CSafeLoader):
 
 
 def _compose(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
-    """Return a loader and the tree of nodes of a YAML text; no tree for an empty text.
-
-    PyYAML's own parser reads what libyaml refuses, and names the cause of the refusal.
-    """
+    """Return a loader and the tree of nodes of a YAML text (none if empty). PyYAML's own parser explains errors."""
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.ReaderError, UnicodeEncodeError):
             fast = _FastLoader(text)
@@ -209,7 +206,6 @@ def _compose(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
 
 
 def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
-    """Return a YAML text's value, and the line of each key and of each entry of its list."""
     loader, root = _compose(text)
     if not isinstance(root, yaml.MappingNode):
         return None, {}

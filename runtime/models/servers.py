@@ -57,9 +57,7 @@ class ReportedLimit(Value):
     """A limit in one answer."""
 
     limit: int
-    """The number of requests or tokens in a window."""
     remaining: int
-    """The number of requests or tokens that are left."""
     seconds: float
     """The seconds from the answer until all of them are available again."""
 
@@ -68,7 +66,6 @@ class Window(Value):
     """The current window of a limit."""
 
     limit: int
-    """The number of requests or tokens in a window."""
     remaining: int
     """How many of them are left; negative if there were more open calls than that."""
     began: float
@@ -134,10 +131,7 @@ def after_answer(
     costs: Mapping[str, int],
     now: float,
 ) -> ServerLimits:
-    """Return the limits after an answer.
-
-    `sent_at` is when its call was sent. `costs` is what later calls use. The answer may not count them yet.
-    """
+    """Return the limits after an answer to a call of `sent_at`. `costs` is what later calls use."""
     windows = dict(limits.windows)
     for what, reported in read_limits(headers, now).items():
         before, until = windows.get(what), now + reported.seconds + MARGIN
@@ -241,10 +235,7 @@ class Known(Value):
 
 
 class Servers:
-    """What a home has learned about model servers: refused parameters and rate limits.
-
-    Its processes share a file for it.
-    """
+    """What a home has learned about model servers: refused parameters and rate limits. Its processes share a file."""
 
     def __init__(
         self,
@@ -358,10 +349,7 @@ class Servers:
 
 
 class RateLimiter:
-    """Delays the calls of this process to one server with one key, so that they stay below its known rate limits.
-
-    Waiting calls are sent in the order of their arrival. Processes of a home share the limits.
-    """
+    """Delays the calls of this process to one server with one key in order, to stay below its known rate limits."""
 
     def __init__(self, servers: Servers, key: str) -> None:
         self._servers, self._key = servers, key
@@ -409,7 +397,6 @@ class RateLimiter:
         return next_call_at(limits, self._costs(1), now)
 
     async def _wait(self, clock: Clock, until: float) -> None:
-        """Wait until a time, or until an answer comes or a call ends."""
         async with trio.open_nursery() as nursery:
 
             async def sleep() -> None:
@@ -427,10 +414,7 @@ class RateLimiter:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """Open the file and lock it for this process. Raises `OSError` if the lock is not free within `LOCK_SECONDS`.
-
-    Another process may hold the lock for hours if a signal stopped it.
-    """
+    """Open and lock the file for this process. Raises `OSError` if the lock is not free within `LOCK_SECONDS`."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     last = time.monotonic() + LOCK_SECONDS
     try:

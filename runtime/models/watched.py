@@ -50,7 +50,6 @@ class LiveReplies:
             await trio.sleep(TOLD_SECONDS)
 
     async def _wait(self, run: str) -> None:
-        """Wait until a reply of a run has grown or ended."""
         wait = self._waits.setdefault(run, trio.Event())
         try:
             await wait.wait()

@@ -199,7 +199,6 @@ async def _answer_file(invocation: Invocation, file: str, as_json: bool) -> int:
 
 
 async def _only_question(engine: Engine, run: str) -> str:
-    """Return the id of the only open question of a run. Raises `UsageProblem` if there is none or several."""
     from replan.runs.inbox import questions_of, split_question_id
 
     names = [split_question_id(question["id"])[1] for question in await questions_of(engine, run)]
@@ -213,7 +212,6 @@ async def _only_question(engine: Engine, run: str) -> str:
 
 
 def _report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:
-    """Print what was posted, how many questions are open, and how the run goes on if nobody drives it."""
     from actors.run.ending import FINAL
     from replan.cli.hints import say_how_to_resume, say_more_questions
     from replan.cli.terminal.console import notice

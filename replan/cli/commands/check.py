@@ -112,7 +112,6 @@ def check(
 
 
 def _comparison(tools: str | None, workspace: str | None) -> tuple[ToolSet, Comparison]:
-    """Return the tools of a file, and the function that compares a plan with the world. Raises `UsageProblem`."""
     import trio
 
     from actors.tools.preflight import run_preflight
@@ -164,7 +163,6 @@ def _cases(name: str) -> Iterator[PlanToCheck]:
 
 @contextmanager
 def _open_input(name: str) -> Iterator[BinaryIO]:
-    """Open the file, or yield standard input for `-`, which stays open."""
     from replan.cli.inputs import file_named
 
     if name == "-":
@@ -207,7 +205,6 @@ def _exit_of(verdict: Verdict) -> Exit:
 
 
 def _worse(first: Exit, second: Exit) -> Exit:
-    """Return the worse of two exit codes. Unreadable is worse than rejected, and rejected is worse than valid."""
     order = (Exit.OK, Exit.UNSOLVED, Exit.USAGE)
     return max(first, second, key=order.index)
 
@@ -216,10 +213,7 @@ Report = Mapping[str, Any]
 
 
 class CheckOutput:
-    """Prints reports in one format.
-
-    With `single`, one plan is checked, and its JSON is an object instead of an array.
-    """
+    """Prints reports in one format. With `single`, one plan is checked, and its JSON is an object, not an array."""
 
     def __init__(self, form: str, *, single: bool) -> None:
         from replan.cli.terminal.plain import JsonArray, print_text

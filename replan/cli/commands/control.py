@@ -94,7 +94,6 @@ async def _resume(invocation: Invocation, prefix: str | None, changes: Changes) 
 
 
 async def _print_if_finished(engine: Engine, run: str) -> None:
-    """Print that a finished run cannot be resumed now, and what the user can do."""
     from actors.run.advice import reopening_advice
     from replan.cli.terminal.console import notice
     from replan.runs.reader import goes_on
@@ -138,7 +137,6 @@ async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json:
 
 
 async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
-    """Make an unfinished run undo its calls. For a run that has ended, use the command `undo`."""
     from replan.cli.terminal.console import notice, print_json
 
     row = await engine.journal.row(run)

@@ -127,7 +127,6 @@ def do(
 
 
 def _goal(problem: str | None, example: str | None, values: dict[str, Any]) -> TokenGoal | None:
-    """Return the goal of `--goal`; None for a problem. Raises `UsageProblem`."""
     from replan.cli.planning_options import read_goal
 
     if not (values["goal"] or values["holds"]):
@@ -194,7 +193,6 @@ def _show(invocation: Invocation, lines: list[Line]) -> None:
 
 
 def _command(run: str, options: ExecutionOptions, model: str | None) -> str:
-    """Return the command that executes the plan of a run with the same tools and workspace."""
     words = [program(), "execute", run]
     words += ["--tools", options.tools] if options.tools else []
     words += ["--workspace", options.workspace] if options.workspace != "." else []

@@ -125,7 +125,6 @@ def execute(
 
 
 def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
-    """Return the plan of a file, of standard input, or of a run. Raises `UsageProblem` if there is no plan."""
     from replan.cli.inputs import read_stdin
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice

@@ -30,7 +30,6 @@ class FoundProgram:
     words: tuple[str, ...]
     """The command."""
     by: str
-    """The file that showed that the project uses it."""
 
 
 def find_programs(folder: Path) -> tuple[FoundProgram, ...]:

@@ -168,7 +168,6 @@ def cost(invocation: Invocation, name: str, *, model: str | None, as_json: bool)
 
 
 def _diagram_of_a_kind(name: str) -> str | None:
-    """Return the diagram of another kind's configuration; None if no built-in kind knows the name."""
     from actors.config.loader import shipped_workflows
     from replan.setup.installation import data_root
     from replan.setup.kinds import Kinds
@@ -181,7 +180,6 @@ def _diagram_of_a_kind(name: str) -> str | None:
 
 
 def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunConfig:
-    """Return the configuration that a run of the workflow would store for any problem."""
     from actors.planning.prepare import PlanningInput, RunOptions
     from replan.cli.home import registry_of
     from replan.runs.prepare import RunOrder, prepare
@@ -303,7 +301,6 @@ def _condition_text(row: Row) -> str:
 
 
 def _report(name: str, roles: set[str]) -> dict[str, Any]:
-    """Return the faults of one policy, in the form of `--json`."""
     from actors.config.loader import load_policy, policy_document
     from actors.policy.table import unknown_names
     from replan.setup.installation import data_root
@@ -336,7 +333,6 @@ def _lines(report: dict[str, Any]) -> Iterator[Line]:
 
 
 def _print_shipped(sort: str, descriptions: Mapping[str, str], *, as_json: bool) -> None:
-    """Print a line for each shipped file; as JSON, an object whose only key is `sort`."""
     from actors.values.lines import Line, StyledSpan, columns, line
     from replan.cli.terminal.console import print_json, show
 

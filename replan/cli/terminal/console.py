@@ -136,11 +136,7 @@ def rich_tree(lines: LineTree) -> "Tree":
 
 
 def notice(text: str) -> None:
-    """Print a line for the user on stderr, after the name of the program.
-
-    The buffer of stdout is written first, so that a file with both streams has the lines in order. An error of stdout
-    is ignored here. It occurs again when the output ends, and is reported then.
-    """
+    """Print a line for the user on stderr, after the name of the program. The buffer of stdout is written first."""
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     message = line(f"replan: {text}")
@@ -159,7 +155,7 @@ def show(lines: Iterable[Line]) -> None:
 
 
 def show_aside(lines: Iterable[Line]) -> None:
-    """Print lines on stderr that are not the result of a command."""
+    """Print a line on stdout. A terminal folds a long line between words; with `cut` it ends in an ellipsis."""
     if sys.stderr.isatty():
         _print_folded(lines, err())
         return

@@ -254,14 +254,12 @@ class LiveTree:
 
 
 def _with_end(text: str, written: str, width: int) -> str:
-    """Return the text about a call, and as much of the end of its reply as fits into the line."""
     room = width - len(text) - 4
     end = clean(written[-width:], one_line=True)[-room:] if room >= ROOM_MIN else ""
     return clean(f"{text}: …{end}", width=width) if end else text
 
 
 def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
-    """Return the request ids of the calls that a run waits for."""
     run = kind.run_state(state)
     return () if run is None or run.finished is not None else run.calls.open
 

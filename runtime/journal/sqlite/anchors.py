@@ -42,9 +42,7 @@ class Anchor(NamedTuple):
     """The last record and the last posted message of a run, as recorded in the file of anchors."""
 
     run: str
-    """The run's id."""
     tip: Tip
-    """The number and the hash of the last record that was written."""
     inbox: int
     """The id of the last posted message, or 0."""
 
@@ -66,10 +64,7 @@ class Anchors:
         self._write(number, _MESSAGE_OFFSET, _MESSAGE.pack(inbox))
 
     def clear(self, numbers: Iterable[int]) -> None:
-        """Clear the slots of runs that will be deleted, durably. A file that cannot be written is ignored.
-
-        A missing slot is added. So the number is not used again, and the deletion can be detected.
-        """
+        """Clear the slots of runs that will be deleted, durably, so that no number is used again."""
         if self._descriptor is None:
             return
         try:
@@ -161,11 +156,7 @@ def check_not_lost(journal: Path) -> None:
 
 @contextmanager
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
-    """Open the anchors of a journal for a `with` block; make the file if it is missing.
-
-    There are no anchors if the file cannot be opened or has another format. Without `write`, there are none if the file
-    is missing.
-    """
+    """Open the anchors of a journal for a block; with `write`, make the file. Without a file there are none."""
     descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
     try:
         yield Anchors(descriptor)
@@ -217,7 +208,6 @@ def _check(slot: bytes, offset: int, size: int) -> bytes | None:
 
 
 def _warn(reason: str) -> None:
-    """Log that the journal has no anchors."""
     from runtime.logs import log  # noqa: PLC0415 -- a command that only reads is quick without it
 
     log.get_logger("journal").warning("journal.no_anchors", reason=reason)

@@ -197,10 +197,7 @@ async def open_sqlite(
 
 
 def _skip_check() -> None:
-    """Stand in for `check_in_place` when a test gives its own file system (`vfs`).
-
-    The path then names no file on disk.
-    """
+    """Stand in for `check_in_place` when a test gives its own file system (`vfs`)."""
 
 
 class _SqliteJournal(Operations[E], SqliteCursors):
@@ -248,7 +245,6 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         return self._version
 
     async def _write(self, work: RunOperation[T]) -> T:
-        """Carry out an operation, and write its last record or message to the anchors."""
         now = self._clock.now()
 
         def carried_out(connection: apsw.Connection) -> Change[T]:

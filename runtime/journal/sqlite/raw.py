@@ -56,10 +56,7 @@ def delete_runs(
     *,
     anchors: Anchors,
 ) -> Deleted:
-    """Delete runs in an open transaction; `surveyed` is their survey from a snapshot of this file.
-
-    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. Then nothing is changed.
-    """
+    """Delete runs of a `survey` in an open transaction. Raises `RunNotFound`, and the errors of `check`."""
     heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:
         check(head)
@@ -168,10 +165,7 @@ class SqliteRaw(RawStore):
         return results
 
     def _has_received(self, copy: RunHead, source: str) -> bool:
-        """Return whether the file already has the copy of a run.
-
-        Raises the errors of `rules.receive` if it has another run with this id.
-        """
+        """Return whether the file already has the copy of a run. Raises the errors of `rules.receive`."""
         reader = SqliteReader(self._connection, self._now)
         try:
             found = reader.head(copy.run)
@@ -230,10 +224,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def open_raw(path: Path, now: float, use_another: str, *, make: bool = False) -> Iterator[SqliteRaw]:
-    """Open a file to move runs out of it or into it. With `make`, a missing file is made.
-
-    Raises the errors of `open_sqlite`, and `UsageProblem` if the file is missing.
-    """
+    """Open a file to move runs out of it or into it. Raises the errors of `open_sqlite`, and `UsageProblem`."""
     with open_writer(path, use_another, make=make) as (connection, noted):
         yield SqliteRaw(connection, noted, now)
 
@@ -283,10 +274,7 @@ class Noted(NamedTuple):
 
 @contextmanager
 def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
-    """Open an existing journal for reading, in one snapshot. Leases are compared with the time `now`.
-
-    Opening and reading raise `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`.
-    """
+    """Open an existing journal for reading in one snapshot. Raises the journal's errors, also while it is read."""
     try:
         with open_anchors(path, write=False) as noted:
             # Before the snapshot: a driver may write more meanwhile.
@@ -319,7 +307,6 @@ def _inspect(connection: apsw.Connection, noted: Noted, now: float) -> Inspectio
 
 
 def _problems(connection: apsw.Connection) -> Iterator[str]:
-    """Yield the defects that SQLite finds in the file, one line each."""
     for (line,) in connection.execute("PRAGMA integrity_check(20)"):
         if line != "ok":
             yield str(line).splitlines()[0]
@@ -328,7 +315,6 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
 
 
 def _agenda(connection: apsw.Connection, number: int) -> tuple[float | None, bool]:
-    """Return a run's time in the agenda, and whether the run is listed as having unread messages."""
     agenda = [at for (at,) in connection.execute("SELECT at FROM agenda WHERE run = ?", (number,))]
     unread = [*connection.execute("SELECT 1 FROM unread WHERE run = ?", (number,))]
     return (agenda[0] if agenda else None), bool(unread)

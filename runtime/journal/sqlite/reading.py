@@ -1,7 +1,4 @@
-"""Reads the SQLite file without threads and without an event loop, for short commands.
-
-The methods are async because the port's methods are. The methods do not wait, so `run_without_loop` can run them.
-"""
+"""Reads the SQLite file without threads and without an event loop, for short commands. The methods never wait."""
 
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
@@ -48,7 +45,6 @@ class FileReader(ReadOperations[E]):
         self._path, self._connection, self._anchors, self._codecs, self._now = path, connection, noted, codecs, now
 
     async def _look(self, read: Callable[[StoreReader], T]) -> T:
-        """Run a function on one snapshot of the file. Raises the journal's errors in place of SQLite's."""
         reader = SqliteReader(self._connection, self._now())
         try:
             return in_one_snapshot(self._path, lambda _: read(reader), self._connection)
@@ -63,10 +59,7 @@ class FileReader(ReadOperations[E]):
 
 @contextmanager
 def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
-    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open that file.
-
-    Such a file has an earlier version, is damaged, or cannot be read by SQLite without writing.
-    """
+    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open that file."""
     try:
         connection = schema.open_reader(path, None, BUSY_SECONDS)
     except apsw.Error:

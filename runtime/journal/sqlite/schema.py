@@ -145,12 +145,7 @@ UPGRADES: tuple[tuple[str, ...], ...] = ()
 
 
 def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
-    """Open the journal for writing. Create the tables of a new file, and upgrade a file of an earlier version.
-
-    A file that is refused is not changed.
-
-    Raises `JournalNewer`, `JournalDamaged`, `JournalUnreadable`, `UsageProblem`, and `apsw.Error`.
-    """
+    """Open the journal for writing, with new or upgraded tables. Raises the journal's errors, and `apsw.Error`."""
     if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
         raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
     connection = _open(path, vfs, busy_seconds)
@@ -196,10 +191,7 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
 
 
 def version_of(connection: apsw.Connection, path: Path) -> int:
-    """Return the journal's version after checking its tables; 0 for a new file.
-
-    Raises `JournalDamaged`, `JournalNewer`, `apsw.Error`, and `JournalUnreadable` for an older development version.
-    """
+    """Return the journal's version after checking its tables; 0 for a new file. Raises the journal's errors."""
     # One statement, because another process may be creating the tables at the same time.
     statement = (
         "SELECT a.*, v.*, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id a, pragma_user_version v"

@@ -48,10 +48,7 @@ class Checkpointer:
         return self._pages >= self._threshold
 
     def run(self, connection: apsw.Connection) -> None:
-        """Copy the log into the file.
-
-        If that fails, nothing is lost, and the next attempt follows when the log has grown.
-        """
+        """Copy the log into the file. If that fails, nothing is lost, and the next attempt follows later."""
         connection.set_busy_timeout(WAIT_MS)
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
@@ -74,10 +71,7 @@ T = TypeVar("T")
 BEGIN = "BEGIN IMMEDIATE"
 
 BUSY_SECONDS = 0.001
-"""The pause between two tries while another process writes.
-
-SQLite's own pauses grow to 0.1 s. While one busy process writes repeatedly, another would wait for a third of a second.
-"""
+"""The pause between two tries while another process writes: SQLite's own pauses would grow to 0.1 s."""
 
 
 @asynccontextmanager
@@ -183,7 +177,6 @@ def _pause_or_give_up(until: float) -> bool:
 def _commit_or_roll_back(
     failure: Exception | None, check: Callable[[], None], connection: apsw.Connection
 ) -> Exception | None:
-    """Commit and return None, or roll back and return the error."""
     failure = failure or _failure_of(connection.execute, "COMMIT") or _failure_of(lambda _: check(), None)
     if failure is not None and connection.in_transaction:
         _failure_of(connection.execute, "ROLLBACK")  # If that fails too, the next BEGIN fails.

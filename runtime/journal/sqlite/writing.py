@@ -1,8 +1,4 @@
-"""Carries out an operation in the SQLite file: reads the rows, lets the operation decide, writes the change.
-
-Everything happens in the caller's transaction. `agenda`, `unread` and `asked` are computed from the row of a run. They
-are written if they change.
-"""
+"""Carries out an operation in the SQLite file: reads the rows, lets the operation decide, writes the change."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -51,10 +47,7 @@ _SPEND = (
 def carry_out(
     connection: apsw.Connection, work: RunOperation[T], now: float, budget: HomeBudget, noted: Anchors
 ) -> Change[T]:
-    """Let an operation decide, and write its changes. The caller updates the anchors after the commit.
-
-    Raises the errors of the decision, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
-    """
+    """Let an operation decide, and write its changes. Raises its errors, and those of the journal's rows."""
     reader = SqliteReader(connection, now)
     if work.new is None:
         head = before = reader.head(work.run)
