@@ -102,7 +102,7 @@ class OpenPlan(ABC):
 
     @abstractmethod
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
-        """Judge an edited plan (JSON) that may drop the demands `dropped`. Return its statement. Raises `EditRejected`."""
+        """Judge an edited plan (JSON) that may drop demands. Return its statement. Raises `EditRejected`."""
 
     def check_revision(self, revision: int | None) -> None:
         """Check that a person has opened the plan in this revision. Raises `EditedMeanwhile`."""
