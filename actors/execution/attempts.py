@@ -238,26 +238,11 @@ def apply_answer(attempt: Attempt, question: ClarificationRequested, event: Answ
     answer = event.answer if isinstance(event, ClarificationAnswered) else ""
     if question.node == attempt.question_node:
         return _record_told_outcome(attempt, answer)
-    match attempt.phase:
-        case AttemptPhase.APPROVE | AttemptPhase.ACT | AttemptPhase.CHECK:
-            if answer == _CONFIRMATIONS[attempt.phase]:
-                return pass_phase(attempt)
-            return fail_phase(attempt, faults.unconfirmed_phase(attempt, answer))
-        case (
-            AttemptPhase.PRE_CHECK
-            | AttemptPhase.BASE
-            | AttemptPhase.DIFF
-            | AttemptPhase.MERGE
-            | AttemptPhase.READ
-            | AttemptPhase.WRITE
-            | AttemptPhase.SNAPSHOT
-            | AttemptPhase.CHECK_PRE
-            | AttemptPhase.COMPARE
-            | None
-        ):
-            return attempt
-        case _:
-            assert_never(attempt.phase)
+    if attempt.phase not in _CONFIRMATIONS:
+        return attempt
+    if answer == _CONFIRMATIONS[attempt.phase]:
+        return pass_phase(attempt)
+    return fail_phase(attempt, faults.unconfirmed_phase(attempt, answer))
 
 
 def _record_told_outcome(attempt: Attempt, answer: str) -> Attempt:

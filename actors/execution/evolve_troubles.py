@@ -24,7 +24,7 @@ from actors.execution.evolve_steps import begin_visit, set_constraints, with_con
 from actors.execution.execution_questions import LOOK_AGAIN
 from actors.execution.goals import goals_of, past_goals, statuses
 from actors.execution.ids import edit_node
-from actors.execution.state import Attempt, DecidedEnd, Replan, Revision, SettledFailure, State, Trouble
+from actors.execution.state import DecidedEnd, Replan, Revision, SettledFailure, State, Trouble
 from actors.execution.trouble_rules import reason, signature_of
 from actors.planning.events import PlanningOutcome
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
@@ -96,7 +96,7 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
 
 def _drop_revocable(state: State) -> State:
     """Return the state without work that may stop here. A call that is not repeatable continues to its end."""
-    revocable = [attempt for attempt in state.active.values() if not _must_finish(attempt)]
+    revocable = [item for item in state.active.values() if not (item.acted or item.unsure or item.result)]
     replan = state.replan
     nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}
     nodes |= _calls_of_replans(state) if replan is None or replan.node else set()
@@ -106,10 +106,6 @@ def _drop_revocable(state: State) -> State:
     names = {attempt.name for attempt in revocable}
     active = {name: attempt for name, attempt in state.active.items() if name not in names}
     return changed(state, run=drop_open_work(state.run, nodes), active=active)
-
-
-def _must_finish(attempt: Attempt) -> bool:
-    return attempt.acted or attempt.unsure or bool(attempt.result)
 
 
 def _calls_of_replans(state: State) -> set[str]:

@@ -1,7 +1,6 @@
 """The questions of an execution about a step or a trouble, and the meaning of their answers. Pure."""
 
 from collections.abc import Mapping
-from typing import assert_never
 
 from actors.execution import faults
 from actors.execution.attempts import CHECK_FAILS, CHECK_PASSES, DONE, NOT_DONE, tool_use
@@ -80,8 +79,9 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     if state.config.author_lacks:
         lines.append(f"No new plan can be made: {state.config.author_lacks}.")
     listed = _options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
+    cause = _TROUBLES[trouble.cause].format(step=f"the step '{one_line(trouble.step, 200)}'")
     return make_form(
-        f"What follows, as {_describe_trouble(trouble)}?",
+        f"What follows, as {cause}?",
         about=subject,
         shown="\n".join(lines),
         choices={option: DOES[option] for option in listed},
@@ -124,39 +124,24 @@ def _options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: 
     return [*listed, GIVE_UP]
 
 
-def _describe_trouble(trouble: Trouble) -> str:
-    step = f"the step '{one_line(trouble.step, 200)}'"
-    match trouble.cause:
-        case TroubleCause.ESCALATED:
-            return f"{step} failed, and the plan hands that over"
-        case TroubleCause.REQUIREMENT_VIOLATED:
-            return "something was done that a requirement forbids"
-        case TroubleCause.UNKNOWN_OUTCOME:
-            return f"nobody knows whether {step} was done"
-        case TroubleCause.ASSUMPTION_BROKEN:
-            return f"{step} failed, which the plan rules out"
-        case TroubleCause.INVARIANT_BROKEN:
-            return "an invariant of the plan is broken"
-        case TroubleCause.DEAD_END:
-            return "the plan has come to a dead end"
-        case TroubleCause.GOAL_FAILED:
-            return "a goal is out of reach"
-        case TroubleCause.REQUIREMENTS_CHANGED:
-            return "something else is asked for now, and no new plan can be made here"
-        case TroubleCause.REPLAN_FAILED:
-            return "no new plan was found"
-        case TroubleCause.STEP_FORBIDDEN:
-            return f"{step} would do what a requirement forbids, and was not begun"
-        case TroubleCause.PLAN_REJECTED:
-            return "the last new plan that was found may not be executed: it does not keep to what a plan must here"
-        case TroubleCause.PLAN_EDITED:
-            return "a person has edited the plan"
-        case TroubleCause.WORLD_LACKS:
-            return "what the plan needs is not there"
-        case TroubleCause.PLANNER_ASKS:
-            return "the planner needs an answer"
-        case _:
-            assert_never(trouble.cause)
+_TROUBLES: dict[TroubleCause, str] = {
+    TroubleCause.ESCALATED: "{step} failed, and the plan hands that over",
+    TroubleCause.REQUIREMENT_VIOLATED: "something was done that a requirement forbids",
+    TroubleCause.UNKNOWN_OUTCOME: "nobody knows whether {step} was done",
+    TroubleCause.ASSUMPTION_BROKEN: "{step} failed, which the plan rules out",
+    TroubleCause.INVARIANT_BROKEN: "an invariant of the plan is broken",
+    TroubleCause.DEAD_END: "the plan has come to a dead end",
+    TroubleCause.GOAL_FAILED: "a goal is out of reach",
+    TroubleCause.REQUIREMENTS_CHANGED: "something else is asked for now, and no new plan can be made here",
+    TroubleCause.REPLAN_FAILED: "no new plan was found",
+    TroubleCause.STEP_FORBIDDEN: "{step} would do what a requirement forbids, and was not begun",
+    TroubleCause.PLAN_REJECTED: (
+        "the last new plan that was found may not be executed: it does not keep to what a plan must here"
+    ),
+    TroubleCause.PLAN_EDITED: "a person has edited the plan",
+    TroubleCause.WORLD_LACKS: "what the plan needs is not there",
+    TroubleCause.PLANNER_ASKS: "the planner needs an answer",
+}
 
 
 QUESTION_TEXT_MAX = 2_000

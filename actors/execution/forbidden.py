@@ -11,6 +11,7 @@ from actors.plans.constraints import FORBIDS, KEPT_KINDS
 from actors.plans.coverage import fold_name
 from actors.plans.plan import UNDO_WORDS, Plan, Step
 from actors.plans.reader import read_draft
+from actors.tools.agent_work import list_paths
 from actors.tools.snapshot_texts import touched_paths
 from actors.tools.uses import PersonUse, ToolSet, ToolUse
 from actors.values.artifacts import Artifact, Context
@@ -19,8 +20,6 @@ from actors.values.format import printable
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 from runtime.core.hooks import make_total
 
-PATHS_SHOWN = 5
-"""The largest number of changed paths that a finding names."""
 FILES = frozenset({"files", "changed files", "files changed"})
 """The names in a budget of the limit on how many files may change."""
 DAY_SECONDS = 86_400.0
@@ -109,39 +108,31 @@ def _check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
 
 def changed_paths(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement that protects a path which a step has changed."""
-    findings = []
-    for requirement in _forbidding_requirements(requirements):
-        paths = touched_paths(changed, requirement.paths)
-        if paths:
-            findings.append(_finding(requirement, f"{_list_paths(paths)} changed", step))
-    return tuple(findings)
+    touched = ((item, touched_paths(changed, item.paths)) for item in requirements if item.kind in FORBIDS)
+    return tuple(_finding(item, f"{list_paths(paths)} changed", step) for item, paths in touched if paths)
 
 
 def check_change_finding(check: str, changed: Sequence[str], step: str) -> Finding:
     """Return the finding that a check has changed files, although a check may only look at a result."""
     names = f"the check {printable(check, 100)!r} of the step {printable(step, 100)!r}"
-    message = f"{names} changed files: {_list_paths(changed)}"
+    message = f"{names} changed files: {list_paths(changed)}"
     return Finding(code=Code.CHECK_CHANGES, message=message, where=step, tags=(ReasonTag.REQUIREMENT_VIOLATION,))
-
-
-def _outside_scope(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
-    scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
-    if not scopes:
-        return ()
-    inside = set(touched_paths(changed, [path for item in scopes for path in item.paths]))
-    paths = sorted(path for path in changed if path not in inside)
-    return (_finding(scopes[0], f"{_list_paths(paths)} changed outside of it", step),) if paths else ()
 
 
 def check_changes(
     requirements: Collection[Requirement], changed: Collection[str], all_changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
     """Return the findings about the paths that a step has changed. `all_changed` covers all steps so far."""
-    return (
-        *changed_paths(requirements, changed, step),
-        *_outside_scope(requirements, changed, step),
-        *_too_many_files(requirements, all_changed, changed, step),
-    )
+    findings = [*changed_paths(requirements, changed, step)]
+    scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
+    outside = set(changed).difference(touched_paths(changed, [path for item in scopes for path in item.paths]))
+    if scopes and outside:
+        findings.append(_finding(scopes[0], f"{list_paths(sorted(outside))} changed outside of it", step))
+    limits = [(item, files_limit(item)) for item in requirements] if changed else []
+    for item, most in limits:
+        if most is not None and len(all_changed) > most:
+            findings.append(_finding(item, f"{len(all_changed):,} files have changed since the start", step))
+    return tuple(findings)
 
 
 def files_limit(requirement: Requirement) -> int | None:
@@ -151,17 +142,6 @@ def files_limit(requirement: Requirement) -> int | None:
         return None
     value = limit.value.strip()
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else None
-
-
-def _too_many_files(
-    requirements: Iterable[Requirement], all_changed: Collection[str], changed: Collection[str], step: str
-) -> tuple[Finding, ...]:
-    findings = []
-    for item in requirements:
-        most = files_limit(item)
-        if most is not None and changed and len(all_changed) > most:
-            findings.append(_finding(item, f"{len(all_changed):,} files have changed since the start", step))
-    return tuple(findings)
 
 
 def _deadline_of(requirement: Requirement) -> float | None:
@@ -208,24 +188,17 @@ def _is_compared(item: Requirement, *, snapshots: bool) -> bool:
             return True
 
 
-def _list_paths(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
-    return f"{', '.join(printable(path, 100) for path in paths[:PATHS_SHOWN])}{more}"
-
-
 def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], step: str) -> tuple[Finding, ...]:
     """Return a finding for each requirement that forbids a token that holds, or needs a token that does not hold."""
     findings = []
-    for requirement in _forbidding_requirements(requirements):
+    for requirement in requirements:
+        if requirement.kind not in FORBIDS:
+            continue
         wrong = [token for token in requirement.tokens if (token in tokens) == (requirement.kind == "must_avoid")]
         if wrong:
             verb = "holds" if requirement.kind == "must_avoid" else "does not hold"
             findings.append(_finding(requirement, f"{printable(wrong[0], 100)} {verb}", step))
     return tuple(findings)
-
-
-def _forbidding_requirements(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
-    return (requirement for requirement in requirements if requirement.kind in FORBIDS)
 
 
 def _finding(requirement: Requirement, what: str, step: str) -> Finding:
@@ -260,17 +233,16 @@ def read_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requir
                     text=quote,
                     quote=quote,
                     source=str(RequirementSource.USER),
-                    tools=tuple(_tools_in(quote, names)) if kind == RequirementKind.MUST_AVOID else (),
+                    tools=tuple(filter(partial(_names_tool, fold_name(quote)), names))
+                    if kind == RequirementKind.MUST_AVOID
+                    else (),
                     paths=tuple(_paths_in(quote, kind, names)),
                 )
     return tuple(by_id.values())
 
 
-def _tools_in(quote: str, names: Iterable[str]) -> Iterator[str]:
-    text = fold_name(quote)
-    for name in names:
-        if re.search(rf"(?<![\w-]){re.escape(fold_name(name))}(?![\w-])", text):
-            yield name
+def _names_tool(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(fold_name(name))}(?![\w-])", text) is not None
 
 
 def _paths_in(quote: str, kind: str, tools: Iterable[str]) -> Iterator[str]:

@@ -77,10 +77,6 @@ def _snapshot_id(event: ToolFinished) -> str:
         return ""
 
 
-def _replace_workspace(state: State, folder: str) -> str:
-    return state.config.model_copy(update={"workspace": folder}).model_dump_json()
-
-
 CODEC: Codec[ExecutionEvent] = Codec(EVENTS)
 
 
@@ -99,18 +95,6 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
     return prepare_execution(request, setup)
 
 
-def _model(state: State) -> str | None:
-    return state.config.model or None
-
-
-def _run_of_plan(state: State) -> str:
-    return state.plan_of
-
-
-def _children(state: State) -> list[str]:
-    return [child_run(state.run.run_id, node) for node in state.replan_nodes]
-
-
 def _purpose(reply: Replied) -> str:
     if isinstance(reply, ReplanReplied):
         return "replan"
@@ -123,12 +107,12 @@ EXECUTION: Kind[State, ExecutionEvent] = Kind(
     machine=ExecutionMachine(),
     codec=CODEC,
     fork_workspace=_fork_workspace,
-    in_workspace=_replace_workspace,
+    in_workspace=lambda state, folder: state.config.model_copy(update={"workspace": folder}).model_dump_json(),
     actors=_actors,
     prepare=_prepare,
-    model=_model,
-    children=_children,
-    made_from=_run_of_plan,
+    model=lambda state: state.config.model or None,
+    children=lambda state: [child_run(state.run.run_id, node) for node in state.replan_nodes],
+    made_from=lambda state: state.plan_of,
     purpose=_purpose,
     undo_problem=undo_rules.problem,
     log_fields=log_fields,

@@ -153,4 +153,4 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
             return replan_brief(state, request)
         assert state.replan is not None, "only a replan's plan is proved"
         artifact = Artifact(request.node, "plan", state.replan.plan, request.node)
-        return JudgementBrief(request, artifact, Context(state.config.problem))
+        return JudgementBrief(request.request_id, request.guard, artifact, Context(state.config.problem))

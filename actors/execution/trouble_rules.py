@@ -6,7 +6,7 @@ from typing import NamedTuple
 from actors.execution import faults, undo_rules
 from actors.execution.events import GOALS_FAILED, StepOutcome, StepSettled, TroubleCause, TroubleDecided, UndoDecided
 from actors.execution.execution_questions import BY_HAND, LEVELS, UNDO_ALL, question_of
-from actors.execution.forbidden import PATHS_SHOWN, forbidden_uses, read_constraints
+from actors.execution.forbidden import forbidden_uses, read_constraints
 from actors.execution.ids import trouble_node
 from actors.execution.state import SettledFailure, State, Trouble, covers_another_visit
 from actors.execution.workspace_rules import request_last_snapshot
@@ -18,8 +18,8 @@ from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Ro
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationRequested, new_id
 from actors.run.tools import ToolRequested
+from actors.tools.agent_work import list_paths
 from actors.values.findings import Code, Finding
-from actors.values.format import printable
 
 
 class TroubleChoice(NamedTuple):
@@ -262,10 +262,8 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
     if comparison is not None:
         return comparison
     if state.damaged:
-        paths = ", ".join(printable(path, 100) for path in state.damaged[:PATHS_SHOWN])
-        return RunFinished(
-            outcome=GOALS_FAILED, why=f"the goal holds, and protected paths are not as they were: {paths}"
-        )
+        why = f"the goal holds, and protected paths are not as they were: {list_paths(state.damaged)}"
+        return RunFinished(outcome=GOALS_FAILED, why=why)
     return RunFinished(outcome=Outcome.SUCCESS, why="the goal is reached, and no step is left to do")
 
 

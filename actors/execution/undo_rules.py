@@ -163,13 +163,8 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
         arguments=arguments,
         repeatable=use.repeatable,
         timeout_seconds=use.timeout_seconds,
-        try_number=_next_try_number(state, node),
+        try_number=state.undo_calls.get(node, 0) + 1,
     )
-
-
-def _next_try_number(state: State, node: str) -> int:
-    """Return the try number of the next call at a node. It goes on counting after a person has asked for more calls."""
-    return state.undo_calls.get(node, 0) + 1
 
 
 def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:

@@ -1,6 +1,6 @@
 """Briefs: everything that an actor gets to see of its request. Pure values, made when work is handed out."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from actors.prompting.render import Rendered
 from actors.values.artifacts import Artifact, Context
@@ -31,23 +31,10 @@ class GenerationBrief(NamedTuple):
     """The data from which the prompt was rendered, for generators without a model."""
 
 
-class JudgementRequest(Protocol):
-    """The part of a request for a verdict that its handler reads."""
-
-    @property
-    def request_id(self) -> str:
-        """The id of the request, unique within the run."""
-        ...
-
-    @property
-    def guard(self) -> str:
-        """The name of the guard to ask."""
-        ...
-
-
 class JudgementBrief(NamedTuple):
     """The input of a guard, for one verdict."""
 
-    request: JudgementRequest
+    request_id: str
+    guard: str
     artifact: Artifact
     context: Context

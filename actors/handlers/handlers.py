@@ -85,15 +85,15 @@ def judge(
     exceeds its time limit has a bug. The run then has an error; the artifact is not rejected.
     """
     brief = envelope.brief
-    done = partial(_judged_message, brief.request.request_id, clock, trio.current_time())
+    done = partial(_judged_message, brief.request_id, clock, trio.current_time())
     work = partial(guard, brief.artifact, brief.context)
     large = len(brief.artifact.content) > INLINE_BYTES_MAX
     if in_thread or (in_thread is None and large):
-        return _judge_in_time(judge_in_thread(work), brief.request.guard, limit_seconds, done)
+        return _judge_in_time(judge_in_thread(work), brief.guard, limit_seconds, done)
     answer = work()
     if isinstance(answer, Verdict):
         return done(answer)  # A synchronous guard cannot be interrupted, so its time limit means nothing.
-    return _judge_in_time(answer, brief.request.guard, limit_seconds, done)
+    return _judge_in_time(answer, brief.guard, limit_seconds, done)
 
 
 async def judge_in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:

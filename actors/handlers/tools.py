@@ -183,10 +183,6 @@ def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Await
     return Tool(name, prepare)
 
 
-def _result_of_value(value: Any) -> ToolResult:
-    return ToolResult(ToolOutcome.SUCCEEDED, str(value)[:OUTPUT_CHARACTERS_MAX])
-
-
 @dataclass(slots=True)
 class ProgramCall(PreparedCall):
     """A call of a program. Its process waits until the call is recorded."""
@@ -210,10 +206,6 @@ class ProgramCall(PreparedCall):
             return self.result_of(error)
 
 
-def _failed_outcome(_: Exception) -> ToolOutcome:
-    return ToolOutcome.FAILED
-
-
 @dataclass(frozen=True, slots=True)
 class FunctionCall(PreparedCall):
     """A call of a Python function, sync or async."""
@@ -221,9 +213,11 @@ class FunctionCall(PreparedCall):
     function: Callable[..., Any | Awaitable[Any]]
     positional: tuple[Any, ...]
     named: Mapping[str, Any] = field(default_factory=dict)
-    result_of: Callable[[Any], ToolResult] = _result_of_value
+    result_of: Callable[[Any], ToolResult] = lambda value: ToolResult(
+        ToolOutcome.SUCCEEDED, str(value)[:OUTPUT_CHARACTERS_MAX]
+    )
     """Returns the result for a value that the function returned."""
-    outcome_of: Callable[[Exception], ToolOutcome] = _failed_outcome
+    outcome_of: Callable[[Exception], ToolOutcome] = lambda _: ToolOutcome.FAILED
     """Returns the outcome for an exception. Its type and message become the reason."""
 
     async def run(self) -> ToolResult:

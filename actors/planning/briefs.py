@@ -167,7 +167,7 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
             artifact = state.nodes[request.node].artifact
             assert artifact is not None
             context = context_for(state, state.branch_of(request.node), request.step)
-            return JudgementBrief(request, artifact.copy_if_large(), context)
+            return JudgementBrief(request.request_id, request.guard, artifact.copy_if_large(), context)
         case ClassificationRequested():
             branch = state.branch_of(request.node)
             context = failure_context(state, branch, request.node)

@@ -9,7 +9,7 @@ driver again (*reissue*). The earlier try stays charged as unknown.
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from actors.run.ids import call_of, node_of, step_of, try_id
 from actors.run.tools import ToolMessage
@@ -335,23 +335,8 @@ def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
     return calls, ledger
 
 
-class ReplyFields(TypedDict):
-    """The fields of every event of a reply, as in `Replied`."""
-
-    request_id: str
-    at: float
-    mono: float | None
-    elapsed: float
-    content: str
-    usage: Usage | None
-    calls: int
-    tokens: int | None
-    micro_usd: int
-    model: str
-    mode: str
-    finish_reason: str
-    notices: tuple[str, ...]
-    original: str
+ReplyFields = dict[str, Any]
+"""The fields of every event of a reply, as in `Replied`, by name."""
 
 
 class Received(NamedTuple, Generic[C]):

@@ -57,7 +57,7 @@ def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
         open_calls, ledger = calls.reopen_calls(open_calls, ledger)
     if event.at_once:
         open_calls = _restart_calls(open_calls, ask_first=PROVIDER in waits)
-        provider_wait = {PROVIDER: _replace_wait_end(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
+        provider_wait = {PROVIDER: waits[PROVIDER].model_copy(update={"until": event.at})} if PROVIDER in waits else {}
         delayed = [name for name, wait in waits.items() if wait.for_provider or wait.call in open_calls.tries]
         waits = {**{name: wait for name, wait in waits.items() if name not in delayed}, **provider_wait}
     return changed(
@@ -74,11 +74,6 @@ def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
         reopening=False,
         renewing=False,
     )
-
-
-def _replace_wait_end(wait: WaitRequested, until: float) -> WaitRequested:
-    """Return the wait with another end time."""
-    return wait.model_copy(update={"until": until})
 
 
 def park_run(run: RunState[C], event: RunParked) -> RunState[C]:

@@ -222,15 +222,11 @@ Tools = Mapping[str, OpenTool]
 """The open calls by request id."""
 
 
-def _add_call(tools: Tools, event: ToolRequested, epoch: int) -> Tools:
-    return {**tools, event.request_id: OpenTool(event, epoch)}
-
-
 def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
     """Return the open calls after an event about them."""
     match event:
         case ToolRequested():
-            return _add_call(tools, event, epoch)
+            return {**tools, event.request_id: OpenTool(event, epoch)}
         case ToolStarted():
             return _replace_call(tools, event.request_id, started=event)
         case ToolFinished():
@@ -241,7 +237,7 @@ def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
             certain = tools[event.call].certain and event.certain
             return _replace_call(tools, event.call, phase="settled", certain=certain)
         case ToolReissued():
-            return _add_call(without(tools, (event.replaces,)), event.again, epoch)
+            return {**without(tools, (event.replaces,)), event.again.request_id: OpenTool(event.again, epoch)}
 
 
 def record_question(tools: Tools, event: ClarificationRequested) -> Tools:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 from actors.run.tools import ToolCost
 from actors.tools.parameters import path_problem
 from actors.tools.uses import ToolUse, built_in_use
+from actors.values.format import printable
 from runtime.core.events import Value
 from runtime.core.ledger import MICRO
 
@@ -24,8 +25,7 @@ GIT_SECONDS = 120.0
 """The time limit, in seconds, of all git commands together that make, record or merge a worktree."""
 CALL_SECONDS = 300.0
 """The time limit of a call of `worktree:diff` or `workspace:merge`, in seconds."""
-PATHS_SHOWN = 5
-"""The largest number of paths that a reason names."""
+_PATHS_SHOWN = 5
 LINK, SUBMODULE = "120000", "160000"
 """The modes of a symbolic link and of a submodule in a tree of git."""
 
@@ -138,8 +138,8 @@ def _leads_out(path: bytes, target: bytes) -> bool:
 
 def list_paths(paths: Sequence[str]) -> str:
     """Return paths as a text for a reason: the first few paths, and the number of further paths."""
-    more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
-    return f"{', '.join(paths[:PATHS_SHOWN])}{more}"
+    more = f" and {len(paths) - _PATHS_SHOWN:,} more" if len(paths) > _PATHS_SHOWN else ""
+    return f"{', '.join(printable(path, 100) for path in paths[:_PATHS_SHOWN])}{more}"
 
 
 COUNT_MAX = 10**12

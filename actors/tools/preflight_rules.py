@@ -10,19 +10,17 @@ from typing import Literal, NamedTuple, assert_never
 from actors.plans.graph import bits
 from actors.plans.plan import Plan, Step
 from actors.plans.semantics import Program, compile_plan
+from actors.tools.agent_work import list_paths
 from actors.tools.parameters import PathParameter
 from actors.tools.specs import CommandSpec, ToolSpec
 from actors.tools.uses import ModelUse, PersonUse, ToolSet, ToolUse, Use, built_in_use
 from actors.values.findings import Code, Finding, ReasonTag
-from actors.values.format import printable
 from runtime.core.events import Value
 
 WORKSPACE_LOOK = "workspace:look"
 """The built-in tool that makes the preflight check. It changes nothing."""
 LOOK_SECONDS = 120.0
 """The time limit of a preflight check, in seconds."""
-PATHS_SHOWN = 5
-"""The largest number of paths with changes that a finding names."""
 _COMMITS = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "am", "pull"})
 """The commands of git that make commits."""
 
@@ -167,9 +165,7 @@ def _judge_repository(
     if not report.dirty:
         yield _finding(False, f"whether the repository is clean is not known: {report.clean.why}", step)
         return
-    more = f" and {len(report.dirty) - PATHS_SHOWN:,} more" if len(report.dirty) > PATHS_SHOWN else ""
-    shown = ", ".join(printable(path, 100) for path in report.dirty[:PATHS_SHOWN])
-    text = f"the step commits, and the workspace has changes that are not committed: {shown}{more}"
+    text = f"the step commits, and the workspace has changes that are not committed: {list_paths(report.dirty)}"
     if report.clean.answer == "unknown" or begun:
         yield _finding(False, f"{text}; {report.clean.why or 'earlier steps may have made them'}", step)
     else:
