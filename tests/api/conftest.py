@@ -13,7 +13,6 @@ def backend(request):
 
 @pytest.fixture
 def in_loop(backend):
-    """Return a function that runs an async function in a new event loop."""
     return lambda main, *arguments: anyio.run(main, *arguments, backend=backend)
 
 

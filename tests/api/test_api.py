@@ -113,7 +113,6 @@ def test_limits_on_calls_and_tokens_are_whole_numbers(name):
 
 @pytest.mark.parametrize("kind", ["guards", "generators"])
 def test_a_plug_in_cannot_have_a_built_in_name(kind):
-    """A resume from the command line would use the built-in one without notice."""
     for name in {"guards": ["plan_medium"], "generators": ["model", "LLMPlanGenerator"]}[kind]:
         with pytest.raises(replan.UsageProblem, match=f"replan.{kind} {name}: the name is built in"):
             replan.solve(PROBLEM, model="template:bug", home=replan.MEMORY, **{kind: {name: lambda *_: None}})

@@ -116,7 +116,6 @@ def test_leaving_the_block_cancels_ask(in_loop, asking, tmp_path):
 
 
 def test_a_run_goes_on_where_somebody_else_is_faster_than_ask(in_loop, asking, tmp_path):
-    """A service may answer with `aanswer` what `ask` has only announced."""
     begun, ends, home = [], [], tmp_path / "home"
 
     async def ask(question):
@@ -265,7 +264,6 @@ def test_a_function_that_the_program_cancels_parks_the_run(scripted, asking, wor
 
 
 def test_the_end_of_the_event_loop_parks_runs_that_nobody_waits_for(scripted, tmp_path):
-    """`asyncio.run` cancels the tasks that are left over."""
     home, model = tmp_path / "home", scripted({"g_plan": [delayed_reply(PLAN, seconds=60)]})
 
     async def main():

@@ -101,7 +101,6 @@ async def test_a_child_without_a_record_is_recognised(parent):
 
 @pytest.mark.parametrize("above", [True, False])
 async def test_a_run_that_only_has_the_name_of_a_child_accepts_commands(parent, above):
-    """The records decide, not the name; also if a run with the parent's name exists."""
     if above:
         await parent.engine.begin(parent.request, run="top")
     await parked(parent, "top.12345678")

@@ -27,7 +27,6 @@ async def make(context):
 
 
 def toys(verdict=None, **generators):
-    """Return a registry with the guard `toy` and these generators."""
     own = {name: FunctionGenerator(function, name) for name, function in generators.items()}
     return Registry(guards={"toy": lambda _: lambda artifact, context: verdict or passed()}, generators=own)
 
@@ -76,7 +75,6 @@ async def test_a_run_cannot_begin_twice(autojump_clock):
 
 
 async def test_a_follower_leaves_a_parked_run_with_an_unread_message(autojump_clock):
-    """The user parked it, so no driver reads the message."""
 
     async def slow(context):
         await trio.sleep(100)
@@ -91,7 +89,6 @@ async def test_a_follower_leaves_a_parked_run_with_an_unread_message(autojump_cl
 
 
 async def test_a_resume_needs_the_plug_ins_of_the_run(autojump_clock):
-    """Neither the model nor a built-in replaces them; with them the run goes on."""
 
     async def slow(context):
         await trio.sleep(100)
@@ -127,7 +124,6 @@ async def test_a_run_without_a_driver_is_cancelled_whatever_the_number_of_cancel
 
 
 async def test_a_result_counts_calls_that_may_have_been_charged(autojump_clock, tmp_path):
-    """A call that a stop cut off counts at once, and not only after the next resume."""
     async with engine() as planner:
         result = await parked(
             planner, run_request({"a": {}}, write_script(tmp_path, {"a": [delayed_reply("{}", seconds=100)]}))

@@ -30,7 +30,6 @@ def made(workspace):
 
 @pytest.fixture
 def options(tmp_path):
-    """Keywords that execute the plan in a folder of its own."""
     return execution_options(tmp_path, TOOLS, ACTIONS)
 
 

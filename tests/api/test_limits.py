@@ -107,7 +107,6 @@ def test_a_run_is_started_with_attached_files_and_the_limits_of_the_command_line
 
 
 def test_settings_of_calls_are_pinned_and_changed(in_loop, spent):
-    """A change takes one away and adds another, for every step."""
     home, run = spent
 
     async def main():

@@ -51,7 +51,6 @@ def test_the_async_functions_work_in_any_event_loop(in_loop, tmp_path):
 
 @pytest.mark.parametrize("still_there", [True, False])
 def test_records_of_a_host_that_reads_the_answer_first_are_delivered(in_loop, tmp_path, monkeypatch, still_there):
-    """The run is driven once, and its records arrive in order, whether the host still holds it or not."""
     resume, faster = Engine.resume, ["a host"]
 
     async def late(engine, run, *manner):
@@ -78,7 +77,6 @@ def test_records_of_a_host_that_reads_the_answer_first_are_delivered(in_loop, tm
 
 
 def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(in_loop, tmp_path, monkeypatch):
-    """The host lacks a plug-in that was passed to this process; the run's records say so."""
     resume, faster = Engine.resume, ["a host"]
 
     async def late(engine, run, *manner):
@@ -99,7 +97,6 @@ def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(in_loop, tmp_p
 
 
 def test_records_of_a_driver_before_the_claim_are_delivered_without_a_gap(in_loop, tmp_path, monkeypatch):
-    """Records that another driver wrote before this one's claim arrive before its own."""
     read, faster = Engine.read, ["another"]
 
     async def late(engine, run):

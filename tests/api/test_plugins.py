@@ -128,7 +128,6 @@ def test_a_broken_generator_is_reported_with_its_package(installed, solve, gener
 
 
 def test_problems_lists_the_broken_plug_ins(installed):
-    """Plug-ins that fail only with a step's settings are not listed."""
     names = [
         problem.partition(" (from house-rules): ")[0]
         for problem in (*GUARD_PLUGINS.problems(), *GENERATOR_PLUGINS.problems())

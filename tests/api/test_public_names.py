@@ -15,7 +15,6 @@ _IMPORT = re.compile(r"^\s*(?:from|import) ((?:actors|runtime|replan)(?:\.\w+)*)
 
 
 def test_the_public_names_are_those_of_the_list():
-    """Whoever adds, renames or removes a public name changes this list as well, and says so in the release notes."""
     names = [f"{door}.{name}" for door in DOORS for name in import_module(door).__all__]
     assert LIST.read_text(encoding="utf-8").split() == names
 

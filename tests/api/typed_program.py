@@ -5,7 +5,6 @@ import replan
 
 
 async def right() -> None:
-    """Use the API as its types say."""
     result = await replan.asolve("Fix it.", model="template:bug", max_calls=3)
     if result.plan is not None:
         steps: list[str] = [step.step_id for step in result.plan.steps]
@@ -23,12 +22,10 @@ async def right() -> None:
 
 
 def ask(question: replan.OpenQuestion) -> str:
-    """Answer a question."""
     return question["text"]
 
 
 def right_without_a_loop() -> None:
-    """Call the API outside of an event loop."""
     resumed: replan.RunResult = replan.resume("k7m2x9qa", ask=ask)
     rows: tuple[replan.RunSummary, ...] = replan.runs(home="here")
 

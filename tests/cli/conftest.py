@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """The path of a home that does not exist yet."""
     folder = tmp_path / "home"
     monkeypatch.setenv("REPLAN_HOME", str(folder))
     return folder
@@ -31,7 +30,6 @@ def problem(tmp_path):
 
 @pytest.fixture
 def replan(home):
-    """Call `replan` in this process; the result has `exit_code`, `stdout` and `stderr`."""
 
     def call(*arguments, **extra):
         return CliRunner().invoke(app, [str(argument) for argument in arguments], **extra)
@@ -69,7 +67,6 @@ def in_terminal(home, commands):
 
 
 def read_until(stream, word):
-    """Read lines up to the first that contains the word; return them."""
     lines = []
     while not (lines and word in lines[-1]):
         lines.append(stream.readline().decode())

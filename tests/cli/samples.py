@@ -12,7 +12,6 @@ PROBLEM = (
 )
 
 DEMANDED = "It must take less than 1 s"
-"""The one demand of the sample problem."""
 STATED = {
     "id": requirement_id(DEMANDED),
     "kind": "must_keep",
@@ -112,7 +111,6 @@ DEMAND_KEYS = {"demands", "unread", "proved"}
 
 
 def distinct(plan, count):
-    """Return copies of a plan that differ by their ids."""
     return [{**plan, "plan_id": f"p{number}"} for number in range(count)]
 
 
@@ -122,7 +120,6 @@ def delayed_reply(reply, *, seconds=0.0, tokens=0):
 
 
 def write_script(folder, script, name="script.yaml"):
-    """Write a script, and return the model that replays it."""
     path = folder / name
     text = yaml.dump(json.loads(json.dumps(script)), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
     path.write_text(text, encoding="utf-8")

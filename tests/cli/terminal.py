@@ -12,8 +12,6 @@ PATIENCE = 300.0
 
 
 class Terminal:
-    """A terminal of 90 columns with a command."""
-
     def __init__(self, commands, *arguments, **variables):
         self.text = ""
         self._ours, theirs = os.openpty()
@@ -44,7 +42,6 @@ class Terminal:
             os.close(theirs)
 
     def read_until(self, pattern):
-        """Read until the text matches; on a timeout kill the process and fail."""
         deadline = time.monotonic() + PATIENCE
         while not re.search(pattern, self.text):
             if time.monotonic() > deadline or not self._read():

@@ -11,7 +11,6 @@ from tests.cli.test_bad_input import assert_refused
 
 @pytest.fixture
 def asking(replan, problem, scripted):
-    """Start a run that asks the question of the sample, and return its id."""
 
     def start():
         model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})

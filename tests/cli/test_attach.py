@@ -38,7 +38,6 @@ def repository(tmp_path):
 
 @pytest.fixture
 def plan(replan, tmp_path, scripted):
-    """Plan the problem with some options."""
     path = tmp_path / "problem.md"
 
     def call(*options, script=SCRIPT, problem=PROBLEM):

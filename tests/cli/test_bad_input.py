@@ -56,7 +56,6 @@ def test_an_empty_problem_on_standard_input_is_named(replan, home):
 
 @pytest.mark.parametrize(("command", "place"), [(("run", "-m", "template:bug"), "PROBLEM"), (("check",), "PLAN")])
 def test_an_empty_argument_is_not_the_current_folder(replan, home, command, place):
-    """An unset shell variable gives an empty argument."""
     assert_refused(replan(*command, ""), f"replan: {place}: no file is named (name a file, or -", home=home)
 
 
@@ -202,12 +201,10 @@ NOT_THERE = {
     "questions": 0,
     "runs": 0,
 }
-"""Commands about runs, and their exit codes in an empty home."""
 
 
 @pytest.mark.parametrize("command", NOT_THERE)
 def test_a_command_about_runs_writes_nothing_to_an_empty_home(replan, home, command):
-    """First without a home, then with an empty one."""
     for _ in range(2):
         result = replan(*command.split(), input=PROBLEM)
         assert result.exit_code == NOT_THERE[command], result.output

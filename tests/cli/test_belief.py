@@ -22,7 +22,6 @@ MANY = "".join(f"  s{number}: {{guard: strategy_valid, generator: LLMJsonGenerat
     ],
 )
 def test_what_a_belief_does_not_fit_is_refused(replan, problem, tmp_path, change, says):
-    """The search, the settings and the number of steps are checked before anything is written."""
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW.replace(*change))
     done = replan("run", problem, "-w", path, "-m", "template:bug", "--dry-run")
@@ -33,7 +32,6 @@ def test_what_a_belief_does_not_fit_is_refused(replan, problem, tmp_path, change
 
 
 def test_a_search_given_as_an_option_is_checked_too(replan, problem, tmp_path):
-    """`--search` cannot bring in what the file may not have."""
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW)
     assert replan("run", problem, "-w", path, "-m", "template:bug", "--dry-run").exit_code == 0
@@ -42,7 +40,6 @@ def test_a_search_given_as_an_option_is_checked_too(replan, problem, tmp_path):
 
 
 def test_a_misnamed_row_of_a_belief_is_reported_with_its_place(replan, tmp_path):
-    """`policy check` names the key under `belief` and the nearest row."""
     shown = replan("policy", "show", "belief")
     assert shown.exit_code == 0
     path = tmp_path / "mine.yaml"

@@ -256,7 +256,6 @@ def test_json_that_is_not_an_object_is_rejected(replan, tmp_path, value):
 
 
 def test_a_plan_is_not_read_beyond_the_limit_of_a_reply(replan, tmp_path):
-    """A large file was read whole, however large a plan may be; and cutting it may cut a character."""
     for name in ("giant.json", "giant.jsonl"):
         for extra in range(3):
             path = tmp_path / name
@@ -281,7 +280,6 @@ def test_a_file_of_many_lines_has_a_limit(replan, tmp_path, monkeypatch):
 
 
 def test_characters_of_a_plan_count_as_they_are_written(replan, tmp_path):
-    """A plan in Chinese was escaped before it was measured, to twice its size."""
     path = tmp_path / "plan.json"
     path.write_text(json.dumps({**PLAN, "goal": "计" * (BYTES_MAX // 4)}, ensure_ascii=False), encoding="utf-8")
     assert replan("check", path).exit_code == 0

@@ -14,7 +14,6 @@ FILTERED = {"reply": "I will", "finish_reason": "content_filter"}
 
 
 def findings(replan, run):
-    """Return the code of each rejection of a run, oldest first."""
     events = json.loads(replan("show", run, "--events", "--json").stdout)["events"]
     verdicts = [event["verdict"] for event in events if event["kind"] == "verdict_reached"]
     return [verdict["findings"][0]["code"] for verdict in verdicts if not verdict["passed"]]
@@ -37,7 +36,6 @@ def test_the_author_of_a_cut_reply_is_asked_for_a_shorter_one(replan, problem, m
 
 
 def test_the_option_limits_every_step(replan, problem, monkeypatch, tmp_path):
-    """Also a step with a limit of its own; and the run resumes without a word about an edited workflow."""
     (tmp_path / "own.yaml").write_text(
         "name: own\naction_pairs:\n"
         "  look: {generator: model, guard: analysis_valid, prompt: analysis, output_tokens_max: 300}\n"
@@ -81,7 +79,6 @@ def test_the_second_one_parks_and_the_report_says_how_it_goes_on(replan, problem
 
 
 def test_what_was_accepted_before_is_not_asked_again(replan, problem, monkeypatch):
-    """The server sees one request for the analysis, and the new limit from the resume on."""
     cut = Answer.say(CUT["reply"], finish_reason="length")
     answers = [Answer.value(ANALYSIS), cut, cut, Answer.value(PLAN)]
     with serve(lambda _b, _h, n: answers[n - 1]) as server:

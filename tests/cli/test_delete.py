@@ -25,7 +25,6 @@ action_pairs:
 
 
 def counts(home):
-    """Return how many rows each table of the journal has."""
     connection = apsw.Connection(str(home / "journal.sqlite3"))
     tables = ("runs", "events", "inbox", "texts", "agenda", "unread")
     result = {table: next(connection.execute(f"SELECT count(*) FROM {table}"))[0] for table in tables}
@@ -34,7 +33,6 @@ def counts(home):
 
 
 def ids(replan):
-    """Return the ids of all runs, the newest first."""
     return [row["run_id"] for row in json.loads(replan("runs", "--json").stdout)["runs"]]
 
 

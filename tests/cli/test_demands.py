@@ -67,7 +67,6 @@ def test_the_same_model_with_requirements_and_a_step_for_the_goal_is_proved(repl
 
 
 def test_what_a_run_is_told_without_a_flag_is_demanded_too(replan, scripted, stack):
-    """A note "Also bump psycopg" was taken, and the plan without it was proved without a word."""
     asking = {**ANALYSIS, "open_questions": ["Which version of SQLAlchemy is it?"]}
     replies = script(CAREFUL, [CAREFUL[2]], again=1)
     model = scripted({**replies, "g_analysis": [asking, ANALYSIS]})
@@ -87,7 +86,6 @@ def test_a_strict_run_without_a_way_back_ends_with_exit_code_3(replan, scripted,
 
 
 def test_a_run_becomes_strict_when_it_is_resumed_so(replan, scripted, stack):
-    """It was begun without the option: the plans that are judged from then on must have each demand in a step."""
     asking = {**ANALYSIS, "open_questions": ["Which version of SQLAlchemy is it?"]}
     model = scripted({**script([]), "g_analysis": [asking, ANALYSIS]})
     assert replan("run", stack, "-m", model, "--max-calls", "5", "--no-input").exit_code == 6
@@ -122,7 +120,6 @@ def test_a_strict_run_tells_each_missing_demand_to_the_author_of_the_facts(repla
 
 
 def test_the_built_in_author_never_calls_its_plan_proved(replan, tmp_path):
-    """It fills templates, and has not thought about the text."""
     path = tmp_path / "bug.md"
     path.write_text("# Export loses the last row\n\n`export_csv()` in `shop/export.py` leaves out the last order.\n")
     result = replan("run", path, "-m", "template:bug", "--no-input")

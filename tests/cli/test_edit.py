@@ -199,7 +199,6 @@ REPAIRED = ("nobody_makes_this", "known")
 
 @pytest.fixture
 def planned(planned):
-    """Return a function that plans the sample problem with a list of replies; it returns the id of the run."""
     return lambda *plans: planned({**SCRIPT, "g_plan": list(plans)}, "--workflow", "linear")
 
 
@@ -374,7 +373,6 @@ def test_a_reason_of_several_lines_is_one_comment_above_the_draft(replan, home, 
 
 
 def test_an_approval_on_the_terminal_may_carry_an_edit(home, problem, scripted, in_terminal, tmp_path):
-    """An editor that exits 1 changes nothing, and the question is asked again."""
     (tmp_path / "house.yaml").write_text(REVIEWED)
     editor = tmp_path / "editor"
     editor.write_text(f"""#!/bin/sh

@@ -16,7 +16,6 @@ ANSWERS = 12
 
 @pytest.mark.parametrize(("command", "least"), COMMANDS.values(), ids=COMMANDS)
 def test_every_question_of_a_shipped_example_has_the_form(replan, tmp_path, monkeypatch, command, least):
-    """Each question is declined in turn, so that all that follow are asked too."""
     monkeypatch.chdir(tmp_path)
     check_questions(replan, tmp_path, command, least)
 

@@ -75,7 +75,6 @@ def shipped():
 
 @pytest.mark.parametrize("command", ["do", "execute"])
 def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path, command):
-    """The first fix is wrong, the plan's contingency is taken, the tests pass, and git has the fix: in one command."""
     before, work = shipped(), tmp_path / "work"
     result = replan(command, "--example", "repair", "--workspace", work)
     assert result.exit_code == 0, result.stderr
@@ -157,7 +156,6 @@ def test_a_plan_that_was_edited_after_its_proof_is_proved_again(replan, home, fi
 
 
 def test_a_misspelt_key_of_a_plan_is_refused_here_and_by_check(replan, files):
-    """The precondition would be lost, and a wrong plan proved."""
     for command in (("check",), ("execute", *files()[1:], "--dry-run")):
         arguments = files(precondition=["start"])
         result = replan(command[0], arguments[0], *command[1:])

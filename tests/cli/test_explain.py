@@ -122,7 +122,6 @@ def test_ids_workflows_searches_and_commands_are_completed(replan, home, problem
 
 
 def test_questions_are_completed(replan, home, problem, scripted, completed):
-    """All that are open, also before a run is named."""
     asking = scripted({**SCRIPT, "g_analysis": [ASKING, ANALYSIS]})
     replan("run", problem, "-m", asking, "--no-input")
     run = run_id(replan)

@@ -31,7 +31,6 @@ def test_a_plan_has_a_line_for_each_step(replan, planned):
 
 
 def test_the_short_plan_says_first_what_it_rests_on(replan, problem):
-    """The plans of templates were shown without a word about templates and guessing, unless with --full."""
     first, blank, head = replan("run", problem, "-m", "template:bug", "--no-input").stdout.splitlines()[:3]
     assert first.startswith("A template, not a plan for your problem: ")
     assert "the steps of `template:bug` are shipped" in first
@@ -40,7 +39,6 @@ def test_the_short_plan_says_first_what_it_rests_on(replan, problem):
 
 
 def without_run(text):
-    """Return the lines of a report without the one that names the run."""
     return [line for line in text.splitlines() if not line.startswith("Run ")]
 
 
@@ -114,7 +112,6 @@ def test_texts_of_models_are_shown_as_they_are():
 
 
 def test_what_a_terminal_obeys_is_escaped_in_json(replan, problem, scripted):
-    """The plan's text was written as it was, also to a terminal."""
     hostile = {**PLAN, "goal": "a\x9b31m b\x7f c\u202e d\u2028 e\u2066"}
     replan("run", problem, "-m", scripted({**SCRIPT, "g_plan": [hostile]}), "--no-input")
     text = replan("export", "--last", "--format", "json").stdout

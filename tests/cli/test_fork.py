@@ -11,7 +11,6 @@ BACK = {"g_analysis": [ANALYSIS], "g_recon": [RECON, RECON], "g_strategy": [STRA
 
 @pytest.fixture
 def ended(replan, problem, scripted):
-    """The id of a run that has succeeded at the second plan."""
     done = replan("run", problem, "-m", scripted(BACK), "--no-input", "--json", "-q")
     assert done.exit_code == 0, done.stderr
     return json.loads(done.stdout)["run_id"]
@@ -28,7 +27,6 @@ def forked(replan, *arguments, code=0):
 
 
 def refused(replan, *arguments, code=2):
-    """Return the one line of a fork that is refused and starts nothing."""
     before = replan("runs", "--json").stdout
     done = replan("fork", *arguments)
     assert (done.exit_code, done.stdout) == (code, ""), done.output

@@ -35,7 +35,6 @@ sys.stderr.write("\\n" + json.dumps(found))
 
 
 def loaded_by(commands):
-    """Return which of the modules that each command does not need a fresh interpreter has loaded, with the command."""
     script = LOADED.format(heavy=HEAVY, commands=[*commands.items()])
     result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(result.stderr.rpartition("\n")[2])  # The command may have remarks of its own.
@@ -48,7 +47,6 @@ def test_neither_the_import_nor_the_help_loads_anything_heavy():
 
 @pytest.fixture(scope="module")
 def read_home(tmp_path_factory):
-    """A home with a finished run."""
     folder = tmp_path_factory.mktemp("read")
     arguments = ["run", str(ROOT / "configs" / "problems" / "login_timeout.md"), "-m", "template:bug", "--no-input"]
     assert CliRunner().invoke(app, arguments, env={"REPLAN_HOME": str(folder / "home")}).exit_code == 0
@@ -68,7 +66,6 @@ READING = {
     "export --last": [*LOOP, *DECIDING],
     "log --last": [*LOOP, *DECIDING],
 }
-"""What each command does not load, nor those before it."""
 
 
 def test_a_command_that_only_reads_loads_no_event_loop(read_home, monkeypatch):

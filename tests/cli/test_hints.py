@@ -32,7 +32,6 @@ def test_the_hint_about_models_names_the_supported_forms(replan, problem):
 
 
 def test_hints_use_the_program_name_of_the_call(tmp_path, monkeypatch):
-    """The name, if the shell finds this program by it; otherwise the path."""
     ours = tmp_path / "bin" / "replan"
     ours.parent.mkdir()
     ours.write_text("#!/bin/sh\n")
@@ -91,7 +90,6 @@ def test_the_summaries_of_commands_are_not_truncated(replan, group):
 
 
 def announce(kinds):
-    """Announce this process as a host that drives some kinds."""
 
     async def write():
         async with open_home() as engine:

@@ -23,7 +23,6 @@ def pipe():
 
 
 def in_time(work):
-    """Do something in a thread; fail where it waits."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(30)
@@ -31,7 +30,6 @@ def in_time(work):
 
 
 def read(reader):
-    """Return the whole lines that wait in a pipe."""
     return [json.loads(line) for line in reader.read(PIPE_BYTES_MAX).decode().splitlines()]
 
 

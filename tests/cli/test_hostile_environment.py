@@ -36,7 +36,6 @@ def give_away(path, monkeypatch):
 
 @pytest.mark.parametrize("character", "\x7f\x85\x9b\u061c\u200e\u2028\u2029\u202e\u2066")
 def test_json_holds_no_character_that_a_terminal_obeys(capsys, character):
-    """It stays the same value."""
     print_json({"text": character})
     shown = capsys.readouterr().out
     assert character not in shown
@@ -45,7 +44,6 @@ def test_json_holds_no_character_that_a_terminal_obeys(capsys, character):
 
 @pytest.mark.parametrize("part", ["", "config.yaml", "log.jsonl", "journal.sqlite3"])
 def test_what_belongs_to_another_user_is_refused(replan, home, problem, part, monkeypatch):
-    """Its owner would choose the program that is run."""
     assert replan("run", problem, "-m", "template:bug", "--no-input").exit_code in (0, 3, 6)
     (home / part).touch()
     give_away(home / part, monkeypatch)
@@ -56,7 +54,6 @@ def test_what_belongs_to_another_user_is_refused(replan, home, problem, part, mo
 
 
 def test_sockets_of_another_user_are_left_alone(tmp_path, monkeypatch):
-    """A dead socket would be removed."""
     folder = tmp_path / "hosts"
     folder.mkdir()
     (folder / "1-a.sock").touch()
@@ -65,7 +62,6 @@ def test_sockets_of_another_user_are_left_alone(tmp_path, monkeypatch):
 
 
 def test_parents_of_a_home_are_private_whatever_the_umask(tmp_path):
-    """Whoever may write in a parent can replace the home."""
     before = os.umask(0)
     try:
         folders.prepare_folder(tmp_path / "a" / "b" / "home")
@@ -80,7 +76,6 @@ def test_parents_of_a_home_are_private_whatever_the_umask(tmp_path):
 )
 @pytest.mark.parametrize("command", [("runs",), ("run", "-", "-m", "template:bug")])
 def test_a_home_that_cannot_be_a_folder_is_an_error_of_one_line(replan, monkeypatch, value, command):
-    """Not a traceback, and not "internal error"."""
     monkeypatch.setenv("REPLAN_HOME", value)
     result = replan(*command, input="Fix it.")
     assert result.exit_code == 2, result.stderr
@@ -89,7 +84,6 @@ def test_a_home_that_cannot_be_a_folder_is_an_error_of_one_line(replan, monkeypa
 
 
 def test_bytes_that_are_not_utf_8_are_an_error_of_one_line(replan, problem):
-    """They come from names of files and values of variables."""
     result = replan("run", problem, "-m", os.fsdecode(b"gpt-\xff"), env={"OPENAI_BASE_URL": "http://localhost:1"})
     assert result.exit_code == 2, result.stderr
     assert "internal error" not in result.stderr
@@ -97,7 +91,6 @@ def test_bytes_that_are_not_utf_8_are_an_error_of_one_line(replan, problem):
 
 @pytest.mark.parametrize("url", ["https://" + "x" * 64 + ".example/v1", "https://h:sk-secret-1/v1", "https://a..b/v1"])
 def test_a_base_url_that_cannot_be_looked_up_is_refused_unquoted(url):
-    """Each call would fail later."""
     with pytest.raises(UsageProblem) as raised:
         check_base_url(url)
     assert "sk-secret" not in str(raised.value)
@@ -105,7 +98,6 @@ def test_a_base_url_that_cannot_be_looked_up_is_refused_unquoted(url):
 
 @pytest.mark.parametrize("proxy", ["http://user:sk-secret/1@host:1", "http://" + "x" * 64 + ":1", "http://h:sk-secret"])
 async def test_a_proxy_that_cannot_be_used_is_refused_unquoted(monkeypatch, proxy):
-    """It may hold a password."""
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(UsageProblem) as raised:
         async with open_openai("m", api_key="k", base_url="https://replan.invalid/v1"):
@@ -114,7 +106,6 @@ async def test_a_proxy_that_cannot_be_used_is_refused_unquoted(monkeypatch, prox
 
 
 def test_the_crash_handler_never_crashes(replan, monkeypatch):
-    """The cause of the crash may also break the writing of its traceback."""
 
     def fail(*_):
         raise RuntimeError("again")
@@ -125,7 +116,6 @@ def test_the_crash_handler_never_crashes(replan, monkeypatch):
 
 
 def test_a_long_input_is_cut_where_it_is_quoted(replan):
-    """Otherwise a long value would hide the advice. Its length is such that a quadratic search would take minutes."""
     long = "x" * 120_000
     for arguments in (("runs", long), ("show", long), ("runs", f"--{long}"), (long,)):
         result = replan(*arguments)
@@ -134,7 +124,6 @@ def test_a_long_input_is_cut_where_it_is_quoted(replan):
 
 
 def test_a_home_that_cannot_be_written_can_be_inspected(replan, home, problem, monkeypatch):
-    """Such as that of a backup; nothing in it is touched."""
     assert replan("run", problem, "-m", "template:bug", "--no-input").exit_code in (0, 3, 6)
     monkeypatch.setattr(homes, "is_writable", lambda _: False)
     monkeypatch.setattr("replan.cli.home.is_writable", lambda _: False)
@@ -156,7 +145,6 @@ def test_a_home_that_cannot_be_written_can_be_inspected(replan, home, problem, m
 
 
 def test_a_log_that_others_set_aside_is_followed(tmp_path):
-    """A host writes for months."""
     path = tmp_path / "log.jsonl"
     with LogFile(path) as stream:
         stream.write("one\n")
@@ -169,7 +157,6 @@ def test_a_log_that_others_set_aside_is_followed(tmp_path):
 
 
 def test_a_log_that_grows_is_set_aside_by_its_writer(tmp_path, monkeypatch):
-    """Not only when a command starts."""
     monkeypatch.setattr(logfile, "LOG_BYTES_MAX", 100)
     path = tmp_path / "log.jsonl"
     with LogFile(path) as stream:
@@ -181,7 +168,6 @@ def test_a_log_that_grows_is_set_aside_by_its_writer(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("delay", [0.06, 0.14, 0.22])
 def test_ctrl_c_while_the_program_is_imported_is_no_traceback(home, delay):
-    """Before the program's first line runs, Python itself handles the signal."""
     code = "import sys; from replan.cli import main; print('go', flush=True); main(['runs'])"
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -196,7 +182,6 @@ def test_ctrl_c_while_the_program_is_imported_is_no_traceback(home, delay):
 
 
 def test_ctrl_c_inside_a_callback_ends_the_program():
-    """Python would print the exception and go on, and the command would not stop."""
     code = """
 import weakref
 from replan.cli import leave_on_lost_interrupts

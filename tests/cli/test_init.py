@@ -66,7 +66,6 @@ def test_what_is_there_is_kept(replan, home, tmp_path):
 
 
 def test_the_form_itself_is_no_problem(replan, tmp_path):
-    """Its sentences would become the demands of a plan that looks right."""
     assert f"`replan do {tmp_path / 'problem.md'}` also executes" in replan("init", tmp_path).stderr
     form = tmp_path / "problem.md"
     refused = replan("run", form, "-m", "template:bug")
@@ -92,7 +91,6 @@ def test_a_folder_that_is_not_there_is_one_line(replan, home):
     ],
 )
 def test_an_extra_is_added_from_where_the_program_came(monkeypatch, direct, command):
-    """The name on an index may belong to somebody else."""
 
     class Installed:
         def read_text(self, name):

@@ -37,7 +37,6 @@ def asked(replan):
 
 
 def test_a_model_that_invents_two_names_in_every_recon_costs_one_more_call_and_no_question(told, replan):
-    """It cost 14 calls, and then a person was asked to "quote it as written there"."""
     result, nodes = told({**EMPTY, **INVENTED})
     assert result.exit_code == 0
     recons = [node for node in nodes if node["step"] == "g_recon"]
@@ -54,7 +53,6 @@ def test_invented_names_beside_real_ones_cost_nothing(told):
 
 
 def test_invented_requirements_that_contradict_each_other_are_no_question(told, replan):
-    """Their quotes do not stand in the text, so nobody could say which of the two holds."""
     one, other = stated("goal", "Log everything"), stated("must_avoid", "Log nothing")
     invented = [{**one, "tokens": ["log"], "conflicts_with": ["Log nothing"]}, {**other, "tokens": ["log"]}]
     result, nodes = told({**EMPTY, "requirements": invented})

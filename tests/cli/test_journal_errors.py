@@ -17,7 +17,6 @@ from tests.cli.test_bad_input import assert_refused
 
 @pytest.fixture
 def journal(replan, home, problem, scripted):
-    """The file of a journal with one finished run."""
     assert replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single").exit_code == 0
     return home / "journal.sqlite3"
 
@@ -158,7 +157,6 @@ def test_a_home_that_may_not_be_entered_is_named_with_the_next_step(journal, mod
 
 @pytest.fixture
 def waiting(replan, home, problem, scripted):
-    """The id of a run that waits."""
     asks = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     return json.loads(replan("run", problem, "-m", asks, "-w", "option_a", "--json").stdout)["run_id"]
 

@@ -27,7 +27,6 @@ BETTER = "The export in invoices/export.py raises ValueError for an empty total;
 
 @pytest.fixture
 def waiting(replan):
-    """The newest of two runs, which both wait for an answer."""
     for _ in range(2):
         assert replan("run", "-", "-m", "template:bug", "--no-input", input=THIN).exit_code == 6
     return run_id(replan)

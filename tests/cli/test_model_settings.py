@@ -44,7 +44,6 @@ def workflow(tmp_path, home):
 
 
 def sent(seen):
-    """The model and the settings that a request had."""
     return seen.body["model"], {name: seen.body[name] for name in NAMES if name in seen.body}
 
 
@@ -76,7 +75,6 @@ def test_an_option_goes_before_what_a_step_says(replan, problem, workflow, serve
 
 
 def refusing(word):
-    """Return the handler of a server that answers 400 and names the field that it refuses."""
 
     def handle(body, headers, n):
         if word in body:
@@ -89,7 +87,6 @@ def refusing(word):
 def test_a_refusal_names_the_setting_and_resume_goes_on_without_it_and_with_all_others(
     replan, problem, workflow, home, monkeypatch
 ):
-    """What was pinned holds, whatever config.yaml says by then."""
     with serve(refusing("seed")) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-12345")
@@ -108,7 +105,6 @@ def test_a_refusal_names_the_setting_and_resume_goes_on_without_it_and_with_all_
 
 
 def test_a_run_goes_on_with_one_model_of_another_provider(replan, problem, workflow, monkeypatch):
-    """The first provider has no credit left; the second has neither of the two models."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-12345")
     with serve(lambda *_: Answer.fault(402, "no credit")) as empty:
         monkeypatch.setenv("OPENAI_BASE_URL", empty.base_url)
@@ -164,7 +160,6 @@ def test_a_wrong_key_of_the_config_file_is_named_with_its_line(replan, problem, 
 
 
 def test_steps_of_a_child_run_ask_their_own_models_with_their_settings(replan, problem, workflow, server, tmp_path):
-    """The run above has one model, so the child opens the others itself; options are for its calls, too."""
     parent = tmp_path / "parent.yaml"
     parent.write_text("name: parent\naction_pairs:\n  g_all: {generator: 'workflow:two.yaml', guard: plan_medium}\n")
     result = replan("run", problem, "-w", parent, "--model-settings", "top_p=0.5", "--json")
@@ -210,7 +205,6 @@ def test_a_run_takes_shorter_prompts_from_the_start_or_once_it_is_resumed(replan
 
 
 def test_a_refused_parameter_is_told_and_remembered_in_the_home(replan, problem, monkeypatch):
-    """The next run sends the other name at once, and `doctor` shows what was learned."""
 
     def handle(body, _headers, _n):
         refused = "max_tokens" in body

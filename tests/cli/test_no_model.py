@@ -26,7 +26,6 @@ REFUSED = "replan: --model: no model is named (name one as above, or set REPLAN_
 
 @contextmanager
 def listing(content, status=200, pause=0.0):
-    """Serve a list of models on a free port of this machine; yield the port, and the requests that came."""
     requests = []
 
     def answer(headers):
@@ -162,7 +161,6 @@ def test_python_gets_a_clear_error_with_the_same_list(ollama):
 
 
 def test_a_plan_is_executed_without_a_model(replan, tmp_path):
-    """Only a new plan needs one; where that is wanted, a person is asked."""
     step = {"step_id": "do", "name": "Look", "generator": "look", "guard": "human", "retry_budget": 1}
     state = {"initial_state": ["a"], "goal_state": ["b"], "total_retry_budget": 2}
     plan = {"plan_id": "one", "goal": "Look", **state, "steps": [{**step, "preconditions": ["a"], "effects": ["b"]}]}

@@ -30,7 +30,6 @@ def other():
 
 @pytest.fixture
 def run(replan, problem, first, other, monkeypatch):
-    """The id of a run that one call has used up, at the first server. The environment then names the other one."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
     monkeypatch.setenv("OPENAI_BASE_URL", first.base_url)
     assert replan("run", problem, "-m", MODEL, "-w", "single", "--max-calls", "1").exit_code == 5

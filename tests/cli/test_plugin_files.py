@@ -38,7 +38,6 @@ action_pairs:
 
 @pytest.fixture
 def files(tmp_path):
-    """The paths of a workflow and of the file with the guards that it names."""
     workflow, guards = tmp_path / "w.yaml", tmp_path / "house.py"
     workflow.write_text(WORKFLOW)
     guards.write_text(GUARDS)
@@ -47,7 +46,6 @@ def files(tmp_path):
 
 @pytest.fixture
 def plan(replan, problem, scripted, files):
-    """Plan with the workflow; the arguments are more options."""
 
     def call(*more, replies=(PLAN,)):
         model = scripted({"g_plan": list(replies)})
@@ -140,7 +138,6 @@ def test_an_error_in_settings_names_file_line_step_and_guard(plan, files, settin
 
 
 def test_the_settings_of_a_member_are_its_own(plan, files):
-    """A member that refuses what another one needs is not given it, and the plan is judged by them."""
     files[0].write_text(WORKFLOW.replace("at_most: {steps: 9}", "{at_most: {steps: 2}, plan_medium: {r_max: 50}}"))
     result = plan("--plugins", files[1], replies=[PLAN] * 9)
     assert result.exit_code == 3
@@ -181,7 +178,6 @@ def at_most(artifact, context):
 
 
 def test_a_crash_of_a_guard_names_it_and_its_traceback_is_shown_with_debug(plan, files, monkeypatch):
-    """The line of the user's own file is in it, no secret is, and it stands there once."""
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length-1234567890")
     files[1].write_text(CRASH.replace('["no_such_key"]', '[os.environ["OPENAI_API_KEY"]]'))
     files[0].write_text(WORKFLOW.replace("      at_most: {steps: 9}\n", "      plan_medium: {r_max: 9}\n"))

@@ -21,7 +21,6 @@ rows:
 
 @pytest.fixture
 def check(replan, tmp_path):
-    """Check a policy in which one text is replaced; return the exit code and the findings."""
     path = tmp_path / "mine.yaml"
 
     def call(old="", new="", *more):

@@ -44,7 +44,6 @@ def shared_home(tmp_path_factory):
 
 @pytest.fixture
 def finished(shared_home, home):
-    """The id of a run with one full replan, in a copy of the home, which the test may change."""
     shutil.copytree(shared_home[0], home)
     return shared_home[1]
 
@@ -111,7 +110,6 @@ def test_the_tree_explains_a_replan(replan, finished):
 
 
 def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scripted):
-    """As described in docs/how-to/limit-spending.md."""
     script = {step: [delayed_reply(reply, tokens=1200) for reply in replies] for step, replies in BACKTRACKS.items()}
     replan("run", problem, "-m", scripted(script))
     lines = replan("show", "--last", "--tree").stdout.splitlines()
@@ -203,7 +201,6 @@ def test_workflow_formats_cannot_be_combined(replan):
 
 
 def test_progress_has_local_time(monkeypatch):
-    """Two hours west of UTC, 00:30 UTC is 22:30 of the day before."""
     monkeypatch.setenv("TZ", "XXX2")
     time.tzset()
     try:
@@ -225,7 +222,6 @@ async def announce():
 
 @pytest.fixture
 def beam_search(replan, home, problem, scripted):
-    """The records of a beam search with a rejection, and the lines of its log."""
     model = scripted({"g_plan": ["this is no plan", "nor is this", PLAN, PLAN]})
     assert replan("run", problem, "-m", model, "-w", "single", "--search", "beam:2").exit_code == 0
     lines = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
@@ -320,7 +316,6 @@ def test_there_is_no_plan_to_show(analysed, replan):
 
 @pytest.fixture
 def planned(replan, problem, scripted):
-    """The id of a run with a retry and a full replan."""
     replan("run", problem, "-m", scripted(BACKTRACKS), "--no-input")
     return run_id(replan)
 
@@ -352,7 +347,6 @@ def test_an_unknown_call_is_refused_with_the_nearest_one(replan, planned):
 
 
 def test_rebuilt_messages_that_differ_from_the_sent_ones_are_reported(replan, planned):
-    """As after a release that renders prompts differently."""
     rebuilt = PLANNING.views.prompt
 
     def other(records, node):

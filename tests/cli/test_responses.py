@@ -16,7 +16,6 @@ SECRET = "gAAAA-what-the-model-thought"
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server whose first reply is rejected, and whose second is a plan."""
 
     def answer(_body, _headers, n):
         message = api.message(api.text(json.dumps(LOST if n == 1 else PLAN)))

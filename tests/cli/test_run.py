@@ -115,7 +115,6 @@ def test_a_token_limit_below_one_call_is_explained(replan, problem):
 def test_a_built_in_guard_that_raises_rejects_the_reply_with_its_traceback_in_the_log(
     replan, home, problem, scripted, monkeypatch
 ):
-    """No reply ends a run by a bug: the finding names the error, and the log has where it was raised."""
 
     def broken(_artifact, _context):
         raise ZeroDivisionError("the guard is wrong")
@@ -135,7 +134,6 @@ def test_a_built_in_guard_that_raises_rejects_the_reply_with_its_traceback_in_th
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, BrokenPipeError])
 def test_an_internal_error_is_one_line_with_its_traceback_in_the_log(replan, home, problem, monkeypatch, kind):
-    """A broken pipe is an internal error too, unless it is that of the output."""
 
     def broken(*_):
         raise kind("somewhere deep")
@@ -178,7 +176,6 @@ def test_text_from_a_model_cannot_reach_the_terminal_as_control_sequences(replan
 
 
 def use_server(monkeypatch, url, key="sk-test-key"):
-    """Set the environment of the client to a server."""
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     monkeypatch.setenv("OPENAI_API_KEY", key)
 

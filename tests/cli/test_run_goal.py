@@ -39,7 +39,6 @@ guards:
 
 @pytest.fixture
 def tools(tmp_path):
-    """Write the tools file; return its options."""
     (tmp_path / "work").mkdir()
 
     def written(text=TOOLS, state="broken"):
@@ -69,7 +68,6 @@ def test_do_executes_the_plan_on_the_way_that_the_outcome_asks_for(replan, tools
 
 
 def test_the_plan_of_the_run_is_executed_later_and_planned_anew_where_it_fails(replan, tools, tmp_path):
-    """`mend` makes another file than its check looks for; `replace`, which makes the right one, is declared later."""
     named = tools(TOOLS.replace("with: {{file: mended.txt}}", "with: {{file: other.txt}}"))
     result = replan("run", *named, "--goal", "published", "--holds", "repository", "--no-input", "--json")
     run = json.loads(result.stdout)["run_id"]

@@ -27,7 +27,6 @@ def screen():
 
 
 def in_order(texts, lines):
-    """Tell whether each text is in a line of its own, in this order."""
     rows = iter(lines)
     return all(any(text in row for row in rows) for text in texts)
 
@@ -86,7 +85,6 @@ def long_script(count):
 
 @pytest.mark.parametrize("search", ["depth_first", "beam:2", "blind"])
 def test_a_run_of_30_calls_prints_at_most_40_lines(replan, problem, scripted, tmp_path, search):
-    """With all that it prints: its progress, why there is no plan, and what to do next."""
     workflow = tmp_path / "mine.yaml"
     shipped = (ROOT / "configs" / "workflows" / "search.yaml").read_text(encoding="utf-8")
     workflow.write_text(shipped.replace("policy: belief", f"policy: default\nsearch: {search}"))
@@ -108,7 +106,6 @@ def test_quiet_says_only_what_a_person_must_act_on(replan, problem, planned, tmp
 
 
 def test_costs_are_shown_where_there_are_costs(replan, problem, scripted):
-    """A script costs nothing; the limit of money that the user has set is shown all the same."""
     run = replan("run", problem, "-m", "template:bug", "--max-cost", "2")
     assert re.search(r"^Run \w+: 4 model calls\.$", run.stdout, re.MULTILINE)
 
@@ -123,7 +120,6 @@ def test_the_list_of_runs_ends_at_the_width_of_the_terminal_and_keeps_ids_and_ti
 
 
 def test_the_details_are_in_the_log(replan, tmp_path):
-    """What progress leaves out: each request with its limit, each guard, each decision."""
     assert replan("do", "--example", "repair", "--workspace", tmp_path / "work").exit_code == 0
     rows = replan("runs", "--json").stdout
     planning = re.findall(r'"run_id": "(\w+)"', rows)[-1]

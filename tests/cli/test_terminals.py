@@ -16,7 +16,6 @@ from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 @pytest.fixture
 def on_terminal(in_terminal):
-    """Run a command; return its exit code and its output on a real terminal."""
 
     def run(*arguments, **variables):
         terminal = in_terminal(*arguments, **variables)
@@ -27,7 +26,6 @@ def on_terminal(in_terminal):
 
 
 def too_wide(text, columns):
-    """Return the lines that are longer than a number of columns."""
     return [line for line in text.splitlines() if cell_len(line) > columns]
 
 
@@ -50,7 +48,6 @@ def pseudo_terminal():
 
 @pytest.mark.parametrize(("columns", "width"), [(40, 40), (200, 200), (3, NARROWEST), (0, None)])
 def test_the_width_is_that_of_the_window(pseudo_terminal, monkeypatch, columns, width):
-    """If the window has no width, nothing is folded: the terminal does that itself."""
     monkeypatch.delenv("COLUMNS", raising=False)
     assert width_of(pseudo_terminal(columns)) == width
 
@@ -93,7 +90,6 @@ def test_reports_fit_a_narrow_terminal(home, command, term, on_terminal):
 
 @pytest.mark.parametrize("command", [[], ["run"], ["resume"], ["policy"]])
 def test_help_fits_a_narrow_terminal(home, command, on_terminal):
-    """Examples and the command for more are left as they are, to be copied."""
     code, text = on_terminal(*command, "--help", TERM="xterm", COLUMNS="40", NO_COLOR="1")
     assert code == 0
     assert not too_wide(re.split("\n *Examples:|\nmore: ", text.replace("\r", ""))[0], 40)
@@ -112,7 +108,6 @@ def test_a_tree_that_is_taller_than_the_screen_says_how_much_is_not_shown(home, 
 
 
 def test_a_dumb_terminal_gets_only_lines(home, problem, on_terminal):
-    """With TERM=dumb progress is one line per event, and nothing moves the cursor."""
     code, text = on_terminal("run", problem, "-m", "template:bug", TERM="dumb", COLUMNS="50")
     assert code == 0
     assert "\x1b" not in text

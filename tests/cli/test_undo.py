@@ -81,7 +81,6 @@ UNDONE = ["cancel flight B6", "cancel hotel B5"]
 
 @pytest.fixture
 def trip(replan, tmp_path):
-    """Return a function that executes the trip, with changes to its tools file."""
 
     def execute(*words, tools=TOOLS, plan=PLAN):
         (tmp_path / "tools.yaml").write_text(tools)
@@ -99,7 +98,6 @@ def log(tmp_path):
 
 
 def test_a_failure_that_undoes_ends_the_run_with_exit_code_10_and_a_list(trip, tmp_path):
-    """The undo tool gets the parameter of the call and the value that was read from its output."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "poor").touch()
     result = trip("--json")
@@ -110,7 +108,6 @@ def test_a_failure_that_undoes_ends_the_run_with_exit_code_10_and_a_list(trip, t
 
 
 def test_the_result_for_people_says_what_was_undone(trip, tmp_path, replan):
-    """Each call in a line, the last one first."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "poor").touch()
     result = trip()
@@ -121,7 +118,6 @@ def test_the_result_for_people_says_what_was_undone(trip, tmp_path, replan):
 
 
 def test_a_run_that_has_succeeded_is_undone_later_and_only_once(trip, tmp_path, replan):
-    """A second `undo` says that everything is undone already."""
     first = trip()
     assert first.exit_code == 0, first.stderr
     run = run_id(replan)
@@ -136,7 +132,6 @@ def test_a_run_that_has_succeeded_is_undone_later_and_only_once(trip, tmp_path, 
 
 
 def test_an_undo_that_fails_asks_and_the_answer_goes_on_with_the_next(trip, tmp_path, replan):
-    """The person answers, and the undoing is resumed, by further commands."""
     trip()
     (tmp_path / "work" / "shut").touch()
     run = run_id(replan)
@@ -154,7 +149,6 @@ def test_an_undo_that_fails_asks_and_the_answer_goes_on_with_the_next(trip, tmp_
 
 
 def test_cancel_undo_undoes_a_run_that_waits_for_an_approval(trip, tmp_path, replan):
-    """`resume` carries it out where nobody drives the run."""
     waiting = trip(tools=TOOLS.replace("undo: refund, risk: none", "undo: refund"))
     assert waiting.exit_code == Exit.WAITING, waiting.stderr
     run = run_id(replan)
@@ -166,7 +160,6 @@ def test_cancel_undo_undoes_a_run_that_waits_for_an_approval(trip, tmp_path, rep
 
 
 def test_an_execution_in_which_nothing_can_be_undone_and_a_run_of_another_kind_are_refused(trip, replan, tmp_path):
-    """With the reason, and nothing is posted."""
     tools = re.sub("undo: (cancel|refund)", "undo: nothing", TOOLS)
     trip(tools=tools)
     nothing = replan("undo", run_id(replan))
@@ -188,7 +181,6 @@ def test_an_execution_in_which_nothing_can_be_undone_and_a_run_of_another_kind_a
     ids=["unknown", "argument"],
 )
 def test_a_tools_file_whose_undo_cannot_be_called_is_refused_before_anything_runs(old, new, cause, trip, tmp_path):
-    """By name and place."""
     result = trip(tools=TOOLS.replace(old, new))
     assert result.exit_code == Exit.USAGE
     assert cause in result.stderr
@@ -196,7 +188,6 @@ def test_a_tools_file_whose_undo_cannot_be_called_is_refused_before_anything_run
 
 
 def test_a_plan_whose_undo_no_tool_is_and_one_with_a_gap_are_refused(trip):
-    """The first by the names, the second by the proof."""
     steps = [{**PLAN["steps"][0], "undo": "burn"}, *PLAN["steps"][1:]]
     result = trip(plan={**PLAN, "steps": steps})
     assert (result.exit_code, "undo 'burn' of step 'hotel'" in result.stderr) == (Exit.USAGE, True)
@@ -205,7 +196,6 @@ def test_a_plan_whose_undo_no_tool_is_and_one_with_a_gap_are_refused(trip):
 
 
 def test_a_model_that_is_told_of_the_undo_tools_writes_a_plan_that_undoes(replan, problem, scripted, tmp_path):
-    """It leaves the field `undo` out, which the reply's schema does not have: the tools file says it."""
     (tmp_path / "tools.yaml").write_text(TOOLS)
     (tmp_path / "actions.py").write_text(ACTIONS)
     (tmp_path / "work").mkdir()

@@ -64,7 +64,6 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def stored(home, written, replan, problem, scripted):
-    """A copy of the home, which is written once; return the ids of its two runs."""
     if not written.exists():
         asks = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
         waiting = json.loads(replan("run", problem, "-m", asks, "-w", "option_a", "--json").stdout)["run_id"]
@@ -149,7 +148,6 @@ def test_a_journal_of_a_newer_release_is_refused(home, replan, stored):
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_journal_from_which_a_run_was_deleted_agrees(home, replan, stored, place):
-    """What the run has spent stays spent; a total that is too small is wrong as before."""
     assert replan("home", "delete", stored[place], "--force").exit_code == 0
     done = replan("home", "verify")
     assert (done.exit_code, done.stderr) == (0, "")

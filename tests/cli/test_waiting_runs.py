@@ -16,7 +16,6 @@ from tests.cli.test_bad_input import assert_refused
 
 @pytest.fixture
 def waiting(replan, problem, scripted):
-    """The id of a run that waits for an answer."""
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     result = replan("run", problem, "-m", model, "-w", "option_a", "--json")
     assert result.exit_code == 6, result.output
@@ -72,7 +71,6 @@ def test_an_answer_lets_the_run_go_on(replan, waiting, text):
 
 
 def test_a_relative_script_path_is_resolved_at_the_start(replan, problem, scripted, tmp_path, monkeypatch):
-    """A host can drive the run too, whatever its working folder."""
     script = Path(scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]}).removeprefix("scripted:"))
     monkeypatch.chdir(script.parent)
     run = json.loads(replan("run", problem, "-m", f"scripted:{script.name}", "-w", "option_a", "--json").stdout)[
@@ -139,7 +137,6 @@ def test_the_command_that_answers_a_question_has_its_choices(capsys):
 
 
 def test_a_resume_of_the_newest_run_drives_no_older_one(replan, problem, scripted):
-    """An older run may have a dear model. So the user must name it."""
     replan("run", problem, "-m", scripted({"g_analysis": [ASKING]}), "-w", "option_a", "--no-input")
     waiting = run_id(replan)
     replan("run", problem, "-m", "template:bug")
@@ -234,13 +231,11 @@ def edit(home, statement, run):
 
 
 def test_the_time_of_an_event_is_the_record_s_in_one_format(replan, waiting):
-    """Also of events that say themselves when they happened."""
     events = json.loads(replan("show", waiting, "--events", "--json").stdout)["events"]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", event["at"]) for event in events)
 
 
 def test_a_page_of_waiting_runs_counts_only_those_that_still_wait(replan, problem, scripted):
-    """One whose question was answered, and that nobody has taken up since, waits no more and takes no place."""
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     runs = [
         json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"] for _ in range(3)

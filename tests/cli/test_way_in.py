@@ -40,7 +40,6 @@ class Way:
         self.calls, self.files = [], {}
 
     def watch(self, work, *arguments, **options):
-        """Call a function and return its result; watch it until the journal is asked to create a run."""
         sys.setprofile(self._see)
         try:
             return work(*arguments, **options)
@@ -110,7 +109,6 @@ def _holds_problem(value, depth):
 
 
 def _attributes(value):
-    """Return the attributes of an object, without calling its `__getattr__`."""
     try:
         return object.__getattribute__(value, "__dict__").values()
     except AttributeError:
@@ -118,7 +116,6 @@ def _attributes(value):
 
 
 def test_a_run_begins_after_few_calls_in_few_files(replan, problem):
-    """The calls and the files are those that the page about the code lists."""
     Path(problem).write_text(PROBLEM, encoding="utf-8")
     way = Way()
     assert way.watch(replan, "run", problem, "-m", "template:bug", "--no-input").exit_code == 0

@@ -143,7 +143,6 @@ def test_the_doctor_looks_for_the_model_in_the_servers_list(replan, monkeypatch,
 
 
 def test_an_atomicguard_file_is_shown_and_its_run_refused_for_missing_plug_ins(replan, tmp_path):
-    """Every notice, and the problem, is one line on stderr."""
     pair = {"generator": "CoderGenerator", "guard": "tests_pass", "output_type": "Code"}
     path = tmp_path / "workflow.json"
     path.write_text(json.dumps({"name": "Theirs", "tests_min": 3, "action_pairs": {"g_code": pair}}))

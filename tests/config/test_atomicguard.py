@@ -147,7 +147,6 @@ EXAMPLE = {
 
 
 def test_unknown_keys_of_a_foreign_file_have_a_notice_with_their_line(tmp_path):
-    """At the top level and in a step; the notice names a similar valid key."""
     path = write(tmp_path, EXAMPLE, gates_min=3)
     workflow, _, notices = read_workflow(str(path), ROOT)
     assert list(workflow.action_pairs) == list(EXAMPLE)
@@ -233,7 +232,6 @@ def test_a_plan_source_is_read_as_a_plan_file(tmp_path):
 
 
 def test_a_missing_generator_is_the_model_only_in_a_foreign_file(tmp_path):
-    """AtomicGuard's schema requires only the guard; in any other file a missing generator is an error."""
     path = write(tmp_path, {"g_test": {"guard": "syntax", "human_prompt_title": "REVIEW"}})
     workflow, _, notices = read_workflow(str(path), ROOT)
     assert workflow.action_pairs["g_test"].generator == "model"

@@ -18,7 +18,6 @@ def graphs(draw):
 
 
 def paths(requires, upper, lower):
-    """Yield the length of every path from `lower` up to `upper`."""
     if upper == lower:
         yield 0
     for parent in requires[lower]:

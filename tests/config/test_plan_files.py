@@ -21,7 +21,6 @@ START = (
 
 @pytest.fixture
 def mine(tmp_path):
-    """Write a workflow whose templates are these, and return its path."""
 
     def write(config):
         path = tmp_path / "mine.yaml"
@@ -39,7 +38,6 @@ def problem(path):
 
 
 def test_a_plan_file_is_read_beside_the_workflow_and_pinned(mine, tmp_path, monkeypatch):
-    """Independent of the current folder and of later changes of the file."""
     (tmp_path / "plans").mkdir()
     for name in ("a.json", "b.yaml"):  # JSON is YAML
         (tmp_path / "plans" / name).write_text(json.dumps(plan()))

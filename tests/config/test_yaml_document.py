@@ -70,7 +70,6 @@ def test_json_is_yaml(value, indent):
 
 @given(st.text(max_size=200) | st.text(alphabet="{}[]:,-&*!|>'\"#%@ \n\tab1~?", max_size=60))
 def test_any_text_is_a_document_or_a_problem(text):
-    """Parsing raises nothing but `UsageProblem`, for any text."""
     try:
         value = parse_document(text, "f.yaml").value
     except UsageProblem as error:

@@ -45,7 +45,6 @@ ACCEPTED = {
     "SU5Z": "a comment may follow a quoted text without a blank",
     "X4QW": "a comment may follow the sign of a block text without a blank",
 }
-"""Texts that the suite says are no YAML, and that are read as their author most likely means them."""
 OTHER = {
     "652Z": "a question mark at the beginning of a key in braces is a sign, not a part of the key",
     "L24T/01": "the last line of a block text has no line break where the file has none",

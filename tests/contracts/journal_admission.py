@@ -14,8 +14,6 @@ SPENT = Summary("running", committed=Amount(2, 20, 200))
 
 
 class AdmissionContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def test_a_run_is_admitted_with_its_first_records(self, journal, clock):
         summary = Summary("waiting", "q1", waiting_since=5.0, next_wake=2_000.0)
         written = await journal.create("a", "Fix the bug", facts=counted(1, 2), summary=summary)

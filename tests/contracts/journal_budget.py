@@ -14,8 +14,6 @@ def committed(calls, micro_usd=0, reserved=0):
 
 
 class BudgetContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def commit(self, journal, run, epoch, after, *arguments, reserved=0, **named):
         summary = committed(*arguments, reserved=reserved)
         await journal.append(run, after=after, epoch=epoch, facts=counted(1), summary=summary, **named)

@@ -11,7 +11,6 @@ FINISHED = Summary("finished", "success")
 
 
 async def written(journal, run, records, summary=RUNNING):
-    """Make a run with some records, which nobody drives."""
     epoch = await driven(journal, run)
     facts = counted(*range(records))
     await journal.append(run, after=0, epoch=epoch, facts=facts, summary=summary)
@@ -19,13 +18,10 @@ async def written(journal, run, records, summary=RUNNING):
 
 
 async def behind(journal, name="copies", **which):
-    """Return the runs that a cursor is behind of, without their numbers."""
     return [(row.run, row.position, row.last_seq) for row in await journal.behind(name, **which)]
 
 
 class CursorsContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def test_a_cursor_is_behind_until_it_is_moved(self, journal, open_journal):
         await written(journal, "a", 3)
         await written(journal, "b", 2)

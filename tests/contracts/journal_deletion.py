@@ -22,8 +22,6 @@ async def noted(journal, run, *texts, free=True):
 
 
 class DeletionContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def test_a_deleted_run_is_gone_with_its_messages(self, journal):
         last = await noted(journal, "a", "one", "two")
         await journal.post("a", "key", "body")

@@ -8,15 +8,12 @@ from tests.contracts.toy_events import RUNNING, Counted, counted, driven
 
 
 async def make_released(journal, run, summary=RUNNING):
-    """Create a run with one record and this summary, and release it."""
     epoch = await driven(journal, run)
     await journal.append(run, after=0, epoch=epoch, facts=counted(1), summary=summary)
     await journal.release(run, epoch)
 
 
 class DueContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def test_interrupted_runs_are_due_at_once_in_the_order_of_admission(self, journal):
         for run in ("b", "a", "c"):
             await make_released(journal, run)

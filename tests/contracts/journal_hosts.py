@@ -8,8 +8,6 @@ from tests.contracts.toy_events import LONE_SURROGATE
 
 
 class HostsContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def test_the_time_is_that_of_the_clock_it_was_opened_with(self, journal, clock):
         assert journal.now() == clock.time
         clock.time += 5.0

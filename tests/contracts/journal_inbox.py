@@ -14,8 +14,6 @@ from tests.contracts.toy_events import RUNNING, Counted, Noted, Toy, counted, dr
 
 
 class InboxContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     # The inbox.
 
     async def test_a_message_is_accepted_once(self, journal, clock):

@@ -12,7 +12,6 @@ OLDER = {"planning": CODEC, "negotiation": type(NEGOTIATION)([Bid], format=1)}
 
 
 async def make_negotiation(journal, run="b", summary=RUNNING, *, format=2):
-    """Create a run of the kind `negotiation` with one record, and release it."""
     await journal.create(run, "negotiation", "negotiation", format)
     epoch = await journal.claim(run, "driver", 60.0)
     await journal.append(run, after=0, epoch=epoch, facts=[Fact(Bid(price=7))], summary=summary)
@@ -20,8 +19,6 @@ async def make_negotiation(journal, run="b", summary=RUNNING, *, format=2):
 
 
 class KindsContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def test_a_row_has_the_kind_and_the_format_of_its_run(self, journal):
         await journal.create("a", "")
         await journal.create("b", "", kind="negotiation", format=3)

@@ -25,8 +25,6 @@ async def started(journal, run, tenant, calls):
 
 
 class PlacementContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     async def test_a_run_keeps_its_tenant_and_its_priority(self, journal, open_journal):
         await journal.create("a", "", facts=counted(1), placement=Placement("research", -7))
         await journal.create("b", "")

@@ -27,8 +27,6 @@ from tests.contracts.toy_events import (
 
 
 class RecordsContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     # Appending and reading.
 
     async def test_what_was_appended_is_read_back(self, journal, clock):

@@ -13,8 +13,6 @@ from tests.contracts.toy_events import IMPOSSIBLE_IDS, LONE_SURROGATE, RUNNING, 
 
 
 class RunsContract:
-    """A part of `tests.contracts.journal.JournalContract`."""
-
     # Runs and their status rows.
 
     async def test_a_new_run_has_a_row_and_no_records(self, journal, clock):

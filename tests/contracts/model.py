@@ -13,7 +13,6 @@ TEXT = '{"problem_type": "bug_fix"}'
 
 
 def request(request_id="g_analysis/v1.a1", **more):
-    """Return a request as the runtime makes it."""
     defaults = {
         "purpose": request_id.partition("/")[0],
         "system": "You analyse.",
@@ -39,7 +38,6 @@ class ModelContract:
         raise AssertionError("the test module must open a model")
 
     async def test_a_reply_is_a_value(self):
-        """A completion carries the text as written, and usage that adds up if there is any."""
         async with self.open_model() as model:
             reply = await model.complete(request())
         assert isinstance(reply, Reply)
@@ -52,7 +50,6 @@ class ModelContract:
             assert reply.usage.tokens == reply.usage.input_tokens + reply.usage.output_tokens
 
     async def test_a_fault_is_a_value_too(self):
-        """A failed call returns a fault with a message of one line, not an exception."""
         async with self.open_failing() as model:
             fault = await model.complete(request())
         assert isinstance(fault, Fault)
@@ -60,19 +57,16 @@ class ModelContract:
         assert "\n" not in fault.message
 
     async def test_it_has_a_name(self):
-        """Prices and records need the name."""
         async with self.open_model() as model:
             assert model.name.strip() == model.name != ""
 
     async def test_a_request_may_have_no_schema(self):
-        """The prompt alone then describes the structure."""
         async with self.open_model() as model:
             reply = await model.complete(request(schema=None, system=""))
         assert isinstance(reply, Reply)
         assert reply.mode == "text"
 
     async def test_calls_may_overlap(self):
-        """Forty requests at once are all answered."""
         answers = []
 
         async def ask(model, request_id):
@@ -86,7 +80,6 @@ class ModelContract:
         assert all(isinstance(answer, Reply) and answer.text == TEXT for answer in answers)
 
     async def test_every_call_is_a_checkpoint(self):
-        """A call lets other tasks run, and a cancelled call ends as cancelled."""
         async with self.open_model() as model:
             with trio.CancelScope() as scope:
                 scope.cancel()
@@ -95,21 +88,18 @@ class ModelContract:
             assert scope.cancelled_caught
 
     async def test_a_cancelled_call_leaves_the_model_usable(self):
-        """After a cancellation the next call is answered."""
         async with self.open_model() as model:
             with trio.move_on_after(0):
                 await model.complete(request("g_analysis/v1.a1"))
             assert isinstance(await model.complete(request("g_analysis/v2.a1")), Reply)
 
     async def test_a_model_may_be_closed_twice(self):
-        """`aclose` is idempotent."""
         async with self.open_model() as model:
             await model.complete(request())
             await model.aclose()
             await model.aclose()
 
     async def test_closing_works_while_cancelled(self):
-        """A stop that cancels everything still closes the model."""
         closed = False
         async with self.open_model() as model:
             await model.complete(request())

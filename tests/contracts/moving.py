@@ -70,7 +70,6 @@ def move(source, target, *families, dead=nobody):
 
 
 def change(target, statement):
-    """Change a file of a journal as no program does."""
     with closing(apsw.Connection(target.removeprefix("sqlite:"))) as connection:
         for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {trigger}")
@@ -143,7 +142,6 @@ class MovingContract:
 
     @pytest.mark.parametrize("lost", LOST)
     async def test_what_the_target_does_not_have_as_it_was_is_not_deleted(self, lost, url, target):
-        """The other family is moved all the same."""
         before = await filled(url)
         statement, cause = LOST[lost]
         with crash("copy.verified"):
@@ -156,7 +154,6 @@ class MovingContract:
         assert await ids(url) == ["a", "a.child"]
 
     async def test_a_run_that_has_gone_on_in_the_target_is_deleted_too(self, url, target):
-        """The target has all that the source has, and more."""
         await filled(url)
         with crash("copy.verified"):
             move(url, target)

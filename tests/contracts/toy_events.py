@@ -24,8 +24,6 @@ class Counted(Event):
 
 
 class UnknownEvent(Event):
-    """An event that the journal's codec does not know."""
-
     kind: Literal["counted"] = "counted"
 
 
@@ -60,17 +58,14 @@ class ManualClock:
         return self.time
 
     async def sleep_until(self, when: float) -> None:
-        """Set the clock to this time, if it is later."""
         self.time = max(self.time, when)
 
 
 def counted(*numbers: int) -> list[Fact[Toy]]:
-    """Return a fact for each number."""
     return [Fact(Counted(number=number)) for number in numbers]
 
 
 async def driven(journal: Journal[Toy], run: str, ttl: float = 60.0) -> int:
-    """Create a run, claim it and return the epoch."""
     await journal.create(run, f"title of {run}")
     return await journal.claim(run, "driver", ttl)
 
@@ -80,7 +75,6 @@ async def events(journal: Journal[Toy], run: str, after: int = 0) -> list[Toy]:
 
 
 async def append_number(journal: Journal[Toy], run: str, epoch: int, after: int, number: int) -> None:
-    """Append one number; made for `start_soon`."""
     await journal.append(run, after=after, epoch=epoch, facts=counted(number), summary=RUNNING)
 
 

@@ -75,7 +75,6 @@ class FakeHome:
         return [(event, detail) for event, name, detail in self.notices if name == run]
 
     def times(self, event):
-        """Return the times of the notices of an event, in whole seconds."""
         return [round(at) for at, notice in zip(self.notice_times, self.notices, strict=True) if notice[0] == event]
 
     def row(self, run):

@@ -183,7 +183,6 @@ async def test_the_amount_spent_today_can_be_read(autojump_clock, calls):
 
 
 async def _asked(engine, run="first"):
-    """Return the open questions of a run as plain data."""
     return await questions_of(engine, run)
 
 

@@ -289,7 +289,6 @@ class Cutting:
 
 
 async def test_a_host_leaves_a_run_alone_that_was_parked_for_its_replies(autojump_clock):
-    """No call is made for two hours; the reason is shown, and a person's resume goes on with it."""
     home, author = FakeHome(), Cutting(cuts=2)
     async with home.engine() as plain:
         engine = replace(plain, registry=Registry(guards={"toy": lambda _: home.judge}, generators={"made": author}))
@@ -307,7 +306,6 @@ async def test_a_host_leaves_a_run_alone_that_was_parked_for_its_replies(autojum
 
 
 async def test_records_of_other_drivers_are_reported_before_the_run_goes_on(autojump_clock):
-    """Otherwise all later records would be reported only at the end."""
     home, reported = FakeHome(reject=["requirements.missing"], seconds=10.0), []
     async with home.engine() as engine:
         session = RunSession(engine, "first", lambda record, _: reported.append((record, trio.current_time())))

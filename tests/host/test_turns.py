@@ -101,7 +101,6 @@ async def test_a_run_is_cancelled_while_it_waits_for_its_turn(autojump_clock):
 
 
 async def test_a_host_takes_up_a_run_that_was_killed_while_it_waited_for_its_turn(autojump_clock):
-    """Its deadline is far away: it must not be taken for a run that waits for a time."""
     home = Queue(0)
     home.judge = lambda artifact, context: passed()
     home.random.choice = lambda seconds: 50.0 if home.order[-1] == "slow" else 0.1

@@ -30,7 +30,6 @@ async def test_an_undrivable_run_is_retried_and_does_not_affect_others(autojump_
 
 
 async def test_an_undrivable_run_is_retried_every_minute(autojump_clock):
-    """Exactly at the minute, and not at the next poll, up to five seconds later."""
     home = FakeHome()
     async with home.engine(plugins=False) as bare:
         await bare.admit(run_request("one"), run="a")
@@ -178,7 +177,6 @@ async def test_a_failing_due_is_retried_at_the_polling_interval(autojump_clock):
 
 
 def _make_fail(journal, name, times, error=JournalError):
-    """Make an operation of a journal fail a number of times; return the remaining failures."""
     operation, failures = getattr(journal, name), ["busy"] * times
 
     async def failing_call(*arguments, **named):

@@ -6,7 +6,6 @@ import apsw
 
 
 def change(path, statement, *bindings):
-    """Change the file behind the journal's back."""
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute(statement, bindings)
 

@@ -26,7 +26,6 @@ def open_journal(path, clock):
 
 @pytest.fixture
 async def written(open_journal):
-    """A journal of one run with three records, a text and a posted message, closed."""
     async with open_journal() as journal:
         epoch = await driven(journal, "a")
         await journal.post("a", "key", "the message")

@@ -16,7 +16,6 @@ from tests.contracts.toy_events import CODEC, RUNNING, Counted, counted, driven
 
 
 def say(*words):
-    """Tell the test something, at once and whole."""
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 

@@ -80,7 +80,6 @@ async def test_the_other_runs_go_on(behind):
 
 
 async def test_a_run_that_is_gone_is_not_admitted_again(behind):
-    """It would use its request ids again; so would the child of a run that is whole."""
     for place in range(2):
         async with opened(behind) as journal:
             with pytest.raises(RunNotFound):
@@ -107,7 +106,6 @@ async def test_a_log_that_was_cut_is_noticed(tmp_path, share):
 
 
 async def test_a_tail_that_was_written_anew_is_noticed(tmp_path, behind):
-    """A program without anchors has gone on with the run, and used its request ids again."""
     without = tmp_path / "without" / "journal"
     without.parent.mkdir(mode=0o700)
     shutil.copy(behind, without)

@@ -48,7 +48,6 @@ def test_every_field_counts(row, name, data):
 
 
 def test_the_link_is_what_the_records_were_written_with():
-    """A stored journal must verify for ever, so the layout may never change."""
     body = b'{"kind":"counted"}'
     place = b"".join(number.to_bytes(8, "big") for number in (3, 0x408F440000000000, 2, 2**64 - 1, len(body)))
     expected = hashlib.sha256(GENESIS + b"\x01a" + place + body).digest()
@@ -56,7 +55,6 @@ def test_the_link_is_what_the_records_were_written_with():
 
 
 def test_the_first_record_follows_the_kind_and_the_format_of_its_run():
-    """Frozen as well."""
     named = bytes(32) + (2).to_bytes(8, "big") + b"\x08planning"
     assert genesis("planning", 2) == hashlib.sha256(named).digest()
     assert len({genesis(kind, format) for kind in ("planning", "other") for format in (1, 2, 300)}) == 6

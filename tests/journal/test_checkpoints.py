@@ -59,7 +59,6 @@ def test_a_log_that_has_grown_is_brought_in(writing):
 
 
 def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, reading, monkeypatch):
-    """SQLite alone would copy what the reader lets it, without a sync, and count that as done."""
     checkpointer = Checkpointer(writing)
     grow(writing, 2)
     look(reading)

@@ -200,7 +200,6 @@ async def messages():
 
 
 async def tables():
-    """Return what a new journal's file has in it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal.sqlite3"
         async with open_sqlite(path, CODEC, SystemClock()):
@@ -250,7 +249,6 @@ def test_every_new_stored_name_is_added_to_the_list():
 
 
 def test_a_lost_name_and_a_changed_default_are_told():
-    """Also a word of a closed set; what is only new is no loss."""
     was = {"at": {"type": "number"}, "words": ["a", "b"], "mode": {"default": ["x", "y"]}}
     now = {"words": ["b", "c"], "mode": {"default": ["y", "x"]}, "new": {}}
     differences = ["at is gone", "words has no 'a'", "mode.default was ['x', 'y'] and is ['y', 'x']"]

@@ -33,7 +33,6 @@ URL = "kept://user:secret@there"
 
 @pytest.fixture
 def keepers(tmp_path, monkeypatch):
-    """Install a distribution with a journal in memory that lasts as long as the process."""
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
     install(monkeypatch, tmp_path / "site", "safe-keepers", {"replan.journals": SCHEMES}, keepers=MODULE)
 

@@ -35,7 +35,6 @@ def opener(tmp_path):
 
 @pytest.fixture
 def other(tmp_path):
-    """The connection of another process, as far as SQLite can tell."""
     with closing(connect(tmp_path / "db")) as connection:
         yield connection
 
@@ -50,7 +49,6 @@ def numbers(connection):
 
 
 def numbers_in(path):
-    """Read them with a connection of its own."""
     with closing(apsw.Connection(str(path))) as connection:
         return numbers(connection)
 
@@ -304,7 +302,6 @@ async def test_another_process_that_never_ends_its_writing_is_told_of(tmp_path, 
 
 
 async def test_ctrl_c_comes_after_a_group_and_never_within_it(opener):
-    """A `KeyboardInterrupt` half-way through would leave the transaction open, and everybody waiting for its end."""
     async with opener() as writer:
         assert await writer.do(lambda _: trio.lowlevel.currently_ki_protected())
         assert not trio.lowlevel.currently_ki_protected()

@@ -21,8 +21,6 @@ class Spent(Value):
 
 
 class StepDone(Event):
-    """An event with an identifier, a number, a nested value and a text."""
-
     kind: Literal["step_done"] = "step_done"
     step: str = "g_plan"
     attempt: int = 2

@@ -38,7 +38,6 @@ def test_a_loaded_secret_never_comes_through(secret, before, after):
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_base64_at_any_alignment_is_found(secret, before, after):
-    """`Basic` credentials put the user's name before the secret, which shifts its encoding."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         encoded = encode(before + secret.encode() + after).decode()
         shown = Redactor([secret]).text(encoded)
@@ -191,7 +190,6 @@ def test_secrets_are_found_in_an_environment_by_name():
     ],
 )
 def test_a_hostile_text_is_redacted_in_linear_time(piece):
-    """A quadratic pattern would take minutes."""
     started = time.process_time()
     assert isinstance(Redactor(["this-is-the-secret"]).text(piece * (200_000 // len(piece))), str)
     assert time.process_time() - started < 4  # At most 0.3 s on a quiet machine.

@@ -32,7 +32,6 @@ def message(*blocks, reason="end_turn", usage=USAGE, **more):
 
 
 def tool(value=None, **more):
-    """Return a call of the reply's tool."""
     return {
         "type": "tool_use",
         "id": "toolu_1",
@@ -47,7 +46,6 @@ def text(words):
 
 
 def stream(*events, then="end", usage=USAGE):
-    """Return the answer that is a stream of these events, after the start of a message."""
     started = {"id": "msg_1", "model": "claude-x", "content": [], "usage": {"input_tokens": 10, "output_tokens": 1}}
     first = {"type": "message_start", "message": started | ({"usage": usage} if usage is not USAGE else {})}
     return Answer.events([event(each) for each in (first, {"type": "ping"}, *events)], then=then)
@@ -84,7 +82,6 @@ async def sent(*, name="test-model", setting="on", **more):
 
 
 async def test_what_goes_out():
-    """The request demands a call of a tool whose input is the reply, and caps the output; material stays at home."""
     body, headers = await sent(request_id="g_plan/v2.a1.t3", material={"secret": "material"})
     assert body == {
         "model": "test-model",
@@ -179,7 +176,6 @@ async def test_a_refusal_says_which_setting_to_leave_out():
     ],
 )
 async def test_what_a_message_says(blocks, reason, said):
-    """In JSON, where a server does not stream."""
     reply = await answered(message(*blocks, reason=reason))
     assert isinstance(reply, Reply)
     assert (reply.text, reply.finish_reason) == said
@@ -239,7 +235,6 @@ async def test_what_is_no_text_in_a_stream_is_a_bad_reply():
     ],
 )
 async def test_an_error_of_a_stream_is_that_of_its_status_until_the_model_has_written(kind, expected, status):
-    """What was written may be charged."""
     failed = {"type": "error", "error": {"type": kind, "message": f"no {KEY}"}, "request_id": "req_1"}
     fault = await answered(stream(failed))
     assert (fault.kind, fault.status) == (expected, status)
@@ -303,7 +298,6 @@ async def test_usage_is_believed_only_if_it_makes_sense(reported, usage):
 
 
 async def test_the_usage_of_a_stream_is_its_last_with_what_only_its_first_says():
-    """How long the cache keeps what was written stands in the first event alone."""
     last = {"output_tokens": 9, "cache_read_input_tokens": None, "output_tokens_details": {"thinking_tokens": 4}}
     reply = await answered(
         stream(*block(0, "text", {"type": "text_delta", "text": "{}"}), *ended(usage=last), usage=CACHED)
@@ -323,19 +317,16 @@ async def test_the_usage_of_a_stream_is_its_last_with_what_only_its_first_says()
 
 
 async def test_usage_that_only_the_start_of_a_stream_reports_is_not_that_of_the_reply():
-    """The tokens of the reply are not known, so its reservation is charged."""
     reply = await answered(stream(*block(0, "text", {"type": "text_delta", "text": "{}"}), *ended(usage={})))
     assert isinstance(reply, Reply)
     assert reply.usage is None
 
 
 def modes(server):
-    """Return how each request asked for structure."""
     return [seen.body.get("tool_choice", {"type": "text"})["type"] for seen in server.seen]
 
 
 async def test_with_thinking_the_tool_is_offered_and_not_demanded():
-    """The API refuses to demand it; a call without thinking demands it again."""
     async with claude(Answer.say(TEXT)) as (server, model):
         thought = await model.complete(request(fields=THINKING))
         plain = await model.complete(request())
@@ -384,7 +375,6 @@ async def test_marks_end_the_system_message_and_what_later_requests_may_repeat()
 
 
 async def test_at_most_four_marks_are_set_and_a_part_of_white_space_is_none():
-    """The server refuses a fifth mark, and white space alone."""
     user = "a\n\nb c d e\n"
     body, _ = await sent(user=user, repeated=(1, 3, 5, 7, 9, 10))
     parts = body["messages"][0]["content"]
@@ -428,7 +418,6 @@ async def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
 
 
 async def test_the_headers_that_the_client_adds_are_documented():
-    """The page on models also names the header that the other client does not send."""
     page = (ROOT / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
     known = {name.lower() for name in re.findall(r"`(X-Stainless-[\w-]+)`", page)}
     _, headers = await sent()

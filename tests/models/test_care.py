@@ -14,12 +14,10 @@ from tests.support.openai_server import Answer, by_step, serve
 
 
 async def test_secrets_are_taken_out_of_errors(fault_of):
-    """A server that echoes the key does not get it into a record."""
     assert "[key]" in (await fault_of(Answer.fault(401, f"{KEY} is wrong"))).message
 
 
 async def test_a_prompt_that_is_no_text_is_a_fault(wired):
-    """A lone surrogate cannot be sent."""
     async with wired(Answer.say(TEXT)) as (server, model):
         fault = await model.complete(request(user="\ud800"))
         assert server.seen == []
@@ -28,7 +26,6 @@ async def test_a_prompt_that_is_no_text_is_a_fault(wired):
 
 
 async def test_an_id_that_is_no_header_is_a_fault(wired):
-    """A line break would begin another header."""
     async with wired(Answer.say(TEXT)) as (server, model):
         fault = await model.complete(request(run="run-1\r\nX-Evil: 1"))
         assert server.seen == []
@@ -37,7 +34,6 @@ async def test_an_id_that_is_no_header_is_a_fault(wired):
 
 
 async def test_a_dead_proxy_is_a_refused_connection(monkeypatch, provider):
-    """Nothing was sent beyond it; with a proxy, the proxy resolves the name."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     async with provider.open("test-model", base_url="https://replan.invalid/v1") as model:
         fault = await model.complete(request())
@@ -46,7 +42,6 @@ async def test_a_dead_proxy_is_a_refused_connection(monkeypatch, provider):
 
 
 async def test_nothing_of_a_prompt_or_key_is_logged(caplog, wired):
-    """Not even with every logger at debug level."""
     with caplog.at_level(logging.DEBUG):
         async with wired(Answer.say("the reply text")) as (_, model):
             await model.complete(request(user="the prompt text", system="the system text"))
@@ -56,7 +51,6 @@ async def test_nothing_of_a_prompt_or_key_is_logged(caplog, wired):
 
 
 async def test_cancellation_in_flight(wired):
-    """A hundred calls cancelled at once: the server sees each client go, and the hand works on."""
 
     def handle(_body, headers, _n):
         return Answer.say(TEXT) if headers["x-client-request-id"].endswith("v2.a1") else Answer.hang()
@@ -76,7 +70,6 @@ async def test_cancellation_in_flight(wired):
 
 
 async def test_no_socket_is_left(provider):
-    """Replies, faults, cuts and cancellations leave no connection behind, and no warning."""
     answers = {
         "g_good": Answer.say(TEXT),
         "g_bad": Answer.fault(500),
@@ -104,7 +97,6 @@ async def test_a_key_that_cannot_be_one_is_a_usage_problem(key, provider):
 
 
 async def test_proxies_of_the_environment_are_not_for_this_machine(monkeypatch, wired, provider):
-    """A proxy would not know our loopback; elsewhere a proxy that cannot be meant is told."""
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTPS_PROXY", "ftp://proxy:1")
     async with wired(Answer.say(TEXT)) as (_, model):

@@ -58,7 +58,6 @@ def after(*answers):
 
 @pytest.mark.parametrize("code", [429, 503, 529])
 async def test_a_refusal_inside_a_200_costs_a_run_nothing(code):
-    """The reservation of 18,000 tokens does not stay charged."""
     handler = after(Answer.json({"error": {"code": code, "message": "Provider returned error"}}))
     async with run_against(handler, FastBackOffClock(), workflow="single") as (result, _, events):
         assert failed(events) == [(code, True)]
@@ -66,7 +65,6 @@ async def test_a_refusal_inside_a_200_costs_a_run_nothing(code):
 
 
 async def test_an_error_after_the_first_words_stays_charged():
-    """What was written may be billed, whatever the error says."""
     half = [chunk({"content": "{"}), {"error": {"code": 429, "message": "no"}}]
     async with run_against(after(Answer.events(half)), FastBackOffClock(), workflow="single") as (result, _, events):
         assert failed(events) == [(200, False)]
@@ -75,7 +73,6 @@ async def test_an_error_after_the_first_words_stays_charged():
 
 @pytest.mark.parametrize("status", [502, 504])
 async def test_errors_of_a_gateway_on_this_machine_cost_nothing(status):
-    """Nobody bills for a server of one's own; a 500 is the server's own word, and stays charged."""
     handler = after(Answer.html(status), Answer.html(500))
     async with run_against(handler, FastBackOffClock(), workflow="single") as (result, _, events):
         assert failed(events) == [(status, True), (500, False)]

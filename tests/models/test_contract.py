@@ -21,8 +21,6 @@ class TestScripted(ModelContract):
 
 
 class TestReplay(ModelContract):
-    """A recorded run."""
-
     @asynccontextmanager
     async def open_model(self):
         reply = Reply(text=TEXT, usage=None, model="recorded")
@@ -34,8 +32,6 @@ class TestReplay(ModelContract):
 
 
 class TestOpenAI(ModelContract):
-    """The real client against a real server on the loopback."""
-
     @asynccontextmanager
     async def open_model(self):
         with serve(lambda *_: Answer.say(TEXT)) as server:

@@ -16,7 +16,6 @@ MARCH_SECONDS = 1_773_576_000.0
 
 
 def test_a_date_is_relative_to_now_unless_the_server_gave_its_own():
-    """RFC 9110 allows a date; the server's clock and ours may differ."""
     assert retry_after({"retry-after": MARCH}, MARCH_SECONDS - 30) == 30
     assert retry_after({"retry-after": MARCH}, MARCH_SECONDS + 30) == 0
     assert retry_after({"retry-after": str(MARCH_SECONDS)}, MARCH_SECONDS - 30) == 30
@@ -25,19 +24,16 @@ def test_a_date_is_relative_to_now_unless_the_server_gave_its_own():
 
 @given(st.dictionaries(st.sampled_from(["retry-after", "retry-after-ms", "date"]), st.text(max_size=30)))
 def test_any_header_gives_a_wait_or_none(headers):
-    """What a server writes never raises, and is never negative or endless."""
     seconds = retry_after(headers, 0.0)
     assert seconds is None or 0 <= seconds < float("inf")
 
 
 @pytest.mark.parametrize("padding", range(MESSAGE_MAX - 25, MESSAGE_MAX + 5))
 def test_a_cut_never_leaves_half_a_secret(padding):
-    """The key is taken out before the text is cut."""
     assert KEY[:6] not in provider_text("x" * padding + KEY, KEY)
 
 
 def test_a_text_becomes_one_short_printable_line():
-    """Control characters could drive a terminal; length could fill a log."""
     assert provider_text("a\n\n b\x1b[31m\u202ec") == "a b [31m c"
     assert len(provider_text("y" * 10_000_000)) == MESSAGE_MAX
     assert provider_text("abc", "") == "abc"
@@ -68,13 +64,11 @@ def test_a_text_becomes_one_short_printable_line():
     ],
 )
 def test_error_bodies_of_many_servers(body, message, code):
-    """OpenAI's shape, FastAPI's, a proxy's web page, and none."""
     assert error_of(body) == (message, code)
 
 
 @given(st.integers(300, 999), st.binary(max_size=80))
 def test_every_status_has_a_kind(status, body):
-    """No status and no body raises, and 5xx are never refunded."""
     fault = status_fault(status, {}, body, now=0.0, secret=KEY)
     assert fault.status == status
     assert fault.kind.refunded == (status < 500) or fault.kind is FaultKind.AUTH
@@ -82,12 +76,10 @@ def test_every_status_has_a_kind(status, body):
 
 @given(st.binary(max_size=200))
 def test_any_body_is_read(body):
-    """A body is a reply or a fault."""
     assert isinstance(read_completion(body), Reply | Fault)
 
 
 def test_final_faults_are_refunded():
-    """What cannot be tried again has cost nothing; what may have been sent is charged."""
     assert {kind for kind in FaultKind if kind.final} < {kind for kind in FaultKind if kind.refunded}
     charged = {kind for kind in FaultKind if not kind.refunded}
     assert charged == {
@@ -100,7 +92,6 @@ def test_final_faults_are_refunded():
 
 
 def test_a_name_that_does_not_resolve_is_found_behind_other_errors():
-    """Libraries wrap it, in causes, contexts and groups."""
     deep = ConnectionError("outer")
     deep.__cause__ = ExceptionGroup("all addresses", [OSError("one"), socket.gaierror(-2, "unknown")])
     assert is_unresolved(deep)

@@ -23,7 +23,6 @@ PLAN = json.dumps(GOOD["g_plan"])
 
 
 def thinking(text, *, name="reasoning_content", content=None, streamed=False, **more):
-    """An answer whose text is in a field for reasoning."""
     if not streamed:
         return Answer.say(content, **{name: text}, **more)
     return Answer.events([chunk({name: part}) for part in (text[:5], text[5:])] + [chunk({}, "stop"), "[DONE]"])
@@ -51,7 +50,6 @@ async def test_broken_json_in_a_field_for_reasoning_is_read_too():
     "thought", ["The bug is in the parser.", 'I could write {"a": 1} or {"a": 2,}', "{a", '{"a": 1} or']
 )
 async def test_reasoning_in_prose_is_no_reply_and_is_named(thought):
-    """A draft in the reasoning is not taken for the reply."""
     async with wired(thinking(thought)) as (_, model):
         reply = await model.complete(request())
     found = read_reply(reply.text)

@@ -20,7 +20,6 @@ PART = KEY[4:18]
 
 
 async def answered(raw, opening=open_openai):
-    """Return what a server's raw bytes lead to."""
 
     async def answer(stream):
         await stream.receive_some(65536)
@@ -96,21 +95,18 @@ async def test_a_key_that_a_server_echoes_is_in_no_reply_and_no_fault(raw, provi
 
 
 def test_a_short_placeholder_key_is_not_removed_from_replies():
-    """Servers on the user's own machine take any key."""
     reply = read_completion(body("ask ollama, or test"), secret="ollama")
     assert isinstance(reply, Reply)
     assert reply.text == "ask ollama, or test"
 
 
 def test_a_reply_without_the_key_is_unchanged():
-    """Blocks of a key occur by chance."""
     text = f"{KEY[:8]} and {KEY[-8:]}"
     assert without_key(text, KEY) == text
 
 
 @pytest.mark.parametrize("piece", [KEY[:6], KEY[6:12] + "-", KEY[:11] + " ", KEY, "ab"])
 def test_a_hostile_text_is_searched_in_little_time(piece):
-    """The largest reply that is read, made of what the search finds."""
     text = piece * (4 * 1024 * 1024 // len(piece))
     started = time.process_time()
     assert KEY not in without_key(text, KEY)
@@ -118,13 +114,11 @@ def test_a_hostile_text_is_searched_in_little_time(piece):
 
 
 def test_other_secrets_in_a_fault_are_removed_by_their_form():
-    """A proxy may report its own."""
     assert "hunter22" not in provider_text("cannot log in with password=hunter22")
 
 
 @pytest.mark.parametrize("raw", [rb'"a\ud800b"', b'"a\xed\xa0\x80b"'])
 def test_a_lone_surrogate_is_a_reply_that_is_rejected_with_feedback(raw):
-    """It can be stored, and the author is told what was wrong."""
     whole = b'{"choices": [{"message": {"content": ' + raw + b'}, "finish_reason": "stop"}], "model": "m"}'
     reply = read_completion(whole)
     assert isinstance(reply, Reply)
@@ -135,7 +129,6 @@ def test_a_lone_surrogate_is_a_reply_that_is_rejected_with_feedback(raw):
 
 
 def test_a_body_that_is_no_completion_stays_a_fault():
-    """Only the text is repaired."""
     fault = read_completion(rb'{"error": "\ud800"}')
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.BAD_REPLY

@@ -28,7 +28,6 @@ def read(body, *, at=(), bytes_max=BYTES_MAX, secret=""):
 
 
 def stream(text, request=DEMANDED):
-    """Return the body of the streamed message that says a text."""
     return b"".join(as_message(Answer.stream(text, pieces=7), request).pieces)
 
 
@@ -38,7 +37,6 @@ DECLARED = Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "s
 
 @given(st.lists(st.integers(0, len(GOOD))))
 def test_a_stream_reads_the_same_however_its_bytes_are_cut(places):
-    """The network may split it anywhere: in a line, in an escape, in a character."""
     reply, reader = read(GOOD, at=places)
     assert reply == DECLARED
     assert (reader.streamed, reader.done, reader.characters) == (True, True, len(TEXT))
@@ -54,7 +52,6 @@ def test_a_stream_that_is_cut_anywhere_is_whole_or_a_fault(place):
     st.recursive(st.none() | st.integers() | st.text(), lambda each: st.lists(each) | st.dictionaries(st.text(), each))
 )
 def test_no_event_of_any_form_raises(value):
-    """A server may send anything."""
     names = ("message", "index", "content_block", "delta", "usage")
     kinds = ("message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta")
     events = [event({"type": kind, name: value}) for kind in kinds for name in names]

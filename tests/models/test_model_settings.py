@@ -270,7 +270,6 @@ async def test_a_reply_is_not_changed_by_words_of_settings():
 
 
 async def test_openai_itself_is_told_the_tier_of_the_price_list_and_no_other_server():
-    """A project may have a dearer tier as its default, and the limit of money would not hold."""
     async with open_openai("gpt-5", api_key=API_KEY) as model:
         body = json.dumps(model._body(request(), "text", stream=True, cache=False))
     assert '"service_tier": "default"' in body

@@ -118,7 +118,6 @@ def test_the_page_has_every_provider():
 
 @pytest.mark.parametrize(("model", "exported"), SHOWN, ids=[model for model, _ in SHOWN])
 async def test_what_the_page_shows_gets_a_reply_and_what_was_learned_holds_for_the_next_call(model, exported):
-    """No setting is needed, and a refusal costs nothing: the model has answered once."""
     spec = parse_model_spec(model)
     provider = PROVIDERS[spec.provider]
     check_model(spec, exported)
@@ -151,7 +150,6 @@ def test_a_setting_that_a_provider_is_known_not_to_take_is_refused_before_a_call
 
 @pytest.mark.parametrize("region", ["", " ", "us-east-1/x", "evil.example.org", "a" * 50])
 def test_bedrock_needs_a_region_that_is_one(region):
-    """The key is sent to no other host."""
     environment = {"AWS_BEARER_TOKEN_BEDROCK": "key", "AWS_REGION": region}
     with pytest.raises(UsageProblem, match="set AWS_BEARER_TOKEN_BEDROCK and AWS_REGION, or BEDROCK_BASE_URL"):
         check_model(parse_model_spec("bedrock:openai.gpt-oss-120b-1:0"), environment)

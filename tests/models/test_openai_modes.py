@@ -13,7 +13,6 @@ from tests.support.openai_server import Answer
 
 
 def refusing(*refused, status=400, words="'response_format.type' {} is not supported"):
-    """A server that does not know some kinds of structured output."""
 
     def handle(body, _headers, _n):
         mode = body.get("response_format", {"type": "text"})["type"]
@@ -23,13 +22,11 @@ def refusing(*refused, status=400, words="'response_format.type' {} is not suppo
 
 
 def modes(server):
-    """The kinds of structured output asked for, in order."""
     return [seen.body.get("response_format", {"type": "text"})["type"] for seen in server.seen]
 
 
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_weaker_mode_is_found_and_remembered(status):
-    """The second request does not ask for what the server refused the first."""
     async with wired(refusing("json_schema", status=status)) as (server, model):
         first = await model.complete(request())
         second = await model.complete(request("g_analysis/v1.a2"))
@@ -41,7 +38,6 @@ async def test_a_weaker_mode_is_found_and_remembered(status):
 
 
 async def test_an_earlier_call_does_not_bring_a_refused_mode_back():
-    """A slow call that got through with the schema ends after another one learnt better."""
 
     def handle(body, headers, n):
         slow = "g_analysis" in headers["x-client-request-id"]
@@ -56,7 +52,6 @@ async def test_an_earlier_call_does_not_bring_a_refused_mode_back():
 
 
 async def test_the_weakest_mode_is_plain_text():
-    """At most two fall-backs; plain text is refused for good."""
     async with wired(refusing("json_schema", "json_object")) as (server, model):
         assert isinstance(await model.complete(request()), Reply)
         assert isinstance(await model.complete(request("g_analysis/v1.a2")), Reply)
@@ -71,13 +66,11 @@ async def test_the_weakest_mode_is_plain_text():
 
 
 async def test_other_refusals_do_not_weaken_the_mode():
-    """A 400 about something else, or a 500 in the same words, is a fault at once."""
     for answer in (Answer.fault(400, "context length exceeded"), Answer.fault(500, "response_format crashed")):
         await fault_of(answer)
 
 
 async def test_an_openai_address_gets_the_new_limit_name():
-    """OpenAI's newer models refuse `max_tokens`; compatible servers know only that."""
     async with open_openai("gpt-5", api_key=KEY) as model:
         body = json.dumps(model._body(request(), "text", stream=True, cache=False))
     assert '"max_completion_tokens": 500' in body

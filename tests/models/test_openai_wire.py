@@ -56,7 +56,6 @@ async def test_the_headers_that_the_client_adds_are_documented():
 
 
 async def test_without_run_schema_or_system():
-    """What was not given is not sent."""
     async with wired(Answer.say("hello")) as (server, model):
         reply = await model.complete(request(run="", schema=None, system=""))
     assert isinstance(reply, Reply)
@@ -67,14 +66,12 @@ async def test_without_run_schema_or_system():
 
 
 async def test_an_exhausted_quota_is_final():
-    """OpenAI says 429 for it, but waiting does not help."""
     fault = await fault_of(Answer.fault(429, "You exceeded your current quota", code="insufficient_quota"))
     assert fault.kind is FaultKind.AUTH
 
 
 @pytest.mark.parametrize("arguments", ['{"a": 1}', {"a": 1}])
 async def test_the_arguments_of_the_only_tool_call_are_the_reply(arguments):
-    """Its usage is that of a reply."""
     calls = [{"id": "c1", "type": "function", "function": {"name": "plan", "arguments": arguments}}]
     for content in (None, ""):
         async with wired(Answer.say(content, finish_reason="tool_calls", tool_calls=calls)) as (_, model):
@@ -85,7 +82,6 @@ async def test_the_arguments_of_the_only_tool_call_are_the_reply(arguments):
 
 @pytest.mark.parametrize("calls", [None, [], [{"function": {"arguments": "{}"}}] * 2, [{"function": None}], "none"])
 async def test_a_completion_without_a_text_that_reports_usage_is_an_empty_reply(calls):
-    """What it cost is known, so it is not charged as unknown."""
     async with wired(Answer.say(None, finish_reason="tool_calls", tool_calls=calls)) as (_, model):
         reply = await model.complete(request())
     assert reply == Reply("", Usage(input_tokens=10, output_tokens=5), "test-model", "tool_calls", "json_schema")
@@ -160,7 +156,6 @@ async def test_a_completion_without_a_text_that_reports_usage_is_an_empty_reply(
     ],
 )
 async def test_usage_is_believed_only_if_it_makes_sense(reported, usage):
-    """Negative usage would give budget back, and no journal could hold an absurd one; a missing one is not zero."""
     async with wired(Answer.say(TEXT, usage=reported)) as (_, model):
         reply = await model.complete(request())
     assert isinstance(reply, Reply)

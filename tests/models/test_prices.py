@@ -24,7 +24,6 @@ USAGES = int(os.environ.get("REPLAN_PRICES", "4000"))
 
 
 def test_a_listed_model_has_a_price():
-    """The list that is shipped knows OpenAI's models, and says so."""
     price = find_price("gpt-4o", at=AT)
     assert price is not None
     assert price.input_per_token_usd == pytest.approx(2.5e-6)
@@ -34,14 +33,12 @@ def test_a_listed_model_has_a_price():
 
 
 def test_the_price_is_the_providers():
-    """The same name costs differently elsewhere, and nobody knows what it costs at home."""
     assert find_price("gpt-4o", base_url="http://127.0.0.1:8000/v1", at=AT) is None
     assert find_price("deepseek-chat", at=AT) is None
     assert find_price("deepseek-chat", base_url="https://api.deepseek.com", at=AT) is not None
 
 
 def test_the_day_counts():
-    """Prices change; the day of the run decides."""
     before, after = find_price("o3", at=1_745_000_000.0), find_price("o3", at=AT)
     assert before is not None
     assert after is not None
@@ -49,7 +46,6 @@ def test_the_day_counts():
 
 
 def test_the_dearest_hour_of_the_day_counts():
-    """DeepSeek halves its prices at night; a run may go on into the morning."""
     day = 1_790_035_200.0  # midnight, UTC
     prices = [
         find_price("deepseek-chat", base_url="https://api.deepseek.com", at=day + 3600 * hour) for hour in (1, 20)
@@ -90,12 +86,10 @@ def test_cached_input_costs_what_the_list_says():
     ],
 )
 def test_a_model_that_bills_its_searches_has_no_price(name, server):
-    """Nobody knows how often it searches, so no reservation would be enough."""
     assert find_price(name, base_url=server, at=AT) is None
 
 
 def test_a_fee_for_each_request_covers_its_searches():
-    """Perplexity bills a request of Sonar at most so much, however often it searches."""
     price = find_price("sonar", base_url="https://api.perplexity.ai", at=AT)
     assert price is not None
     assert price.micro_usd_at_most(0, 0) == 12_000
@@ -114,20 +108,17 @@ def test_costs_are_those_of_the_price_list():
 
 
 def test_a_price_of_ones_own_may_have_cache_rates():
-    """What `config.yaml` says about the cache is used; without it, cached input costs what input costs."""
     entry = PriceEntry(input_usd_per_mtok=1, output_usd_per_mtok=2, cache_read_usd_per_mtok=0.1)
     usage = Usage(input_tokens=100, cache_read_tokens=50, cache_write_tokens=50)
     assert entry.price("config.yaml").micro_usd(usage) == 5 + 50
 
 
 def test_an_unknown_model_has_no_price():
-    """Unknown is None, which nobody can mistake for free."""
     assert find_price("my-own-model", at=AT) is None
     assert price_of(Named("my-own-model"), at=AT) is None
 
 
 def test_the_users_own_table_goes_first():
-    """A negotiated price beats the list."""
     own = Price(input_per_token_usd=1e-6, output_per_token_usd=2e-6, source="config.yaml")
     assert find_price("gpt-4o", own={"gpt-4o": own}, at=AT) is own
     assert price_of(Named("mine"), base_url="http://localhost:1", own={"mine": own}, at=AT) is own
@@ -135,13 +126,11 @@ def test_the_users_own_table_goes_first():
 
 @pytest.mark.parametrize("spec", [TemplateSpec("bug"), Scripted("f"), ReplaySpec("r")])
 def test_what_runs_here_is_free(spec):
-    """No provider, no bill."""
     assert price_of(spec, at=AT) == FREE
     assert FREE.micro_usd_at_most(9, 9) == 0
 
 
 def test_what_a_call_costs_and_can_cost():
-    """A reservation takes every byte for a token, and the output for its cap."""
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=4e-6, source="test")
     assert price.micro_usd(Usage(input_tokens=1000, output_tokens=100)) == 1400
     assert price.micro_usd_at_most(4000, 500) == 6000
@@ -149,7 +138,6 @@ def test_what_a_call_costs_and_can_cost():
 
 @pytest.mark.parametrize("bad", [-1.0, float("inf"), float("nan")])
 def test_a_price_is_a_finite_amount(bad):
-    """A negative price would earn budget."""
     with pytest.raises(ValidationError):
         Price(input_per_token_usd=bad, output_per_token_usd=0, source="test")
 

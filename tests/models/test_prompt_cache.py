@@ -23,7 +23,6 @@ COMMON = len("The parser fails.")
 
 
 def texts(body):
-    """The messages as plain text, whether they were sent whole or in parts."""
     contents = [message["content"] for message in body["messages"]]
     return [each if isinstance(each, str) else "".join(part["text"] for part in each) for each in contents]
 

@@ -35,7 +35,6 @@ def say(text=PLAN, finish="stop", usage=USAGE, **message):
 
 
 def first(answer, *more):
-    """These answers first, then the plan."""
     answers = (answer, *more)
     return lambda _body, _headers, n: answers[n - 1] if n <= len(answers) else stream()
 

@@ -237,7 +237,6 @@ class World:
         return admitted
 
     async def runs(self, limiters, *, runs=100, calls=3):
-        """Let runs make calls, one after the other, each until it is admitted."""
 
         async def run(number):
             for _ in range(calls):
@@ -252,7 +251,6 @@ class World:
 @pytest.mark.parametrize("early", [True, False], ids=["streams", "whole replies"])
 @pytest.mark.parametrize("server", [FixedWindow, SlidingWindow, Bucket])
 async def test_a_hundred_runs_meet_a_limit_of_sixty_a_minute(autojump_clock, server, early):
-    """No request after the first ten is refused, and little of the limit stays unused."""
     world = World(server(), early=early)
     await world.runs([Servers().rate_limiter("https://api.example.org/v1", "key")])
     assert 429 not in world.statuses[FIRST_CALLS:]
@@ -289,7 +287,6 @@ async def test_other_keys_and_other_servers_have_their_own_limits(autojump_clock
 
 
 async def test_an_answer_does_not_count_the_calls_that_were_sent_after_its_own(autojump_clock):
-    """The own call of the answer took its turn a moment before it was sent."""
     limiter, clock = (servers := Servers()).rate_limiter("https://h/v1", ""), TrioClock()
 
     def headers(remaining):
@@ -386,7 +383,6 @@ class NotingClock(FastBackOffClock):
 
 
 async def test_a_run_waits_for_its_server_before_a_call():
-    """The second step is sent when the server has room again; nobody sees a 429."""
     headers = {"x-ratelimit-limit": "1", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "20"}
     answers = iter([Answer.value({"no": "plan"}), Answer.value(GOOD["g_plan"])])
 

@@ -26,7 +26,6 @@ SECRET = "hunter2-is-not-it"
 
 
 def asked(user, request_id="g_plan/v1.a1", system="Be a planner."):
-    """Return a request."""
     return ModelRequest(request_id, request_id.partition("/")[0], system, user, 60.0, 1_000)
 
 

@@ -96,7 +96,6 @@ async def test_several_refusals_are_answered_one_after_the_other():
 
 
 async def test_a_setting_of_the_user_is_never_dropped():
-    """The run parks, and its reason names the setting."""
     words = "Unsupported value: 'temperature' does not support 0.2 with this model."
     settings = {"temperature": 0.2}
     async with wired(refusing("temperature", words=words)) as (server, model):
@@ -136,7 +135,6 @@ async def test_a_server_that_refuses_whatever_is_sent_is_asked_a_few_times_only(
 
 
 async def test_two_servers_behind_one_address_may_disagree():
-    """The latest refusal counts; each call is answered."""
 
     def handle(body, _headers, n):
         refused = LIMITS[(n - 1) // 2 % 2]

@@ -168,7 +168,6 @@ async def test_json_that_lies_in_the_reasoning_is_the_reply(streamed):
 @pytest.mark.parametrize(("items", "text"), OUTPUTS)
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_what_a_response_says(streamed, items, text):
-    """Comments on the work are no part of the reply; a refusal in words is one; reasoning is not."""
     reply = await answered(api.stream(api.response(*items)) if streamed else said(*items))
     assert isinstance(reply, Reply)
     assert (reply.text, reply.finish_reason, reply.model) == (text, "stop", "test-model")
@@ -295,7 +294,6 @@ async def test_usage_is_believed_only_if_it_makes_sense(reported, usage):
 
 
 async def conversation(answers, *requests, **more):
-    """Return the inputs of the requests that are sent for some requests to one model."""
     async with responding(answers, **more) as (server, model):
         for number, asked in enumerate(requests, 1):
             assert isinstance(await model.complete(request(f"g_plan/v1.a{number}", **asked)), Reply)
@@ -308,7 +306,6 @@ def attempt(number, *, visit="g_plan/v1", common=COMMON, feedback=FEEDBACK, **mo
 
 
 async def test_the_next_attempt_of_a_visit_gets_the_reasoning_back():
-    """The items stand between the prompt and the feedback, in the order in which they came."""
     answers = [api.stream(thought(1)), Answer.json(thought(2)), api.stream(thought(3))]
     first, second, third = await conversation(answers, attempt(1), attempt(2), attempt(3))
     system = {"role": "system", "content": "You analyse."}
@@ -338,14 +335,12 @@ async def test_another_request_does_not_get_it(other):
 
 
 async def test_another_process_asks_without_it():
-    """What is kept is only in memory: a run that is killed goes on without it."""
     for _ in range(2):
         [only] = await conversation([Answer.json(thought())], attempt(2))
         assert len(only) == 2
 
 
 async def test_reasoning_that_may_cost_more_than_was_reserved_is_not_sent():
-    """A reservation counts each byte of the prompt as a token."""
     dear = {**thought(), "usage": api.usage(20, 5_000, reasoning=4_900)}
     _, second = await conversation([Answer.json(dear)] * 2, attempt(1), attempt(2))
     assert len(second) == 2
@@ -403,7 +398,6 @@ async def test_a_model_without_reasoning_is_asked_without_the_encrypted_form_fro
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.integers(0, 900), st.integers(0, 900)), max_size=12)
 )
 def test_no_request_can_cost_more_than_its_bytes_whatever_came_before(replies):
-    """The bound is the input and output of the last reply, which had all that was kept, and the new feedback."""
     kept, last = KeptReasoning(), dict[str, Usage]()
     for number, (visit, rejections, input_tokens, output_tokens) in enumerate(replies):
         asked = request(**attempt(rejections + 1, visit=visit, common="A problem. " * 30))
@@ -459,7 +453,6 @@ ANY = st.recursive(st.none() | st.integers() | st.text(), lambda e: st.lists(e) 
 
 @given(ANY, ANY)
 def test_no_event_and_no_answer_of_any_form_raises(value, other):
-    """A server may send anything."""
     kinds = ("created", "output_text.delta", "refusal.delta", "output_item.done", "failed", "incomplete", "completed")
     names = ("response", "delta", "item", "error")
     events = [api.event({"type": f"response.{kind}", name: value}) for kind in kinds for name in names]

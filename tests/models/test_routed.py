@@ -14,7 +14,6 @@ from tests.support.openai_server import Answer
 
 @asynccontextmanager
 async def opened(answer):
-    """Yield a routed model: its own is a replay, the model `other` is behind a server."""
     own = replaying({}, name="own")
     async with wired(answer) as (server, other):
         yield server, RoutedModel(own, {"other": other})

@@ -30,7 +30,6 @@ async def ask(model, *request_ids):
 
 
 async def test_a_step_is_answered_in_order(tmp_path):
-    """Values, texts, faults and described replies, each as its entry says."""
     path = tmp_path / "replies.yaml"
     path.write_text(SCRIPT, encoding="utf-8")
     model = ScriptedModel.from_file(path)
@@ -45,7 +44,6 @@ async def test_a_step_is_answered_in_order(tmp_path):
 
 
 async def test_an_exact_address_goes_first(tmp_path):
-    """A whole request id is answered whenever it comes, as often as it comes, tries included."""
     path = tmp_path / "replies.yaml"
     path.write_text(SCRIPT, encoding="utf-8")
     model = ScriptedModel.from_file(path)
@@ -55,7 +53,6 @@ async def test_an_exact_address_goes_first(tmp_path):
 
 
 async def test_a_script_that_is_used_up_says_so():
-    """The fault names the file, the step and the request, and is final."""
     model = ScriptedModel({"g_analysis": ["one"]}, place="replies.yaml")
     _, fault, other = await ask(model, "g_analysis/v1.a1", "g_analysis/v1.a2", "g_recon/v1.a1")
     assert isinstance(fault, Fault)
@@ -74,7 +71,6 @@ async def test_a_later_process_goes_on_where_the_first_stopped():
 
 
 async def test_a_delay_is_the_clocks(autojump_clock):
-    """Delays pass on the injected clock."""
     model = ScriptedModel({"g_analysis": [{"reply": "late", "delay_seconds": 3600}]}, clock=TrioClock())
     started = trio.current_time()
     [reply] = await ask(model, "g_analysis/v1.a1")
@@ -101,7 +97,6 @@ async def test_a_delay_is_the_clocks(autojump_clock):
     ],
 )
 def test_a_bad_script_is_told_with_its_place(tmp_path, text, told):
-    """One line, the file, the entry."""
     path = tmp_path / "replies.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageProblem) as problem:
@@ -112,7 +107,6 @@ def test_a_bad_script_is_told_with_its_place(tmp_path, text, told):
 
 
 def test_a_missing_script_is_told(tmp_path):
-    """No file, no traceback."""
     with pytest.raises(UsageProblem, match=r"cannot be read: .*\(name an existing script"):
         ScriptedModel.from_file(tmp_path / "none.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
@@ -124,7 +118,6 @@ LEVELS = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)
 
 
 def test_aliases_cannot_multiply_the_values(tmp_path, monkeypatch):
-    """A few hundred bytes of nested aliases stand for billions of values."""
     path = tmp_path / "script.yaml"
     path.write_text("\n".join(["a0: &a0 [x]", *LEVELS]), encoding="utf-8")
     monkeypatch.setattr(scripted._Loader, "construct_object", None)  # Nothing is built before all is counted.
@@ -133,7 +126,6 @@ def test_aliases_cannot_multiply_the_values(tmp_path, monkeypatch):
 
 
 def test_a_file_is_not_read_beyond_its_limit(tmp_path):
-    """A device such as /dev/zero has no end."""
     path = tmp_path / "script.yaml"
     path.write_bytes(b"#" * (FILE_BYTES_MAX + 1))
     with pytest.raises(UsageProblem, match="the file is over 4 MiB"):
@@ -141,7 +133,6 @@ def test_a_file_is_not_read_beyond_its_limit(tmp_path):
 
 
 def test_ordinary_aliases_are_read(tmp_path):
-    """A script may repeat a reply by an alias."""
     path = tmp_path / "script.yaml"
     path.write_text("g_a: [&first {x: 1}, *first]\n", encoding="utf-8")
     assert ScriptedModel.from_file(path).keys == {"g_a": "g_a"}

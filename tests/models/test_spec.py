@@ -44,7 +44,6 @@ from runtime.models.providers import (
     ],
 )
 def test_what_a_name_means(text, spec):
-    """Only the prefixes of providers and of the models in this process are special."""
     assert parse_model_spec(text) == spec
 
 
@@ -68,7 +67,6 @@ def test_what_a_name_means(text, spec):
     ],
 )
 def test_what_means_nothing_is_told(text, told):
-    """One line that names the flag, the cause and the way out."""
     with pytest.raises(UsageProblem) as problem:
         parse_model_spec(text, place="REPLAN_MODEL")
     assert str(problem.value).startswith("REPLAN_MODEL: ")
@@ -91,7 +89,6 @@ def test_what_means_nothing_is_told(text, told):
     ],
 )
 def test_addresses_that_are_fine(text, url):
-    """Anything encrypted, this machine, and a private network in digits."""
     assert check_base_url(text) == url
 
 
@@ -120,14 +117,12 @@ def test_addresses_that_are_fine(text, url):
     ],
 )
 def test_addresses_that_are_refused(text):
-    """The message names the variable and never shows what may be a secret."""
     with pytest.raises(UsageProblem, match=r"^OPENAI_BASE_URL: ") as problem:
         check_base_url(text)
     assert "hunter2" not in str(problem.value)
 
 
 def test_this_machine_and_its_network():
-    """Loopback is this machine; local includes private addresses."""
     assert is_loopback("LOCALHOST.")
     assert is_loopback("127.8.8.8")
     assert not is_loopback("192.168.0.1")

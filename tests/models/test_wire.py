@@ -33,7 +33,6 @@ from tests.support.openai_server import Answer
     ],
 )
 async def test_status_codes_have_kinds(status, kind, fault_of):
-    """One request each, no retry, and the server's words in one line."""
     fault = await fault_of(Answer.fault(status, "because\nof this"))
     assert (fault.kind, fault.status) == (kind, status)
     assert fault.message == f"status {status}: because of this"
@@ -52,12 +51,10 @@ async def test_status_codes_have_kinds(status, kind, fault_of):
     ],
 )
 async def test_retry_after_is_read(headers, seconds, fault_of):
-    """Seconds or milliseconds; nonsense counts as nothing said."""
     assert (await fault_of(Answer.fault(429, headers=headers))).retry_after == seconds
 
 
 async def test_retry_after_as_a_date_is_relative_to_the_servers_clock(fault_of):
-    """The server's own date goes before this machine's clock."""
     soon = formatdate(time.time() + 3600, usegmt=True)
     wait = (await fault_of(Answer.fault(503, headers={"Retry-After": soon}))).retry_after
     assert wait is not None
@@ -68,7 +65,6 @@ async def test_retry_after_as_a_date_is_relative_to_the_servers_clock(fault_of):
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_redirects_are_not_followed(status, fault_of):
-    """A redirect could carry the prompt and the key elsewhere."""
     fault = await fault_of(Answer.fault(status, headers={"Location": "/v1/elsewhere"}))
     assert (fault.kind, fault.status) == (FaultKind.NOT_FOUND, status)
     assert "base URL" in fault.message
@@ -90,7 +86,6 @@ async def test_redirects_are_not_followed(status, fault_of):
     ],
 )
 async def test_what_is_not_a_completion_is_a_bad_reply(answer, fault_of):
-    """200 says nothing yet: half bodies and empty choices are faults."""
     fault = await fault_of(answer)
     assert (fault.kind, fault.status) == (FaultKind.BAD_REPLY, 200)
     assert not fault.kind.final
@@ -110,13 +105,11 @@ async def test_a_web_page_at_status_200_costs_nothing_and_is_said_with_the_addre
 
 
 async def test_an_error_behind_status_200_keeps_its_words(fault_of):
-    """Some gateways answer 200 with an error inside."""
     assert "upstream down" in (await fault_of(Answer.json({"error": {"message": "upstream down"}}))).message
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 async def test_an_empty_reply_that_was_paid_for_is_a_reply(reason, wired):
-    """A model stopped by its token limit has answered: the same request would end the same."""
     async with wired(Answer.say(None, finish_reason=reason)) as (_, model):
         reply = await model.complete(request())
     assert isinstance(reply, Reply)
@@ -124,7 +117,6 @@ async def test_an_empty_reply_that_was_paid_for_is_a_reply(reason, wired):
 
 
 async def test_a_refusal_is_the_reply(wired):
-    """What the model says when it refuses is what it says."""
     async with wired(Answer.say(None, refusal="I will not.")) as (_, model):
         reply = await model.complete(request())
     assert isinstance(reply, Reply)
@@ -132,7 +124,6 @@ async def test_a_refusal_is_the_reply(wired):
 
 
 async def test_a_refused_connection(provider):
-    """Nobody listens: nothing was sent, nothing is charged, and it may be tried again."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -143,7 +134,6 @@ async def test_a_refused_connection(provider):
 
 
 async def test_an_unresolvable_host(provider):
-    """A name under `.invalid` never resolves (RFC 6761): final at once."""
     async with provider.open("test-model", base_url="https://replan.invalid/v1") as model:
         fault = await model.complete(request())
     assert isinstance(fault, Fault)
@@ -153,13 +143,11 @@ async def test_an_unresolvable_host(provider):
 
 @pytest.mark.parametrize("where", ["request", "headers", "body"])
 async def test_a_cut_connection(where, fault_of):
-    """Wherever the connection breaks after the request was sent, it may have been paid for."""
     fault = await fault_of(Answer.cut_after(where))
     assert (fault.kind, fault.kind.refunded) == (FaultKind.CUT, False)
 
 
 async def test_a_hanging_server_is_left(wired):
-    """The total timeout holds, and the server sees the client go."""
     async with wired(Answer.hang()) as (server, model):
         fault = await model.complete(request(timeout_seconds=0.5))
         assert isinstance(fault, Fault)
@@ -168,7 +156,6 @@ async def test_a_hanging_server_is_left(wired):
 
 
 async def test_twenty_megabytes_are_not_read(wired):
-    """Reading stops at the cap: the server is cut off long before its end."""
     async with wired(Answer.huge(20_000_000)) as (server, model):
         fault = await model.complete(request())
         assert isinstance(fault, Fault)
@@ -179,7 +166,6 @@ async def test_twenty_megabytes_are_not_read(wired):
 
 
 async def test_the_cap_is_exact(wired):
-    """An answer as large as the cap is read; one byte more is not."""
     async with wired(Answer.say(TEXT)) as (server, model):
         assert isinstance(await model.complete(request()), Reply)
         assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.seen[0].outcome == "finished")
@@ -193,7 +179,6 @@ async def test_the_cap_is_exact(wired):
 
 
 async def test_the_cap_holds_for_errors_too(wired):
-    """An error page may be huge as well."""
     async with wired(Answer(status=500, body=b"x" * 5_000), reply_bytes_max=1_000) as (_, model):
         fault = await model.complete(request())
     assert isinstance(fault, Fault)
@@ -202,13 +187,11 @@ async def test_the_cap_holds_for_errors_too(wired):
 
 @pytest.mark.parametrize("status", [200, 400])
 async def test_an_answer_in_tiny_pieces_is_not_read_to_its_end(status, fault_of):
-    """Four megabytes in chunks of one byte took 40 seconds of processor."""
     pieces, headers = (b"a",) * 25_000, {"Content-Type": "application/json"}
     fault = await fault_of(Answer(kind="stream", status=status, headers=headers, pieces=pieces))
     assert (fault.kind, fault.status) == (FaultKind.TOO_LARGE, status)
 
 
 async def test_a_compressed_answer_is_refused(fault_of):
-    """It could unpack to gigabytes, and was not asked for."""
     fault = await fault_of(Answer(body=b"\x1f\x8b", headers={"Content-Encoding": "gzip"}))
     assert fault.kind is FaultKind.BAD_REPLY

@@ -28,7 +28,6 @@ class FixedClock:
 
 
 def servers(path=None):
-    """Return what a home knows about servers, with the shipped table; it is kept in a file."""
     return Servers(path, refusals=read_refusals(data_root()))
 
 
@@ -64,7 +63,6 @@ ANTHROPIC = Provider("anthropic", open_anthropic, "tool", "/v1/messages", "ANTHR
 
 @asynccontextmanager
 async def wired(answer, *, provider=OPENAI, **more):
-    """Yield a server and a model that talks to it; `answer` is a handler, a list used in order, or one answer."""
     if isinstance(answer, Answer):
         answer = [answer] * 10
     handler = answer if callable(answer) else lambda _body, _headers, n: answer[n - 1]

@@ -50,7 +50,6 @@ def test_another_process_lives_until_it_ends(child):
 
 
 def test_a_process_that_nobody_has_waited_for_is_gone_all_the_same(child):
-    """In many containers nobody waits for the children of a killed parent."""
     owner = named(child.pid, birth=process._birth(child.pid))
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
@@ -81,7 +80,6 @@ def test_a_number_under_another_boot_proves_nothing(child, birth):
 
 
 def test_what_cannot_be_read_proves_nothing(monkeypatch, tmp_path):
-    """Out of file descriptors, for one: the process is there, and only its birth is not known."""
     other = named(birth=EARLIER)
     assert not is_dead(named(birth=""))
     monkeypatch.setattr(process, "_PROC", tmp_path)

@@ -35,7 +35,6 @@ from tests.support.planning_start import planning_start
 from tests.support.questions import FORM
 
 ENDINGS = {"planning": 2, "execution": 2}
-"""The least number of endings that the replies of `make test` lead to."""
 REPLIES = int(os.environ.get("REPLAN_REPLIES", "250"))
 
 

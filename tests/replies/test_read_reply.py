@@ -54,7 +54,6 @@ def code(text, **limits):
     ],
 )
 def test_the_one_value_is_found(text):
-    """Fences, prose, thoughts and single quotes do not hide the value."""
     assert read_reply(text) == Parsed(PLAN)
 
 
@@ -78,7 +77,6 @@ def test_the_one_value_is_found(text):
     ],
 )
 def test_what_stands_there_is_what_is_read(text, value):
-    """Whole texts go before the fences inside their strings; objects go before arrays."""
     assert read_reply(text) == Parsed(value)
 
 
@@ -93,7 +91,6 @@ def test_what_stands_there_is_what_is_read(text, value):
     ],
 )
 def test_a_python_literal_is_read_by_translation(text, value):
-    """Some models write `repr`; its tokens have one JSON spelling each."""
     assert read_reply(text) == Parsed(value)
 
 
@@ -103,7 +100,6 @@ def test_a_python_literal_is_read_by_translation(text, value):
      "{1: 'a'}", "{'a': '\n'}", "{'a': 'open", r"{'a': '\q'}", "{'a': '\\"],
 )  # fmt: skip
 def test_python_that_is_not_json_stays_unreadable(text):
-    """Nothing is evaluated, and only what JSON can say is read."""
     assert code(text) is ReplyCode.NOT_JSON
 
 
@@ -138,12 +134,10 @@ def test_python_that_is_not_json_stays_unreadable(text):
     ],
 )
 def test_what_cannot_be_read_has_a_code(text, expected):
-    """Each way to be unreadable has its own code, in or out of prose and fences."""
     assert code(text) is expected
 
 
 def test_limits_are_counted_in_bytes_and_levels():
-    """The cap is of UTF-8 bytes; one more byte or level is too much."""
     assert read_reply('"éé"', bytes_max=6) == Parsed("éé")
     assert code('"ééé"', bytes_max=7) is ReplyCode.TOO_LARGE
     assert read_reply("[[]]", depth_max=2) == Parsed([[]])
@@ -151,7 +145,6 @@ def test_limits_are_counted_in_bytes_and_levels():
 
 
 def test_a_message_quotes_little():
-    """A message stays short whatever the model wrote."""
     for text in (
         '{"' + "k" * 100_000 + '": 1, "' + "k" * 100_000 + '": 2}',
         '{"a": ' + "x" * 100_000,
@@ -163,7 +156,6 @@ def test_a_message_quotes_little():
 
 
 def test_a_deep_caller_gets_an_answer_too():
-    """Even with the stack nearly used up the reader answers."""
 
     def below(frames):
         return below(frames - 1) if frames else read_reply("[" * 90 + "]" * 90)
@@ -177,7 +169,6 @@ def test_a_deep_caller_gets_an_answer_too():
 
 @given(st.lists(snippets | st.text(max_size=5), max_size=60).map("".join))
 def test_any_text_has_an_answer(text):
-    """Garbage is a value of the closed set, never an exception, and no answer breaks what comes after it."""
     found = read_reply(text)
     if isinstance(found, Parsed):
         json.dumps(found.value, allow_nan=False, ensure_ascii=False).encode()
@@ -194,14 +185,12 @@ def test_any_bytes_have_an_answer(data):
 
 @given(documents, st.sampled_from(["{}", "```json\n{}\n```", "Here you are:\n\n```\n{}\n```\nDone."]))
 def test_every_document_survives_its_wrapping(value, wrapping):
-    """What `json.dumps` writes is read back, fenced or not."""
     wrapped = {"value": value}
     assert read_reply(wrapping.replace("{}", json.dumps(wrapped), 1)) == Parsed(wrapped)
 
 
 @given(documents)
 def test_every_document_survives_as_a_python_literal(value):
-    """A `repr` without exotic escapes is read back as the same value."""
     wrapped = {"value": value}
     text = repr(wrapped)
     if "\\U" not in text:

@@ -30,7 +30,6 @@ async def open_negotiation(
 
 
 def failing(error: JournalError, *operations: str, since: float = 0.0, until: float = math.inf) -> Fault:
-    """Return a fault: these operations raise `error` between two times, before anything is written."""
 
     def fault(operation: str, when: str) -> None:
         if operation in operations and when == "before" and since <= trio.current_time() < until:
@@ -49,7 +48,6 @@ def driver_of(
 
 
 def bidder(start: int, step: int, seconds: float = 1.0) -> Bidder:
-    """Return an actor that makes an offer after some seconds, and changes its price by `step` each time."""
     price = start - step
 
     async def offer(envelope: Envelope[NegotiationState]) -> Offer:
@@ -95,6 +93,5 @@ async def drive_until_cancelled(
 
 
 async def post_cancel(journal: Journal[NegotiationEvent], seconds: float) -> None:
-    """Post a message that ends the run, after some seconds."""
     await trio.sleep(seconds)
     await journal.post("run", "cancel", "called off")

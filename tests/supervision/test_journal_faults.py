@@ -54,7 +54,6 @@ def test_a_busy_error_of_sqlite_is_a_journal_busy_error(tmp_path):
 
 
 def make_reads_fail(patch: pytest.MonkeyPatch, journal: Journal[NegotiationEvent], read: str, fault: Fault) -> None:
-    """Apply a fault to a read; the journal in memory applies faults only to writes."""
     reading = getattr(journal, read)
 
     async def troubled(*arguments: Any) -> Any:
@@ -66,7 +65,6 @@ def make_reads_fail(patch: pytest.MonkeyPatch, journal: Journal[NegotiationEvent
 
 @pytest.mark.parametrize("read", ["version", "inbox"])
 async def test_a_driver_survives_an_unreadable_inbox_and_reads_it_later(autojump_clock, monkeypatch, read):
-    """Open calls have been paid for, and the message is read without a further commit, such as a lease renewal."""
     async with open_negotiation() as journal:
         make_reads_fail(monkeypatch, journal, read, failing(JournalError("out of reach"), read, since=2.0, until=50.0))
         lease = LeaseTerms("test", ttl=3600.0, poll=0.1)

@@ -73,14 +73,12 @@ async def test_a_call_waits_until_the_lease_is_verified(autojump_clock, error):
 
 
 async def test_a_failed_release_does_not_change_how_a_driver_ends(autojump_clock, caplog):
-    """Others can claim the run when the lease expires."""
     async with open_negotiation(failing(JournalError("busy"), "release")) as journal:
         assert await driver_of(journal, bidder(10, 10), bidder(50, -10)).drive(Start(20)) is Ending.FINISHED
     assert "lease.kept" in caplog.text
 
 
 async def test_an_offline_append_succeeds_when_only_the_release_fails(autojump_clock):
-    """Otherwise a run that hosts will drive would be reported as not admitted."""
     async with open_negotiation(failing(JournalError("busy"), "release")) as journal:
         assert await append_one(Negotiation(), journal, "run", LEASE, Start(20))
 

@@ -88,7 +88,6 @@ class SlowJournal:
 
 
 async def test_a_reply_that_is_being_written_is_kept_at_a_forced_stop(autojump_clock):
-    """The stop is forced while the append of the reply runs; the reply has been paid for."""
     async with open_negotiation() as journal:
         stop = Stop()
         driver = driver_of(SlowJournal(journal), bidder(10, 10, 5.0), bidder(50, -10), stop)
@@ -121,7 +120,6 @@ async def test_a_message_posted_before_the_start_is_consumed_first(autojump_cloc
 
 
 async def test_a_driver_with_a_snapshot_reads_only_the_records_after_it(autojump_clock, monkeypatch):
-    """Also where another driver has appended records since the snapshot was taken."""
     async with open_negotiation() as journal:
         stop = Stop()
         assert await drive_until_stopped(driver_of(journal, bidder(10, 0), bidder(50, 0), stop), stop, 3.5)
@@ -222,7 +220,6 @@ async def test_repeatable_work_is_retried_a_limited_number_of_times(autojump_clo
 
 
 async def test_work_that_always_fails_late_is_restarted_a_limited_number_of_times(autojump_clock):
-    """The restart window has passed each time; the limit per request still holds."""
     async with open_negotiation() as journal:
         calls = 0
 
@@ -250,7 +247,6 @@ async def test_an_error_message_is_recorded_without_secrets(autojump_clock):
 
 @pytest.mark.parametrize("error", ["cancelled", "fenced", "damaged"])
 async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(error, autojump_clock):
-    """An actor must not wait, shielded, to deliver an answer to a supervisor that has ended."""
 
     async def shielded(envelope):
         try:
@@ -376,7 +372,6 @@ def test_an_error_outside_of_a_group_is_its_own_cause():
 
 
 async def test_a_cancellation_hides_no_error(autojump_clock):
-    """Otherwise the caller that cancelled a run would never learn that its journal is damaged."""
     appends = []
 
     def damaged(operation, when):

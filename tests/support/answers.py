@@ -86,7 +86,6 @@ class Answer:
     def events(
         cls, events: Sequence[Any], *, gap_seconds: float = 0.0, then: Literal["end", "hang", "cut"] = "end"
     ) -> Self:
-        """Answer with any server-sent events: bytes and texts as they are, other values as JSON."""
         lines = [
             each
             if isinstance(each, bytes)
@@ -118,17 +117,14 @@ class Answer:
         code: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Self:
-        """Answer with an error in OpenAI's shape."""
         return cls.json({"error": {"message": message, "code": code}}, status=status, headers=headers)
 
     @classmethod
     def html(cls, status: int = 200) -> Self:
-        """Answer with a web page, as a wrong base URL or a gateway does."""
         return cls(status=status, body=b"<html><body>Hello</body></html>", headers={"Content-Type": "text/html"})
 
     @classmethod
     def no_choices(cls) -> Self:
-        """Answer with a completion that holds no choice."""
         return cls.json({"id": "chatcmpl-1", "object": "chat.completion", "choices": []})
 
     @classmethod
@@ -143,11 +139,9 @@ class Answer:
 
     @classmethod
     def huge(cls, size: int) -> Self:
-        """Answer with a completion of this many bytes, in pieces."""
         return cls(kind="huge", size=size)
 
     def slowly(self, seconds: float) -> Self:
-        """Return the same answer after a delay."""
         return replace(self, delay_seconds=seconds)
 
 
@@ -192,7 +186,6 @@ def by_step(script: Mapping[str, Any]) -> Handler:
 
 
 def as_answer(item: Any) -> Answer:
-    """Return the answer that a text, a JSON value or a description in a script stands for."""
     if isinstance(item, Answer):
         return item
     if isinstance(item, str):

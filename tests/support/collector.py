@@ -41,7 +41,6 @@ class Collector:
 
     @property
     def spans(self) -> list[Any]:
-        """All spans that were taken, in order, with repetitions."""
         return spans_in(self.traces)
 
     def values(self, name: str) -> list[Any]:
@@ -61,7 +60,6 @@ def spans_in(requests: list[ExportTraceServiceRequest]) -> list[Any]:
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    """Return the attributes of a span or data point as plain values."""
     return {each.key: plain(each.value) for each in span.attributes}
 
 

@@ -65,7 +65,6 @@ def run(main: Callable[[], Awaitable[T]], seed: int) -> Simulation[T]:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Seed trio's scheduler, and restore it afterwards."""
     missing = [name for name in PRIVATE if not hasattr(trio_run, name)]
     assert not missing, f"trio {trio.__version__} has no {missing}: its scheduler cannot be seeded this way any more"
     allowed, state = trio_run._ALLOW_DETERMINISTIC_SCHEDULING, trio_run._r.getstate()

@@ -112,7 +112,6 @@ def _frame(model: str) -> dict[str, Any]:
 
 
 def _used(usage: Any) -> dict[str, Any]:
-    """Return the usage of a message; `usage` is OpenAI's, or the API's own."""
     if not usage:
         return {}
     if "prompt_tokens" not in usage:
@@ -133,7 +132,6 @@ def _block(text: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def event(value: Mapping[str, Any]) -> bytes:
-    """Return an event of a stream; its name is its type."""
     return f"event: {value['type']}\ndata: {json.dumps(value)}\n\n".encode()
 
 

@@ -68,17 +68,14 @@ class Seen:
 
     @property
     def request_id(self) -> str:
-        """The header `X-Client-Request-Id`."""
         return self.headers.get("x-client-request-id", "")
 
     @property
     def step(self) -> str:
-        """The step id in the request id, or an empty string."""
         return request_parts(self.request_id).get("step", "")
 
     @property
     def prompt(self) -> str:
-        """All message texts, joined."""
         return "\n".join(str(message.get("content")) for message in self.body.get("messages", []))
 
 
@@ -115,13 +112,11 @@ class OpenAIServer:
 
     @property
     def seen(self) -> list[Seen]:
-        """Every request so far, in order of arrival."""
         with self._lock:
             return list(self._seen)
 
     @property
     def steps(self) -> list[str]:
-        """The step of every request so far."""
         return [seen.step for seen in self.seen]
 
     @property
@@ -131,7 +126,6 @@ class OpenAIServer:
 
     @property
     def connections(self) -> int:
-        """How many connections are open now."""
         with self._lock:
             return len(self._sockets)
 
@@ -351,7 +345,6 @@ def serve(handler: Handler, **more: Any) -> Iterator[OpenAIServer]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve a script until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.openai_server")
     parser.add_argument("--script", type=Path, required=True)
     parser.add_argument("--port-file", type=Path, required=True)

@@ -18,18 +18,14 @@ from replan.runs.kind_interface import KindInterface, KindOrder, Names
 from runtime.core.errors import UsageProblem
 
 CALLS = 3
-"""The largest number of model calls if the user states no limit."""
 STYLES = {"haiku": "three lines", "limerick": "five lines"}
 GROUPS = {
     "replan.kinds": {"poem": "tests.support.poems:POEM"},
     "replan.commands": {"poem": "tests.support.poems:COMMAND"},
 }
-"""The entry points of a distribution that has the kind."""
 
 
 class PoemOrder(BaseModel):
-    """A poem to write."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     topic: Annotated[str, Field(min_length=1, max_length=1000)] = Field(description="What it is about.")
@@ -53,7 +49,6 @@ class Draft:
     task: str
     poem: str = ""
     liked: bool | None = None
-    """Whether the person likes it; None before the answer."""
 
 
 class Poet:
@@ -63,7 +58,6 @@ class Poet:
         return Draft(task)
 
     def apply(self, data: Draft, step: str, event: AgentEvent) -> Draft:
-        """Keep the poem, and the person's opinion."""
         match event:
             case CallAnswered():
                 return replace(data, poem=event.content)
@@ -75,7 +69,6 @@ class Poet:
                 return data
 
     def decide(self, state: AgentState[Draft]) -> Sequence[Wish]:
-        """Write a poem, then ask for an opinion."""
         draft = state.data
         if not draft.poem:
             return [Call("poem")]
@@ -116,4 +109,3 @@ INTERFACE = KindInterface(
 )
 """The interface of poems."""
 COMMAND = kind_command(INTERFACE)
-"""The command `replan poem`."""

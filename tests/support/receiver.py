@@ -19,7 +19,6 @@ Behaviour = Callable[[int], "int | Callable[[BaseHTTPRequestHandler], None]"]
 
 
 def free_port() -> int:
-    """Return a port of this machine that nobody listens on now."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         return int(held.getsockname()[1])
@@ -66,7 +65,6 @@ class Receiver:
 
 @contextmanager
 def receiving(port: int = 0) -> Iterator[Receiver]:
-    """Run a receiver; on a port that is given, or a free one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

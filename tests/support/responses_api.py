@@ -148,7 +148,6 @@ def stream(done: Mapping[str, Any], **more: Any) -> Answer:
 
 
 def event(value: Mapping[str, Any]) -> bytes:
-    """Return an event of a stream; its name is its type."""
     return f"event: {value['type']}\ndata: {json.dumps(value)}\n\n".encode()
 
 

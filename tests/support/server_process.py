@@ -29,7 +29,6 @@ class ServerProcess:
     log: Path
 
     def events(self) -> list[dict[str, Any]]:
-        """Return every whole line of the log."""
         text = self.log.read_text(encoding="utf-8")
         return [json.loads(line) for line in text.split("\n")[:-1]]
 
@@ -38,13 +37,11 @@ class ServerProcess:
         return [event["id"] for event in self.events() if event["event"] == "request"]
 
     def finished(self) -> list[str]:
-        """Return the ids of the requests that were answered to the last byte: what a provider would charge for."""
         return [event["id"] for event in self.events() if event.get("outcome") == "finished"]
 
 
 @contextmanager
 def server_process(folder: Path, script: Mapping[str, Any]) -> Iterator[ServerProcess]:
-    """Run a server for the length of a `with` block; its script, port and log are files in the folder."""
     port_file, log = folder / "server-port", folder / "server-log.jsonl"
     script_file = folder / "server-script.json"
     files = ["--script", str(script_file), "--port-file", str(port_file), "--log", str(log)]

@@ -39,12 +39,10 @@ class Proxy:
         self._trigger, self._fault = trigger, fault
 
     def cut_all(self):
-        """Cut every connection that is open."""
         for end in self._sockets:
             _cut(end)
 
     def refuse(self):
-        """Take no further connection."""
         _cut(self._listener)
 
     def close(self):
@@ -122,7 +120,6 @@ def _cut(end):
 
 @contextmanager
 def running_proxy(target):
-    """Start a proxy to a port of this machine."""
     proxy = Proxy(target)
     try:
         yield proxy

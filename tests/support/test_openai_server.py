@@ -20,7 +20,6 @@ async def ask(url, *request_ids, seconds=5.0):
 
 
 async def test_each_step_gets_its_answers():
-    """Lists are used in order, single answers every time, and `*` for all other steps."""
     script = {"g_plan": ["one", Answer.fault(500), {"steps": []}], "g_recon": "always", "*": ["other"]}
     with serve(by_step(script)) as server:
         ids = ["g_plan/v1.a1", "g_recon/v1.a1", "g_plan/v1.a2", "g_plan/v1.a2.t2", "g_recon/v2.a1.b1", "g_new/v1.a1"]
@@ -36,7 +35,6 @@ async def test_each_step_gets_its_answers():
 
 
 async def test_requests_are_recorded():
-    """Order, times, prompt and outcome of every request."""
     with serve(by_step({"g_plan": "x"})) as server:
         await ask(server.base_url, "g_plan/v2.a3.t4")
         assert server.wait_for(lambda s: s.finished == 1)
@@ -54,7 +52,6 @@ async def test_requests_are_recorded():
 
 
 async def test_a_handler_that_raises_is_a_500():
-    """A bug in a test's handler is visible in the test."""
     with serve(lambda *_: 1 / 0) as server:
         [fault] = await ask(server.base_url, "g_plan/v1.a1")
     assert isinstance(fault, Fault)
@@ -62,7 +59,6 @@ async def test_a_handler_that_raises_is_a_500():
 
 
 async def test_another_path_is_not_found():
-    """Only chat completions are served."""
     with serve(lambda *_: Answer.say("x")) as server:
         [fault] = await ask(server.base_url.removesuffix("/v1"), "g_plan/v1.a1")
     assert isinstance(fault, Fault)
@@ -70,7 +66,6 @@ async def test_another_path_is_not_found():
 
 
 async def test_a_stop_breaks_hanging_requests():
-    """After a stop no thread and no client waits."""
     faults = []
 
     async def wait(url):
@@ -100,7 +95,6 @@ async def test_a_stop_breaks_hanging_requests():
     ],
 )
 def test_every_kind_of_answer_can_be_scripted(item, answer):
-    """Each answer has a description for a script file."""
     assert as_answer(item) == answer
 
 

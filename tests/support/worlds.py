@@ -57,7 +57,6 @@ def shipped_policy(name: str) -> Policy:
 
 
 def default_policy() -> Policy:
-    """Return the policy of workflows that name none."""
     return shipped_policy("default")
 
 
@@ -69,7 +68,6 @@ def pinned(
     no_input: bool = False,
     **keys: Any,
 ) -> RunConfig:
-    """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, with the guard `toy` by default."""
     pairs = {step: {"generator": "model", "guard": "toy", **settings} for step, settings in steps.items()}
     workflow = Workflow.model_validate({"name": "toy", "action_pairs": pairs, **keys})
     book = PromptBook(entries=dict.fromkeys((*steps, CLASSIFIER), ENTRY), sections=Sections.model_validate(SECTIONS))
@@ -100,7 +98,6 @@ def passed(guard: str = "toy") -> Verdict:
 
 
 def rejected(*codes: str, where: str = "", fatal: bool = False, guard: str = "toy") -> Verdict:
-    """Return a verdict with one error per code."""
     findings = tuple(Finding(code=code, message=f"{code} is wrong", where=where) for code in codes)
     return Verdict(guard=guard, passed=False, score=0.0, findings=findings, fatal=fatal)
 
@@ -192,7 +189,6 @@ class World:
         return [event.kind for event in self.events]
 
     def requested(self, steps: Iterable[str] | None = None) -> list[str]:
-        """Return the ids of all generation requests so far, in order."""
         return [
             event.request_id
             for event in self.events

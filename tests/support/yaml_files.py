@@ -11,5 +11,4 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @cache
 def read_yaml(path: Path) -> Any:
-    """Return the value of a YAML file, which no test may change."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)

@@ -56,7 +56,6 @@ async def begun(server: OpenAIServer, *, streamed: bool) -> None:
 
 
 async def ended(server: OpenAIServer) -> None:
-    """Wait until the server works on no call any more."""
     assert await trio.to_thread.run_sync(server.wait_for, lambda it: working(it) == 0)
 
 

@@ -86,7 +86,6 @@ def scripted(**lists: list[Any]) -> Handler:
 
 
 def with_classifier(folder: Path) -> Path:
-    """Write the workflow in which rows decide with a classifier, and return its path."""
     value = yaml.safe_load(Path(RULES).read_text())
     path = folder / "classified.yaml"
     path.write_text(yaml.safe_dump({**value, "classifications_max": 2}, sort_keys=False))

@@ -22,7 +22,6 @@ VAGUE = "Make it better, please."
 
 
 def run_script(tmp_path, problem, typed, model):
-    """Run the script on a problem, with lines that a person types."""
     path = tmp_path / "problem.md"
     path.write_text(problem)
     environment = {"REPLAN_HOME": str(tmp_path / "home"), "REPLAN_MODEL": model, "PATH": "/usr/bin:/bin"}
@@ -70,7 +69,6 @@ class Service:
         return response.json()
 
     async def until(self, run, status):
-        """Wait until a run has a status, and return what it has come to."""
         deadline = time.monotonic() + SECONDS
         while (shown := await self.get(f"/plans/{run}"))["status"] != status:
             assert time.monotonic() < deadline, shown

@@ -117,7 +117,6 @@ print([thread.name for thread in threading.enumerate()].count("replan-trio"))
 
 
 def test_the_names_of_the_api_do_not_load_asyncio():
-    """A trio program, or a command, does not pay for it."""
     code = """
 import sys, replan
 print([getattr(replan, name) for name in ("solve", "start", "tell", "admit", "show")] and "asyncio" in sys.modules)

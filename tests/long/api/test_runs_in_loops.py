@@ -287,7 +287,6 @@ def test_an_unknown_status_is_refused():
 
 
 def test_a_message_can_be_posted_as_soon_as_a_run_is_started(in_loop, scripted, tmp_path):
-    """The run is in the journal when its block is entered."""
     home = tmp_path / "home"
 
     async def main():

@@ -70,7 +70,6 @@ def case(tmp_path, replan):
 
 
 def test_the_story_is_reproduce_fix_and_passing_tests(case):
-    """A3 of the review: no step restates the bug, no person is needed, and the goal is what shall be true."""
     call, work = case
     result = call()
     assert result.exit_code == 0, result.stderr
@@ -118,7 +117,6 @@ def test_execute_too_compares_the_tools_with_what_the_author_needs_before_the_fi
 
 
 def test_a_precondition_that_nothing_makes_costs_the_author_no_call(case, replan, tmp_path):
-    """Two planning runs of twelve calls each found the same before a person was asked."""
     _, work = case
     step = {"step_id": "do", "name": "Look", "generator": "tester", "guard": "dynamic_test", "retry_budget": 1}
     state = {"initial_state": ["a"], "goal_state": ["b"], "total_retry_budget": 2}
@@ -133,7 +131,6 @@ def test_a_precondition_that_nothing_makes_costs_the_author_no_call(case, replan
 
 
 def test_the_author_is_asked_for_another_plan_where_its_own_plan_fails(case, replan, tmp_path):
-    """Nothing stands against that: its tokens are those of the plan, and the tools have its names."""
     call, _ = case
     (tmp_path / "fix.patch").write_text("no patch")
     assert call().exit_code == 6

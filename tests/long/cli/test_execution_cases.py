@@ -71,7 +71,6 @@ CRASH = "{{risk: none, {more}command: [python3, -c, 'import os; os.kill(os.getpi
     ],
 )
 def test_a_question_after_a_failed_tool_shows_the_failure(execute, replan, tool, reason):
-    """It was a question of the author's alone: "What is wrong or wanted, and where does it show?"."""
     call, _ = execute
     assert call(plan(), detour=tool).exit_code == 6
     (question,) = asked(replan)

@@ -139,7 +139,6 @@ def test_ctrl_c_parks_once_the_tool_has_ended_and_prints_the_command_that_goes_o
 
 
 def test_a_killed_execution_goes_on_where_it_was(shell, files, replan, tmp_path):
-    """No achieved goal is lost: what has succeeded is not called again, and a repeatable tool is."""
     value = plan(step("one", "make_a", ["a"]), step("two", "slow", ["b"], dependencies=["one"]))
     process = shell("execute", *files(value))
     read_until(process.stderr, "one done")

@@ -111,7 +111,6 @@ def files(folder):
 
 
 def places(replan, run):
-    """Return the number of each record of a run by its kind and its node."""
     events = json.loads(replan("show", run, "--events", "--json").stdout)["events"]
     return [(record["seq"], record) for record in events]
 

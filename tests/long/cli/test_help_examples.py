@@ -63,7 +63,6 @@ def examples():
 
 
 def call(words, home, text=""):
-    """Call `replan` with a model that needs no server."""
     return CliRunner().invoke(app, words, input=text, env={"REPLAN_HOME": str(home), "REPLAN_MODEL": "template:bug"})
 
 
@@ -114,7 +113,6 @@ def place(tmp_path_factory):
 
 
 def executed(top):
-    """Execute a plan up to the approval of its first step, in a home of its own; return the run."""
     (top / "touch.yaml").write_text(TOUCH, encoding="utf-8")
     (top / "touch.json").write_text(json.dumps(executable()), encoding="utf-8")
     (top / "touched").mkdir()
@@ -174,7 +172,6 @@ def test_an_example_of_a_help_text_runs(line, place, tmp_path, monkeypatch):
 
 
 def options_read(words):
-    """Let a command read its options. Raises what click raises for a wrong one."""
     command, rest = app, list(words)
     context = app.make_context("replan", list(words[:1]), resilient_parsing=True)
     while hasattr(command, "commands") or command is app:
@@ -183,7 +180,6 @@ def options_read(words):
 
 
 def ran(words, home, text):
-    """Run an example, or only read its options; return what it has written to standard output."""
     kept = None
     if ">" in words:
         kept = None if words[words.index(">") + 1].startswith("~") else Path(words[words.index(">") + 1])

@@ -38,7 +38,6 @@ class HostCommand:
 
 @pytest.fixture
 def hosting(shell):
-    """Return a context that starts a host and waits until it is ready."""
 
     @contextmanager
     def start():
@@ -56,7 +55,6 @@ def hosting(shell):
 
 @pytest.fixture
 def asking(scripted):
-    """A model whose first reply has a question."""
     return scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
 
 
@@ -118,7 +116,6 @@ def test_ctrl_c_only_ends_the_following_of_a_hosted_run(shell, hosting, problem,
 
 
 def test_a_follower_of_a_run_that_the_host_cannot_drive_gets_reason_and_advice(replan, shell, hosting, monkeypatch):
-    """The host does not ask another server, although this one is away."""
     problem, why = "configs/problems/login_timeout.md", "the host cannot drive it: OPENAI_BASE_URL: run "
     with hosting():
         monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # The host's environment lacks it.
@@ -203,7 +200,6 @@ def test_an_invalid_setting_is_reported_in_one_line(replan, home, config, words)
 
 
 def test_a_home_with_a_long_path_can_have_a_host(replan, hosting, home, problem, monkeypatch):
-    """A socket path has at most 108 bytes; on Linux a workaround exists, elsewhere the host only polls."""
     monkeypatch.setenv("REPLAN_HOME", str(home.parent / ("long" * 40)))
     with hosting() as host:
         replan("run", problem, "-m", "template:bug", "-w", "single", "--no-input")

@@ -30,7 +30,6 @@ def served(monkeypatch):
 
 
 def test_a_long_call_is_reported_at_growing_intervals():
-    """After 30 and 60 seconds, then each minute."""
     time = Time()
     flights = CallsInFlight(dict, time)
     flights.set_open(["g_plan/v1.a1"])

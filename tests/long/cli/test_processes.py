@@ -31,7 +31,6 @@ def started(process):
 
 @pytest.fixture
 def slow(scripted):
-    """A model whose replies take thirty seconds."""
     return scripted({"g_plan": [delayed_reply(plan, seconds=30) for plan in distinct(PLAN, 3)]})
 
 
@@ -174,7 +173,6 @@ def test_a_run_with_an_unread_result_has_its_exit_code_and_a_hint(shell, replan,
 
 @pytest.mark.parametrize("command", [["log", "--last"], ["runs", "--json"], ["workflow", "schema"], ["--help"]])
 def test_a_command_with_unread_output_ends_quietly(replan, shell, problem, unread_pipe, command):
-    """Also if all output is buffered until the end."""
     replan("run", problem, "-m", "template:bug")
     with shell(*command, stdout=unread_pipe) as process:
         _, err = process.communicate(timeout=PATIENCE)
@@ -210,7 +208,6 @@ PRINTED = "from replan.cli.terminal.console import notice; print('a result'); no
 
 
 def printed(**streams):
-    """Print a result and a notice in a process that buffers its stdout, as Python does for files and pipes."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     return subprocess.run([sys.executable, "-c", PRINTED], cwd=ROOT, env=environment, **streams, check=False)
 

@@ -144,7 +144,6 @@ async def test_a_disk_that_does_not_sync_acknowledges_nothing(on_disk, disk):
 
 
 async def test_whichever_write_or_sync_fails_what_was_acknowledged_is_kept(tmp_path, clock, disk):
-    """Every operation on the disk fails once, each in a journal of its own."""
     failures = 0
     for fail_at in itertools.count(1):
         path = tmp_path / f"journal-{fail_at}.sqlite3"
@@ -165,7 +164,6 @@ async def test_whichever_write_or_sync_fails_what_was_acknowledged_is_kept(tmp_p
 
 
 async def _work_until_it_fails(path, clock):
-    """Append pairs of numbers, two commits' worth; return those that were acknowledged."""
     acknowledged = []
     with suppress(JournalError):
         async with open_sqlite(path, CODEC, clock, vfs="test-disk") as journal:
@@ -220,7 +218,6 @@ def test_what_sqlite_may_not_open_is_told_with_its_place_and_what_to_do(path, ki
 
 
 async def test_a_journal_whose_log_cannot_be_opened_is_unreadable(written, open_journal, path):
-    """A folder in the log's place stops everybody, whatever their rights."""
     path.with_name(f"{path.name}-wal").mkdir()
     before = path.read_bytes()
     with pytest.raises(JournalUnreadable, match="unable to open"):

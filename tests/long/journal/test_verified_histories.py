@@ -35,7 +35,6 @@ def events_of(interpreter):
 
 
 def histories(suites=SUITES):
-    """Yield the kind, a name that a run may have, and the events of each history."""
     for kind, paths, interpreter in suites:
         for path in paths:
             made = interpreter()
@@ -44,7 +43,6 @@ def histories(suites=SUITES):
 
 
 async def write(journal, clock, kind, run, events):
-    """Append the events of a history in batches; a day passes before some of them."""
     machine, state, epoch, last = kind.machine, kind.machine.initial(), 1, 0
     title = kind.title(fold(machine, events[:1])) or run
     while last < len(events):

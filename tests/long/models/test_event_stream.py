@@ -39,7 +39,6 @@ DECLARED = Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "s
 
 @given(st.lists(st.integers(0, len(GOOD))))
 def test_a_stream_reads_the_same_however_its_bytes_are_cut(places):
-    """The network may split it anywhere: in a line, in an escape, in a character."""
     reply, reader = read(GOOD, at=places)
     assert reply == DECLARED
     assert (reader.streamed, reader.done, reader.characters) == (True, True, len(TEXT))
@@ -60,7 +59,6 @@ def test_the_arguments_of_a_streamed_tool_call_are_the_reply_and_those_of_two_ar
 
 @given(st.lists(st.integers(0, 400)))
 def test_a_completion_in_one_object_is_read_too(places):
-    """A server that ignores the request for a stream answers with one JSON object."""
     body = Answer.say(TEXT).body
     reply, reader = read(body, at=[place % len(body) for place in places])
     assert reply == DECLARED
@@ -87,12 +85,10 @@ def test_a_completion_in_one_object_is_read_too(places):
     ids=range(13),
 )
 def test_the_variants_of_servers_give_the_same_reply(body):
-    """Line ends, comments, lost blank lines, no end mark, a message instead of deltas."""
     assert read(body)[0] == DECLARED
 
 
 def test_an_event_may_have_several_lines_of_data():
-    """The standard says that they are joined before they are read."""
     lines = json.dumps(chunk({"content": TEXT}, "stop"), indent=1).splitlines()
     reply, _ = read("".join(f"data: {line}\n" for line in lines).encode() + b"\n")
     assert isinstance(reply, Reply)
@@ -100,7 +96,6 @@ def test_an_event_may_have_several_lines_of_data():
 
 
 def test_a_character_in_two_halves_is_joined():
-    """Some servers cut between the two escapes of a character; a half by itself becomes its escape."""
     reply, _ = read(stream(chunk({"content": "a\ud83d"}), chunk({"content": "\ude00\ud800"}), chunk({}, "stop")))
     assert isinstance(reply, Reply)
     assert reply.text == "a😀\\ud800"
@@ -116,7 +111,6 @@ def test_reasoning_counts_as_progress_and_is_not_in_the_reply():
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_a_reply_that_was_cut_before_its_first_character_is_a_reply(reason):
-    """It was charged, as without a stream."""
     reply, _ = read(stream(chunk({"role": "assistant"}), chunk({}, reason), "[DONE]"))
     assert isinstance(reply, Reply)
     assert (reply.text, reply.finish_reason) == ("", reason)
@@ -162,7 +156,6 @@ def test_an_incomplete_or_invalid_stream_is_a_fault(body, kind):
     ids=range(8),
 )
 def test_an_error_in_a_stream_is_a_fault(error, begun, kind):
-    """Before the first character its code counts like a status; later, the call was charged."""
     fault, reader = read(stream(*([chunk({"content": "x"})] if begun else []), {"error": error}))
     assert isinstance(fault, Fault)
     assert fault.kind is kind
@@ -171,7 +164,6 @@ def test_an_error_in_a_stream_is_a_fault(error, begun, kind):
 
 @pytest.mark.parametrize("place", range(1, len(SECRET), 5))
 def test_a_key_that_the_stream_splits_is_removed(place):
-    """Between two events, in the text, in the model's name, in the reason, and in an error."""
     events = [chunk({"content": f"the key {SECRET[:place]}"}), chunk({"content": SECRET[place:]}, SECRET, model=SECRET)]
     reply, _ = read(stream(*events, "[DONE]"), secret=SECRET)
     assert isinstance(reply, Reply)
@@ -183,7 +175,6 @@ def test_a_key_that_the_stream_splits_is_removed(place):
 
 
 def test_the_text_is_capped():
-    """Text beyond the limit is not kept, and the result is a fault."""
     body = stream(*[chunk({"content": "x" * 100})] * 11, chunk({}, "stop"), "[DONE]")
     fault, _ = read(body, bytes_max=1000)
     assert isinstance(fault, Fault)
@@ -247,7 +238,6 @@ def test_a_stream_of_the_largest_size_costs_little(item):
 
 
 def test_white_space_before_a_body_is_read_once():
-    """Each piece was joined to all before it: 32 MiB took five seconds."""
     started = time.process_time()
     reply, _ = read(b"\n" * (LARGEST - len(GOOD)) + GOOD, at=range(0, LARGEST, 65536))
     assert time.process_time() - started < 2
@@ -265,7 +255,6 @@ def test_a_stream_in_tiny_pieces_ends_at_a_limit():
 
 
 def test_a_reply_that_may_have_more_tokens_may_have_more_events():
-    """Most servers send an event for each token."""
     reader = CompletionReader(asked="m", mode="text", bytes_max=BYTES_MAX, tokens_max=EVENTS_MAX)
     reader.feed(stream(*[chunk({"content": "x"})] * (EVENTS_MAX + 1), chunk({}, "stop"), "[DONE]"))
     reply = reader.result()
@@ -286,7 +275,6 @@ def test_an_answer_of_many_values_is_not_parsed(item, key):
 
 
 def test_the_values_in_a_reply_are_not_those_of_its_answer():
-    """A plan's commas stand in a string."""
     plan = json.dumps([[]] * 300_000)
     for body in (stream(chunk({"content": plan}, "stop")), Answer.say(plan).body):
         reply, _ = read(body)
@@ -295,7 +283,6 @@ def test_the_values_in_a_reply_are_not_those_of_its_answer():
 
 
 def test_usage_is_the_last_that_was_reported():
-    """Some servers report it with every event."""
     events = [{**chunk({"content": "{}"}), "usage": {"prompt_tokens": 10, "completion_tokens": 1}}]
     reply, _ = read(stream(*events, {**chunk({}, "stop"), "usage": USAGE}, "[DONE]"))
     assert isinstance(reply, Reply)

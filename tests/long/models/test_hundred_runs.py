@@ -20,8 +20,6 @@ RUNS, LIMIT, SECONDS = 100, 60, 8.0
 
 
 class Limited:
-    """Answers so many requests in each window; the first begins with the first request."""
-
     def __init__(self):
         self.lock, self.began, self.used, self.statuses = threading.Lock(), 0.0, 0, []
 

@@ -20,7 +20,6 @@ def asked_for_streams(server):
 
 
 async def test_a_streamed_reply_is_the_same_reply(wired, provider):
-    """Text, usage, model and reason; and the connection serves the next call."""
     with kept_connections():
         async with wired(Answer.stream(TEXT)) as (server, model):
             replies = [await model.complete(request(f"g_plan/v{visit}.a1")) for visit in (1, 2, 3)]
@@ -54,7 +53,6 @@ async def test_what_is_told_of_a_reply_in_progress_is_its_end_without_the_key(wi
 
 
 async def test_a_stalled_stream_times_out(wired):
-    """Long before the call's own limit; the server sees the client go."""
     answer = Answer.stream(TEXT, finish_reason=None, usage=None, done=False, then="hang")
     async with wired(answer, stall_seconds=0.2) as (server, model):
         with trio.fail_after(300):
@@ -89,7 +87,6 @@ async def test_a_call_with_a_longer_time_limit_may_be_silent_for_longer(monkeypa
 
 
 async def test_the_time_limit_of_the_call_also_ends_an_active_stream(wired):
-    """A stream that never ends is left."""
     answer = Answer.stream("x" * 100, pieces=100, gap_seconds=0.05)
     async with wired(answer) as (_, model):
         fault = await model.complete(request(timeout_seconds=0.4))
@@ -98,7 +95,6 @@ async def test_the_time_limit_of_the_call_also_ends_an_active_stream(wired):
 
 
 async def test_a_server_that_leaves_the_connection_open_after_the_end_is_not_waited_for(wired):
-    """The reply is whole."""
     async with wired(Answer.stream(TEXT, then="hang")) as (_, model):
         with trio.fail_after(300):
             assert isinstance(await model.complete(request(timeout_seconds=60.0)), Reply)
@@ -124,7 +120,6 @@ async def test_a_stream_that_ends_in_mid_reply_is_a_cut_connection(fault_of):
 
 
 def refusing(words, status=400):
-    """Return a handler that refuses streams in these words."""
 
     def handle(body, _headers, _n):
         return Answer.fault(status, words) if words.split()[0] in body else Answer.say(TEXT)
@@ -141,7 +136,6 @@ def refusing(words, status=400):
     ],
 )
 async def test_a_server_that_refuses_streams_is_asked_without_from_then_on(words, status, wired, provider):
-    """At once in the same call, and in all later ones."""
     async with wired(refusing(words, status)) as (server, model):
         replies = [await model.complete(request()), await model.complete(request("g_plan/v1.a1"))]
     assert asked_for_streams(server) == [True, False, False]
@@ -150,7 +144,6 @@ async def test_a_server_that_refuses_streams_is_asked_without_from_then_on(words
 
 
 async def test_a_server_may_need_both_fallbacks(wired):
-    """A server may refuse streams and the schema; each is remembered."""
 
     def handle(body, _headers, _n):
         if "stream" in body:
@@ -166,7 +159,6 @@ async def test_a_server_may_need_both_fallbacks(wired):
 
 
 async def test_a_refusal_that_holds_without_a_stream_too_is_not_remembered(wired):
-    """The stream was not the cause of the refusal."""
     async with wired(Answer.fault(400, "upstream failed")) as (server, model):
         assert isinstance(await model.complete(request()), Fault)
         assert isinstance(await model.complete(request()), Fault)
@@ -174,7 +166,6 @@ async def test_a_refusal_that_holds_without_a_stream_too_is_not_remembered(wired
 
 
 async def test_a_server_whose_streams_report_no_usage_is_asked_without_from_then_on(wired):
-    """A call without usage is charged at its reservation: one is enough."""
 
     def handle(body, _headers, _n):
         return Answer.stream(TEXT, usage=None) if body.get("stream") else Answer.say(TEXT)
@@ -190,7 +181,6 @@ async def test_a_server_whose_streams_report_no_usage_is_asked_without_from_then
 
 
 async def test_a_json_answer_without_usage_changes_nothing(wired):
-    """The stream was not the cause of the missing usage."""
     async with wired(Answer.say(TEXT, usage={})) as (server, model):
         for visit in (1, 2):
             await model.complete(request(f"g_plan/v{visit}.a1"))
@@ -213,7 +203,6 @@ async def test_a_key_that_is_echoed_in_pieces_does_not_get_through(wired):
 
 
 async def test_an_endless_stream_is_left_at_the_cap(wired):
-    """The bytes of the stream are capped, its comments and its reasoning included."""
     for event in (
         b": " + b"x" * 1000 + b"\n\n",
         chunk({"reasoning_content": "x" * 1000}),
@@ -227,7 +216,6 @@ async def test_an_endless_stream_is_left_at_the_cap(wired):
 
 
 async def test_a_stream_may_be_larger_than_its_reply(wired):
-    """Each event repeats the frame around a few characters."""
     text = json.dumps({"text": "x" * 3000})
     async with wired(Answer.stream(text, pieces=100), reply_bytes_max=4000) as (_, model):
         reply = await model.complete(request())
@@ -236,7 +224,6 @@ async def test_a_stream_may_be_larger_than_its_reply(wired):
 
 
 async def test_an_error_page_at_the_cap_leaves_no_connection_open(wired):
-    """The body of an error is not streamed, and is left as well."""
     async with wired(Answer(status=500, body=b"x" * 5_000_000), reply_bytes_max=1_000) as (server, model):
         fault = await model.complete(request())
         assert isinstance(fault, Fault)

@@ -26,7 +26,6 @@ class IsNotWoken(Host):
         await trio.sleep_forever()
 
     def wake(self):
-        """Ignore wake-ups, except to stop."""
         if self._stop.requested.is_set():
             super().wake()
 
@@ -121,5 +120,4 @@ def slots_for_all(_limiter, _provider):
 
 
 def calls_only(budget, day, change):
-    """Check only the calls of the home's budget."""
     return SHORTFALL(replace(budget, micro_usd=None), day, change)

@@ -37,7 +37,6 @@ def without_epoch(head, epoch):
 
 
 async def claim_of_another(journal, run, owner, ttl, *, dead, kinds=None):
-    """Claim a run although another driver holds it."""
     return await CLAIM(journal, run, owner, ttl, dead=lambda _: True, kinds=kinds)
 
 
@@ -50,13 +49,11 @@ async def claim_same_epoch(journal, run, owner, ttl, *, dead, kinds=None):
 
 
 async def create_before_the_records(journal, *new, owner=None, ttl=0.0, **first):
-    """Admit a run in a transaction of its own, before its first records."""
     await CREATE(journal, *new, owner=owner or "the admission", ttl=ttl)
     return await APPEND(journal, new[0], after=0, epoch=1, **first)
 
 
 async def release_what_was_not_admitted(lease):
-    """Release a new run also if another driver has admitted it."""
     await release_quietly(lease._journal, lease._run, lease.epoch or 1)
 
 
@@ -71,12 +68,10 @@ async def append_without_last_record(journal, run, **named):
 
 
 async def append_without_row(journal, run, *, summary, **named):
-    """Append without an update of the status row."""
     return await APPEND(journal, run, summary=journal._store.runs[run].head.summary, **named)
 
 
 async def post_replacing(journal, run, key, body):
-    """Let a second answer replace the first."""
     posted = await POST(journal, run, key, body)
     if posted.result == "conflict":
         items = journal._store.runs[run].posted

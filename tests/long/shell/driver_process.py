@@ -27,11 +27,9 @@ ACTIVE_ERROR = 1e-3
 GRACE_SECONDS = 10.0
 """How long a stop waits for replies in flight."""
 current: ContextVar["Process | None"] = ContextVar("process", default=None)
-"""The process that the current task belongs to: crash points have one hook for the whole program."""
 
 
 def reach(label):
-    """Let the current process reach a crash point, if the current task belongs to one."""
     process = current.get()
     if process is not None:
         process.reached(label)
@@ -133,7 +131,6 @@ class Process:
         return [label, 1 if label in ("claim.after", "finish.after") else self.rng.randint(1, 8)]
 
     def die(self):
-        """Kill the process: nothing that it does afterwards has an effect."""
         self.dead = True
         self.scope.cancel()
 
@@ -189,7 +186,6 @@ class Process:
                 held.head = held.head._replace(owner="another process", epoch=held.head.epoch + 1, end=end)
 
     def on_record(self, record, state):
-        """Note an acknowledged record."""
         self.world.oracle.expect(
             not self.acks or record.seq == self.acked + 1, f"record {record.seq} is reported out of order"
         )
@@ -237,7 +233,6 @@ class Process:
         return how
 
     def over(self, journal):
-        """Return the journal as this process sees it."""
         slow = self.world.fault_rates.slow
         return SlowJournal(journal, self.rng, slow, self._note_refusal) if slow else journal
 

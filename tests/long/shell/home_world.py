@@ -49,7 +49,6 @@ class RunInHome(World):
         self.started_by_user, self.idle_seconds, self.unowned_seconds = self.rng.random() < 0.3, 0, 0
 
     def is_dead(self, owner):
-        """Return whether the process of an owner is certainly dead."""
         return self.home.is_dead(owner)
 
     def read_commits(self):
@@ -98,7 +97,6 @@ class RunInHome(World):
         return (head.owner is None or head.end <= now) and (head.unread or (due is not None and due <= now))
 
     def at_rest(self):
-        """Return whether the run can make no more progress."""
         held = self.store.runs.get(self.run)
         if held is None or not held.rows:
             return False
@@ -151,12 +149,10 @@ class HomeWorld:
         return [process.fate for process in self.hosts if not process.calm]
 
     def expect(self, condition, violation):
-        """Record a violation unless the condition holds."""
         if not condition:
             self.violations.append(violation)
 
     def is_dead(self, owner):
-        """Return whether the process of an owner is certainly dead."""
         processes = (process for run in self.runs for process in run.processes)
         return any(process.owner == owner and process.dead for process in (*self.hosts, *processes))
 
@@ -230,7 +226,6 @@ class HomeWorld:
             await trio.sleep(rng.uniform(0.5, 20.0))
 
     async def _wait_for_rest(self):
-        """Wait until no run can make progress, then stop the users and the hosts."""
         while not all(run.at_rest() for run in self.runs):
             await trio.sleep(3.0)
             self._pass_time()
@@ -259,7 +254,6 @@ class HomeWorld:
             run.jumped = True
 
     async def _check_takeover(self):
-        """Check that a due run does not stay without a driver while a host could drive it."""
         while True:
             await trio.sleep(1.0)
             now = trio.current_time()

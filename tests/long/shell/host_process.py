@@ -88,7 +88,6 @@ class HostedRun(Process):
             self.calls, self.host.calls = self.calls - 1, self.host.calls - 1
 
     async def live(self):
-        """Drive the run; return how it ended, or raise the error that prevented it."""
         how = await self._driven(self._drive)
         self.world.endings.append(how)
         self._released(how)
@@ -122,19 +121,16 @@ class HostProcess:
         self.stop_requested_at, self.stop_forced_at = None, None
 
     def able(self, run):
-        """Return whether the host should take up a run now."""
         now = trio.current_time()
         awake = self.serving and not self.dead and self.stop_requested_at is None and self.thaws <= now
         room = run not in self.driving and len(self.driving) < self.runs_max
         return awake and room and self.failed.get(run, -1e9) + RETRY_SECONDS_MAX + 1 < now
 
     async def awake(self):
-        """Wait until the process is not frozen."""
         while (left := self.thaws - trio.current_time()) > 0:  # noqa: ASYNC110 - it may be frozen again
             await trio.sleep(left)
 
     def die(self):
-        """Kill the process: nothing that it does afterwards has an effect."""
         self.dead = True
         for process in self.drives:
             process.dead = True

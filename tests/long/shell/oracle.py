@@ -77,7 +77,6 @@ class Oracle:
     finished: object = None
 
     def expect(self, condition, violation):
-        """Record a violation unless the condition holds."""
         if not condition:
             self.violations.append(violation)
 
@@ -176,7 +175,6 @@ class Oracle:
                 self.model(record, event)
 
     def people(self, record, event):
-        """Check and apply an event about questions, answers and user messages."""
         match event.kind:
             case "clarification_requested":
                 self.expect(
@@ -222,7 +220,6 @@ class Oracle:
         self.steps_done[name] = event.steps_done
 
     def close_question(self, name):
-        """Remove an open question and the waits for its expiry and its reminders."""
         self.questions.pop(name, None)
         self.waits.pop(f"expires:{name}", None)
         self.waits.pop(f"reminds:{name}", None)
@@ -288,7 +285,6 @@ class Oracle:
         self.waits = {name: wait for name, wait in self.waits.items() if not wait.node or not void(wait.node)}
 
     def check_row(self, summary):
-        """Check that the status row agrees with the events."""
         idle = not (self.current() or self.judging)
         wake = min((wait.until for wait in self.waits.values()), default=None) if idle else None
         if self.finished is not None:

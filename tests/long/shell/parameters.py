@@ -15,7 +15,6 @@ REMINDERS = ReminderRule(
 )
 """What is done about questions in a third of the worlds."""
 START = 1_700_000_000.0
-"""The wall clock at the start, in UTC seconds."""
 
 SHAPES = (
     {"a": ()},
@@ -32,17 +31,13 @@ class FaultRates:
     """The faults and disturbances of one simulated world. Floats are probabilities unless another unit is given."""
 
     kill: float
-    """A process is killed, or its driver cancelled, at a random time."""
     point: float
     """A process is killed at a labelled crash point."""
     journal: float
-    """The journal of a process fails once."""
     stop: float
-    """A process is asked to stop."""
     jump: float
     """The wall clock is set once."""
     cancel: float
-    """The user cancels the run."""
     bug: float
     """A generator, a guard or a driver raises."""
     malformed: float
@@ -52,7 +47,6 @@ class FaultRates:
     hosts: int
     """The number of processes that compete for the run."""
     slow: float
-    """The largest duration of one append, in seconds."""
     willing: bool
     """Whether the user answers questions."""
     patient: bool
@@ -60,12 +54,10 @@ class FaultRates:
 
 
 def reminders(rng):
-    """Return the rules by which people are reminded of questions: none, or one."""
     return (REMINDERS,) if rng.random() < 1 / 3 else ()
 
 
 def fault_rates(rng):
-    """Return fault rates: none, or many faults at once."""
     level = rng.choice((0.0, 0.3, 0.7))
     return FaultRates(
         kill=level * rng.random(),
@@ -127,7 +119,6 @@ def configuration(rng):
 
 
 def limits(rng):
-    """Return limits, sometimes tight ones."""
     return Limits(
         calls=rng.choice((3, 40, 40, 40)),
         tokens=rng.choice((*[None] * 5, 1_000, 4_000)),

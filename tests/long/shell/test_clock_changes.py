@@ -30,8 +30,6 @@ START, HOUR, DAY = 1_700_000_000.0, 3_600.0, 86_400.0
 
 
 class AdjustableClock(SystemClock):
-    """A wall clock that a test can set."""
-
     def __init__(self):
         self.offset = START
 
@@ -40,8 +38,6 @@ class AdjustableClock(SystemClock):
 
 
 class Model:
-    """Returns `faults` faults, then replies, each after five seconds."""
-
     name = "toy"
 
     def __init__(self, faults=0):
@@ -105,7 +101,6 @@ class TwoStepRun:
         return fold(PlanningMachine(), await self.events())
 
     async def tell(self, body):
-        """Post a message while nobody drives."""
         async with open_memory(CODEC, self.clock, store=self.store) as journal:
             await journal.post("run", body["kind"], json.dumps(body))
 
@@ -132,7 +127,6 @@ async def test_a_jump_during_a_back_off_does_not_lengthen_it(seconds, autojump_c
 
 @JUMPS
 async def test_an_earlier_jump_does_not_lengthen_a_delayed_retry(seconds, autojump_clock):
-    """The wait starts at the clock's time, not at the latest time in the run's events."""
     run = TwoStepRun(Model(), [rejected("tool.transient")])
     assert await run.drive((2.0, seconds)) is Ending.FINISHED
     assert (run.state.run.finished.outcome, run.model.calls) == ("success", 3)
@@ -204,7 +198,6 @@ async def test_a_host_that_cannot_drive_an_interrupted_run_adds_no_active_time_b
 
 
 async def test_a_backward_jump_delays_a_deadline_by_at_most_the_jump(autojump_clock):
-    """A deadline is a time of the wall clock."""
     run = TwoStepRun(Model(faults=4), deadline=START + 8.0)
     assert await run.drive((2.0, -20.0)) is Ending.FINISHED
     assert run.state.run.finished.outcome == "budget_exhausted"

@@ -10,13 +10,11 @@ from tests.support import deterministic
 
 
 def test_trio_still_has_the_names_that_seed_its_scheduler():
-    """A release of trio that renames its hook fails here, and not by simulations that cannot be repeated."""
     assert [name for name in deterministic.PRIVATE if not hasattr(trio_run, name)] == []
     assert isinstance(trio_run._r, random.Random)
 
 
 async def _eight_senders():
-    """Let eight tasks send, wait and time out; return the messages in the order of their receipt."""
     received = []
     send, receive = trio.open_memory_channel(0)
 
@@ -62,7 +60,6 @@ def test_an_endless_program_is_stopped():
 
 
 def test_an_error_of_the_program_is_raised():
-    """As `trio.run` raises it."""
 
     async def broken():
         raise KeyError("lost")

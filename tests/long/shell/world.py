@@ -89,17 +89,14 @@ class World:
     # Used by processes.
 
     def held(self):
-        """Return the run as the store holds it; an empty one before it is admitted."""
         return self.store.runs.get(self.run) or HeldRun(new_head(self.run, "", FIRST_KIND, FIRST_FORMAT))
 
     def read_commits(self):
-        """Pass new commits to the oracle."""
         held, oracle = self.held(), self.oracle
         rows = held.rows[len(oracle.records) :]
         oracle.committed(decode(self.codec, self.run, rows, self.store.texts.get), held.head.summary, held.head.epoch)
 
     def is_dead(self, owner):
-        """Return whether the process of an owner is certainly dead."""
         return any(process.owner == owner and process.dead for process in self.processes)
 
     def begin(self):
@@ -107,7 +104,6 @@ class World:
         return planning_start(self.clock.now(), self.config, run=self.run, limits=self.limits, reminders=reminders)
 
     async def guard(self, artifact, context):
-        """Return a verdict that depends on the seed and the artifact's id only, often after a delay."""
         rng = Random(f"{self.seed}:judge:{artifact.node}")
         await trio.sleep(rng.choice((0.0, 0.0, 0.2, 3.0)))
         parked = any(getattr(record.event, "cause", "") == "plugin" for record in self.oracle.records)
@@ -118,7 +114,6 @@ class World:
     # The simulation.
 
     def play(self):
-        """Simulate the run and check the invariants; return the trace of the simulation."""
         set_crash_hook(reach)
         try:
             simulation = deterministic.run(self._main, self.seed)
@@ -140,7 +135,6 @@ class World:
             await self.close()
 
     async def people(self):
-        """Let the user answer questions, post messages, set the clock and cancel, once the run is admitted."""
         while self.run not in self.store.runs:  # noqa: ASYNC110 - the store sends no event
             await trio.sleep(0.5)
         async with trio.open_nursery() as nursery:
@@ -148,7 +142,6 @@ class World:
             nursery.start_soon(self._disturb)
 
     async def close(self):
-        """Read the final journal, and check consumed messages."""
         self.oracle.check_messages(await self.outside.inbox(self.run))
         self.records = await self.outside.read(self.run)
 
@@ -194,7 +187,6 @@ class World:
             await trio.sleep(7.0)
 
     async def _stop_or_kill(self, process):
-        """Stop or kill the process at a random time, if that is planned."""
         rng, fault_rates = process.rng, self.fault_rates
         if process.calm:
             return
@@ -290,7 +282,6 @@ class World:
     # Checks at the end.
 
     def check(self):
-        """Check the invariants; raise all violations in one error."""
         oracle, ending = self.oracle, self.endings[-1] if self.endings else "nothing"
         held = self.held()
         oracle.expect(

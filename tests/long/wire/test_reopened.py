@@ -80,7 +80,6 @@ async def test_a_child_run_waits_and_its_parent_with_it(hosted: bool, tmp_path: 
 
 
 def answer_analyses(provider: Provider, *first: object) -> Callable[[Any, Any, int], Answer]:
-    """Return the handler of a provider whose first analyses are these."""
     left = iter(first)
 
     def handle(body: Any, headers: Any, n: int) -> Answer:
