@@ -1,7 +1,4 @@
-"""The models of a step of a workflow file and of the key `search`. Pure.
-
-The methods of `actors.config.workflow.Workflow` apply the workflow's defaults to a step.
-"""
+"""The models of a step of a workflow file and of the key `search`. Pure."""
 
 import operator
 from collections.abc import Mapping
@@ -17,7 +14,6 @@ from actors.search.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_sear
 from actors.values.model_settings import ModelSettings
 
 COUNT_MAX = 100_000
-"""The largest count of attempts or calls; a larger one is refused as a typing error."""
 SECONDS_MAX = 86_400.0
 """The longest time limit, in seconds: one day."""
 StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
@@ -119,4 +115,3 @@ def _search_schema() -> dict[str, Any]:
 
 
 SEARCH_SCHEMA = _search_schema()
-"""The JSON Schema of the key `search`, for editors."""

@@ -1,10 +1,7 @@
 """Finds and loads workflows, with the prompts and plan files that they name, and policies.
 
 A workflow is named by a shipped name, an alias or a path. A name with a path separator or one of the suffixes `.yaml`,
-`.yml`, `.json` is a path. A file in the current folder with any other name is used only if no workflow of this name is
-shipped. The caller passes the root folder of shipped data: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
-relative path to prompts counts from the workflow's own folder. A `.json` workflow that names no prompts uses the
-`prompts.json` beside it, like AtomicGuard.
+`.yml`, `.json` is a path. A `.json` workflow that names no prompts uses the `prompts.json` beside it, like AtomicGuard.
 """
 
 import os
@@ -75,9 +72,7 @@ class LoadedWorkflow:
     """A workflow with its prompts and the other contents of its files."""
 
     workflow: Workflow
-    """The workflow, with the plans of its plan files in the generators' settings."""
     prompts: PromptBook
-    """The prompts that it names, or else the shipped ones."""
     source: str
     """The path of the workflow's file, which messages show and the run records."""
     notices: tuple[str, ...]

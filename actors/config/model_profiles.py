@@ -1,8 +1,4 @@
-"""Reads how often models succeed and repeat themselves.
-
-`configs/model_families.yaml` has these numbers for families of models. The home's file of measured models has them for
-each model that `replan lab profile` measured.
-"""
+"""Reads how often models succeed and repeat: families in `configs/model_families.yaml`, measured models in the home."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -75,7 +71,6 @@ def _read_table(root: Path) -> FamilyTable:
 
 
 FORMAT = 1
-"""The version of the file's format."""
 
 
 class ModelProfile(AttemptCounts):

@@ -32,7 +32,6 @@ class TemplateSpec:
     """A shipped plan template as a model: deterministic and offline."""
 
     name: str
-    """One of `TEMPLATE_NAMES`."""
     reads_text: ClassVar[bool] = False
 
 
@@ -61,7 +60,6 @@ class RecordingSpec:
     path: str
     lenient: bool = False
     missing: str = ""
-    """The model that is asked for missing replies, in the form of `--model`; empty for none."""
     reads_text: ClassVar[bool] = True
 
 
@@ -70,7 +68,6 @@ class PluginSpec:
     """A model that an installed distribution makes."""
 
     prefix: str
-    """The name of its entry point."""
     rest: str
     """The text after the prefix, which only the plug-in reads."""
     reads_text: ClassVar[bool] = True
@@ -95,7 +92,6 @@ GRAMMAR = (
 """The accepted forms, for help texts."""
 
 NAME_MAX = 200
-"""The largest number of characters in a model's name."""
 
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""

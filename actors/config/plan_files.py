@@ -1,8 +1,4 @@
-"""Replaces the plan files in a template selector's settings by their plans, when a workflow is loaded.
-
-A run thus stores the content of the files, and its content hash covers them. A relative path counts from the workflow's
-file.
-"""
+"""Replaces the plan files in a template selector's settings by their plans, so that a run stores their content."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

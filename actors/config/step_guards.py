@@ -1,7 +1,4 @@
-"""The built-in guards, and the guard of a step, which a workflow and the known factories make.
-
-Errors of a plug-in's guard name the guard.
-"""
+"""The built-in guards, and the guard of a step, which a workflow and the known factories make."""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -57,10 +54,7 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
 
 
 class PlugInFailed(Exception):
-    """A plug-in raised an error. The message has the plug-in's kind and name, the error's type and text, and its line.
-
-    The run halts for the reason `plugin`, so that the user can mend the plug-in and continue the run.
-    """
+    """A plug-in raised an error. The run halts for the reason `plugin`, so that the user can mend it."""
 
     halt: Halt = "plugin"
 

@@ -1,8 +1,6 @@
 """The model of a workflow file: action pairs, the `requires` edges between them, search, budgets, policy and prompts.
 
-A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys: a step's own `rmax`
-takes precedence over the workflow's. `validate_names` checks separately that guards and generators exist, since
-plug-ins add names.
+Its methods apply the rules between keys: a step's own `rmax` takes precedence over the workflow's.
 """
 
 import operator
@@ -32,9 +30,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import AtLimit
 
 STEPS_MAX = 64
-"""The largest number of steps in one workflow; the largest of the seeds has 12."""
 EXPIRY_MAX = 366 * 86_400.0
-"""The longest time limit of a question, in seconds."""
 TEXT_MAX = 20_000
 """The largest number of characters in a workflow's `constraints`, which are part of every prompt."""
 

@@ -1,7 +1,6 @@
 """Cuts a text into headings, list items, cells and paragraphs, then into sentences, without code and logs.
 
-A block is a range of characters of the source. A heading, or the line before a list, decides how the sentences below it
-are read (`role_of`). The time is linear in the length of the text: patterns look only at the beginnings of lines.
+A heading, or the line before a list, decides how the sentences below it are read (`role_of`). The time is linear.
 """
 
 import itertools
@@ -143,7 +142,6 @@ LINE_LENGTH_MAX = 2000
 """The largest number of characters that patterns look at, from the beginning of a line."""
 HEADING_LENGTH_MAX = 80
 HEADING_WORDS_MAX = 5
-"""The largest number of words in a heading without markup."""
 WRAPPED_LENGTH_MIN = 60
 """The fewest characters of a line that may have been wrapped because it was full. A shorter line was ended on
 purpose.
@@ -200,7 +198,6 @@ class Block(NamedTuple):
     depth: int = 0
     """The indentation of a list item in columns, or the level of a heading; 0 if the level is not known."""
     ordered: bool = False
-    """Whether a list item is numbered."""
     checked: bool = False
     """Whether the box of a list item is ticked. Such an item is done."""
 
@@ -338,13 +335,11 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 SENTENCE_LENGTH_MAX = 400
-"""The largest number of characters in a sentence. A longer sentence is cut."""
 ENDS_MAX = 3000
 """The largest number of sentence ends that are found in a paragraph. The rest is cut by length only."""
 JOINTS_MAX = 8
 """The largest number of places in a sentence at which a clause may begin. Later text belongs to the last clause."""
 CLAUSE_LENGTH_MIN = 12
-"""The fewest characters of a clause."""
 BREAK_ROOM = 12
 """How many columns must be left in a line after the next word for its line break to count as intended."""
 

@@ -1,7 +1,6 @@
-"""Patterns for English sentences: requests, statements about how things are, and the kinds of demands. Pure.
+"""Patterns for English sentences in lower case: requests, statements, and the kinds of demands. Pure.
 
-The functions expect one sentence in lower case. The texts in `tests/demands/texts` were used to choose the patterns.
-`docs/explanation/demands.md` says how often they are right.
+They were chosen on `tests/demands/texts`. `docs/explanation/demands.md` says how often they are right.
 """
 
 import itertools
@@ -370,7 +369,6 @@ _DATE_ONLY = lazy_pattern(
     r"|go|out|due|in|happen)|\bdeadline\b|\basap\b"
 )
 _DATED_WORDS_MAX = 8
-"""The largest number of words in a demand that is only about a date."""
 _REASON = lazy_pattern(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
 """The reason in a demand. Its words do not show the kind of the demand."""
 _FORBIDS = lazy_pattern(

@@ -108,7 +108,6 @@ class DemandReading(NamedTuple):
 
     demands: tuple[Demand, ...]
     unread: str
-    """Sentences that say which parts were not read, and why; empty if everything was read."""
 
 
 @lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.
@@ -203,7 +202,6 @@ class _Reader:
     text: str
     source: RequirementSource
     foreign: int = 0
-    """The number of sentences that are not English."""
     last_foreign: bool = False
     """Whether the latest sentence whose language was recognised is not English."""
     read: int = 0
@@ -211,7 +209,6 @@ class _Reader:
     heading: _Part = _Part()
     """How the sentences below the current heading are read."""
     level: int = 0
-    """The level of the current heading. A neutral heading of a deeper level does not replace it."""
     label: _Part | None = None
     """How the paragraph or list after a label is read; None if there is no label."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)

@@ -1,8 +1,7 @@
 """The table of demands, also as lines: how a plan treats each demand of the user's text. Pure.
 
-A requirement stands for a demand if their quotes overlap in the source. It stands for only one demand, even if it
-quotes the whole text. The plan states which steps satisfy a requirement. No check compares this statement with what the
-steps do. Some requirements have no demand, such as a goal that the planning model derives from a reported failure.
+A requirement stands for a demand if their quotes overlap in the source, and for only one. The plan states which steps
+satisfy a requirement, and no check compares this with what the steps do.
 """
 
 from collections import Counter, defaultdict
@@ -63,7 +62,6 @@ class TableRow:
     guards: tuple[str, ...] = ()
     """The guards that compare the demand with the plan; if none do, the guards of the steps that satisfy it."""
     requirement: str | None = None
-    """The id of the requirement that stands for the demand; None if the plan states no such requirement."""
     assumed: str = ""
     """The meaning that the plan assumes for unclear words; empty if the text or an answer makes them clear."""
     end: str = ""
@@ -374,7 +372,6 @@ class Proof:
     assurance: str = ""
     """How certain success is even if steps fail, such as `strong`; empty below `expansive`."""
     escalations: tuple[str, ...] = ()
-    """The steps that may hand over to a person."""
     undoes: tuple[str, ...] = ()
     """The steps whose failure undoes everything and ends the plan."""
     irreversible: tuple[str, ...] = ()

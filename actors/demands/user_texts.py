@@ -1,7 +1,6 @@
 """The texts that the user of a run has written, and their demands, without demands that an answer has dropped. Pure.
 
-The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), and the guard
-`requirements_agree` asks which of the two holds. The answer drops the other demand.
+Recon states which demands conflict, and the guard `requirements_agree` asks which of the two holds.
 """
 
 from bisect import bisect_left
@@ -62,7 +61,6 @@ def _join(words: Sequence[str]) -> str:
 
 
 DEMANDS_MAX = 500
-"""The largest number of demands that are read from all texts together."""
 HOLDS = "Which of the two holds"
 """How the question about a conflict begins. Then each quote stands on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "
@@ -87,7 +85,6 @@ class UserTexts(NamedTuple):
     texts: tuple[tuple[RequirementSource, str], ...]
     """Each text with its source: the problem, later messages to the run, and the answers."""
     clarified: tuple[Clarified, ...] = ()
-    """The closed questions. Their answers are among `texts`."""
 
 
 class StatedDemand(NamedTuple):
@@ -103,9 +100,7 @@ class Demands(NamedTuple):
     holding: tuple[StatedDemand, ...]
     """The demands that no answer has dropped, each quote once, in the order of the texts."""
     dropped: tuple[StatedDemand, ...]
-    """The demands that the user has dropped by an answer about a conflict."""
     unread: tuple[str, ...]
-    """Sentences that say which parts of the texts were not read."""
 
 
 def user_texts_in(context: Context) -> UserTexts:

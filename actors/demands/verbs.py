@@ -85,7 +85,6 @@ ENGLISH = word_set(
     "if in into is it its keep make more must my need never no not of on only or our out please should so sure than",
     "that the their then there they this to until up use was we when which will with without would you",
 )
-"""Frequent English words."""
 OTHER_LANGUAGES = word_set(
     "alla alle att auch auf aux avec bei bis bitte ce cette che com como da dans darf das dass dat debe del della dem",
     "den der des det deze di die doit du durch een ein eine einen el em est está et faut für gli haben het ich ikke il",

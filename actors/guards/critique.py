@@ -1,11 +1,7 @@
 """The guards of a critique of a draft plan, and of the plan that follows it (S136).
 
-`critique_valid`: a critique has an assessment and at least one remark.
-
-`follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it
-decides three things. A plan that equals its draft, apart from white space and case, is an error. A plan that differs
-from its draft only in words is a warning. If the critique names a step under certain headings, and the step is
-unchanged, that is a warning too: the model may have a reason to keep it.
+`follows_critique` cannot understand a critique. A plan that equals its draft is an error. A plan that differs only in
+words is a warning, as is an unchanged step that the critique names under certain headings.
 """
 
 import re

@@ -1,8 +1,7 @@
 """`evidence_present`: a strategy or a plan relies only on files, interfaces and tests in recon.
 
-The guard compares the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words with the
-form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if the name
-stands in an item, with white space and case folded. The names of files that a step makes are not compared.
+The guard compares the names in a strategy's `evidence`, and words with the form of a name in a plan's `initial_state`.
+The names of files that a step makes are not compared.
 """
 
 import re
@@ -26,7 +25,6 @@ from actors.values.requirements import EVIDENCE, evidence_in
 
 NAME = "evidence_present"
 NAMES_MAX = 1_000
-"""The largest number of names of one artifact that are compared."""
 RECON_CHARACTERS_MAX = 1_000_000
 """The largest number of characters of recon's items that are searched for names."""
 OCCURRENCES_MAX = 100

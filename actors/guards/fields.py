@@ -18,9 +18,7 @@ from runtime.models.replies import Parsed, Unreadable
 SHOWN_MAX = 60
 """The largest number of characters of an invalid value that a message shows."""
 ITEMS_MAX = 10_000
-"""The largest number of items of a list that are read."""
 KEYS_MAX = 1_000
-"""The largest number of keys of an artifact that are read."""
 
 
 def fold_space(text: str) -> str:
@@ -54,10 +52,7 @@ def _make_without_settings(name: str, guard: Guard, config: Mapping[str, Any]) -
 
 
 class Fields:
-    """Checks the fields of one artifact. Each call is one check. It passes or adds findings, and never raises.
-
-    `values` is the artifact's JSON object; None if the artifact has no object.
-    """
+    """Checks the fields of one artifact. Each call is one check, which never raises. `values` may be None."""
 
     def __init__(self, guard: str, artifact: Artifact) -> None:
         self._guard = guard

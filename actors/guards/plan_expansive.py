@@ -1,11 +1,7 @@
 """`plan_expansive`: no trace of successes and failures has a dead end or breaks an invariant, and the assurance is met.
 
-The time is exponential in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan
-that reaches the bound is not verified, and a plan that is not verified is rejected.
-
-The search for steps without an `undo` that may have been called before a failure with `on_failure: undo` visits every
-interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used: they keep how traces end, but
-not which steps ran before. The search is skipped if the dependencies already exclude such a step.
+A plan that reaches the bound of `max_explorations` configurations is not verified, and is rejected. The search for
+steps without an `undo` visits every interleaving, because the reductions do not keep which steps ran before.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -172,7 +168,6 @@ class _Search:
 
 
 DEAD_ENDS_MAX = 5
-"""The largest number of reported dead ends: one for each step that causes a dead end."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:

@@ -1,8 +1,6 @@
 """`plan_medium`: if no step fails, every step can run and the goal is reached, in every order that the plan allows.
 
-Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; some trace
-must reach the goal. The time is polynomial, except for these two explorations of traces: `max_explorations` limits
-them.
+Each contingent step, or the goal of a policy, must be reached on some trace within `max_explorations`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +37,6 @@ class Soundness:
     """The first step, in topological order, that cannot run."""
     unmet: list[str] = field(default_factory=list)
     score: float = 1.0
-    """The score of the verdict if it is a rejection."""
     sound: bool = True
     """Whether the nominal run is valid. Only then the failures are explored."""
     exploration: Exploration | None = None

@@ -37,7 +37,6 @@ class Structure:
     """The results of the checks of `plan_minimal` for one plan."""
 
     findings: tuple[Finding, ...]
-    """The errors and warnings of this level, not yet sorted."""
     score: float
     """1.0 iff no finding is an error."""
     plan: Plan | None = None

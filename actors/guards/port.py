@@ -1,9 +1,7 @@
 """The guard port: the type of a guard, its factory and properties, and composites of several guards.
 
-A guard is a pure total function. For any artifact and any context it returns a verdict with all findings, in bounded
-time. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs I/O is
-a plug-in, and may be an async function. A composite combines several verdicts into one verdict, and keeps every part
-and `fatal`.
+A guard is a pure total function to a verdict with all findings, in bounded time. A guard that needs I/O is a plug-in,
+and may be an async function.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence

@@ -1,10 +1,7 @@
-"""`recon_valid`: every item extracted from the problem's text occurs in it literally.
+"""`recon_valid`: every item extracted from the problem's text occurs in it literally, with white space folded.
 
-White space is folded before the comparison. An item must occur in the specification or in another text of the user.
-Files, APIs and tests are names, and a requirement has a quote. If the text does not contain such an item, the item is
-invented. An invented item is a warning, and `normalise_artifact` removes it for later steps. An artifact with only
-invented items is rejected once in a run. A second such artifact is accepted without these items, because a third
-attempt would hardly be better. Items of the other lists may be summaries.
+An invented name or quote is a warning, and `normalise_artifact` removes it for later steps. An artifact with only
+invented items is rejected once in a run, because a third attempt would hardly be better. Other lists may be summaries.
 """
 
 import re
@@ -25,7 +22,6 @@ REQUIREMENTS = "requirements"
 """The list of stated requirements, which may be empty. Its items are objects with `kind`, `text`, `quote` and
 `source`."""
 ITEMS_MAX = 1000
-"""The largest number of items in one list."""
 SEARCH_MAX = 300_000_000
 """The largest number of characters that all searches together read: about a second of work. Each item is searched for
 in all texts.

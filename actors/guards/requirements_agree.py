@@ -1,12 +1,8 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
-Three conflicts can be decided without understanding a text. Recon declares one (`conflicts_with`), the same name is
-wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts. Each
-conflict is a question to the user. If the question was asked before, the conflict is only a warning.
-
-A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
-open ("within TBD days"). An ambiguity is also a question, if the step may ask. Otherwise recon's own reading is
-assumed, which the table of demands shows.
+Three conflicts can be decided without understanding a text: recon declares one (`conflicts_with`), the same name is
+wanted and forbidden, or one limit has two values. A conflict, several readings of a quote and an open value are
+questions. A conflict that was asked before is a warning; an ambiguity that may not be asked gets recon's reading.
 """
 
 from collections import defaultdict
@@ -35,7 +31,6 @@ NAME = "requirements_agree"
 OPEN_VALUES_MAX = 3
 """How many sentences with an open value are asked about at once. The next sentences follow after the answers."""
 READINGS_MAX = 8
-"""The largest number of readings of one passage that are offered."""
 _Pair = tuple[str, Requirement, Requirement, str]
 """The place of a conflict, the two requirements, and why not both can hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)

@@ -1,7 +1,4 @@
-"""`human_review`: a guard whose verdict comes from a person. It may be a member of a composite. Pure.
-
-The person is asked after the other members, and only if the answer can still change the composite's verdict.
-"""
+"""`human_review`: a guard whose verdict comes from a person, asked after the other members of a composite. Pure."""
 
 from typing import Any
 
@@ -13,7 +10,6 @@ from actors.values.findings import Code, Finding, Verdict
 NAME = "human_review"
 
 APPROVE = "approve"
-"""The answer that accepts the artifact."""
 REJECT = "reject:"
 """The beginning of an answer that rejects the artifact. The reason follows it."""
 SCHEMA: dict[str, Any] = {

@@ -1,8 +1,7 @@
-"""The guards of an analysis and of a strategy, and the guard that compares a plan with its strategy.
+"""The guards of an analysis (`analysis_valid`) and of a strategy, and the guard that compares a plan with its strategy.
 
-`analysis_valid`: the classification of a problem has all fields, with allowed values. `strategy_valid`: the strategy is
-known, and has a rationale and key steps. `fits_problem_type`: the strategy is for the type of problem that the analysis
-found. `follows_strategy`: some step of the plan implements each key step that has an id.
+`fits_problem_type`: the strategy is for the type of problem that the analysis found. `follows_strategy`: some step of
+the plan implements each key step that has an id.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +31,6 @@ from actors.values.requirements import EVIDENCE, FOR_TYPE, KEY_STEPS, KeyStep, k
 
 ANALYSIS_VALID = "analysis_valid"
 LANGUAGE_LENGTH_MAX = 40
-"""The largest number of characters in a language's name."""
 
 
 def make_analysis_valid(config: Mapping[str, Any]) -> Guard:

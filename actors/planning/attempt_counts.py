@@ -53,7 +53,6 @@ def _is_judged(node: Node, config: RunConfig) -> bool:
 
 
 Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
-"""Returns the first event of a new run, changed by the last events of earlier runs."""
 
 
 def learner(first: RunStarted) -> Learn | None:

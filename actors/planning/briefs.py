@@ -135,9 +135,7 @@ class ChildBrief:
 
     run: str
     request_id: str
-    """The id of the parent's request, which the child answers."""
     problem: str
-    """The child's problem; see `_child_brief`."""
     pinned: RunConfig
     limits: Limits
     """The limits of the child: the reservation of the request, and the parent's deadline and patience."""
@@ -148,7 +146,6 @@ class ChildBrief:
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
-"""The part of a run that an actor gets to see."""
 
 
 def brief_for(state: PlanningState, work: Work) -> Brief:

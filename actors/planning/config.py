@@ -1,8 +1,4 @@
-"""The configuration of a run: its resolved workflow, policy, prompts, model and price.
-
-The first event stores them in full. All later decisions use this copy, so a new release or an edited file cannot break
-a parked run.
-"""
+"""The configuration of a run, which its first event stores in full: an edited file cannot break a parked run."""
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence

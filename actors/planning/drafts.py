@@ -217,4 +217,3 @@ REMEDIES: Mapping[str, str] = {
     Code.DEMAND_IN_NO_STEP: "a step for the demand{place}",
     Code.REVIEW_REJECTED: "the changes that the review asks for",
 }
-"""The remedy for each error code, with placeholders for its tokens and its place."""

@@ -366,4 +366,3 @@ PlanningEvent = (
     | RunFinished
 )
 EVENTS: tuple[type[Event], ...] = get_args(PlanningEvent)
-"""The members of the union, for the codec and the generated documentation."""

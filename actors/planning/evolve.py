@@ -1,7 +1,4 @@
-"""`evolve`: the only code that creates a new state.
-
-It makes no decision, takes no action, and accepts every event that was ever written.
-"""
+"""`evolve`: the only code that creates a new state. It accepts every event that was ever written."""
 
 from collections.abc import Callable
 from typing import assert_never

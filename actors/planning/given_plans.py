@@ -1,7 +1,4 @@
-"""Puts given facts and corrected values into the plans of a run's model, before a guard judges them. Pure.
-
-A run that is given facts and may ask nobody ends at its first question.
-"""
+"""Puts given facts and corrected values into the plans of a run's model, before a guard judges them. Pure."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +22,6 @@ from runtime.core.hooks import make_total
 from runtime.models.replies import Parsed, ReplyCode, read_reply
 
 PLAN = "plan"
-"""The role of steps whose artifacts are plans."""
 
 
 @dataclass(frozen=True, slots=True)

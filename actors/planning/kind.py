@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from runtime.drive.actor import Actor
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
-"""The codec of planning events."""
 
 
 def _actors(state: State, resources: Resources) -> "list[Actor[Any, Any]]":
@@ -99,4 +98,3 @@ PLANNING: Kind[State, PlanningEvent] = Kind(
     log_fields=log_fields,
     views=VIEWS,
 )
-"""Planning: finds a contingent plan with a search over the replies of a model."""

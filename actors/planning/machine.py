@@ -1,8 +1,4 @@
-"""The machine of planning runs: the differences from runs of other kinds. Pure.
-
-A process that only reads a run folds its events. The modules that make decisions and requests are imported only by a
-driver.
-"""
+"""The machine of planning runs. Modules that make decisions and requests are imported only by a driver. Pure."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial

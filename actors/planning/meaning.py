@@ -1,7 +1,4 @@
-"""The meaning of artifacts, and the comparison of redone steps, for policies with `agreement`. Pure.
-
-The meaning is a text. Two artifacts have the same meaning if they differ only in wording or white space.
-"""
+"""The meaning of artifacts as a text, and the comparison of redone steps, for policies with `agreement`. Pure."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -29,7 +29,6 @@ REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
     f"{reviews.REJECT} REASON": "The result is rejected, and the next prompt shows the reason.",
 }
-"""The answers to a review, and the effect of each answer."""
 
 
 def questions_of_verdict(

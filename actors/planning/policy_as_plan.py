@@ -1,10 +1,8 @@
 """Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
 
-Every step of the plan is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or `rejected`. Its
-attempts are a retry budget. Each visit of a non-leaf is a plan step. The last visit removes the token `visits left`,
-and no way back over the step is possible without that token. The decisions after a rejection are plan steps that cannot
-fail. The verdict chooses between them, so the guards check all of them. The question to the user comes last: an answer
-opens a new round, and without an answer the run ends.
+A workflow step is `wanted`, `accepted` or `rejected`. Its attempts are a retry budget. Each visit of a non-leaf is a
+plan step. The last visit removes the token `visits left`, which every way back over the step needs. Decisions after a
+rejection are plan steps that cannot fail. The question to the user comes last.
 """
 
 from collections.abc import Iterable

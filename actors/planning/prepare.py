@@ -1,7 +1,4 @@
-"""Prepares a planning run or a fork, and compares a run with the files that it was prepared from.
-
-Workflow, policy, prompts and limits are resolved and checked before the run begins.
-"""
+"""Prepares a planning run or a fork, and compares a run with the files that it was prepared from."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -88,7 +85,6 @@ class RunRequest:
     """A planning run that may begin (`actors.run.kind.PreparedRun`): it is checked, and nothing is written yet."""
 
     problem: str
-    """The text of the user's problem, at most `PROBLEM_BYTES_MAX` bytes."""
     title: str
     """The title in lists of runs: the first line of the problem, cut to 80 characters."""
     pinned: RunConfig

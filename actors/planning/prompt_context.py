@@ -1,9 +1,8 @@
 """The contexts for generators and guards, with both kinds of feedback, made from the state. Pure.
 
-Retry feedback says: "your output for this step was rejected because …". Escalation feedback says: "a later step failed
-because of the result of this step". Both are computed from the nodes and not stored, so they survive a new visit and a
-restart. A prompt shows each rejection once. A rejection of the step itself is in the retry history, not in the
-escalation history. A rejection that became a question is only among the clarifications, with its answer.
+Retry feedback is about the step's own output, escalation feedback about a later failure. Both are computed from the
+nodes, so they survive a new visit and a restart. A prompt shows each rejection once; one that became a question is only
+among the clarifications.
 """
 
 from collections.abc import Container, Sequence

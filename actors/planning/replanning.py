@@ -1,8 +1,6 @@
 """Planning runs that an execution starts to replace its plan: their input and their result.
 
-Such a run is started in the same way as a run for a step of a plan. The execution reserves the child's limits in its
-ledger, and hands a `ChildBrief` to an actor with the handler `ChildGenerator(resources.drive_child, clock).generate`.
-It gets a `Generated` message with the cost, or a `Faulted` message while the child waits for its provider.
+The execution reserves the child's limits, and hands a `ChildBrief` to an actor with `ChildGenerator.generate`.
 `read_replan` reads the text of the reply.
 """
 
@@ -59,7 +57,6 @@ class NewPlan:
     """A plan that every guard has accepted, including the given facts."""
 
     plan: Mapping[str, Any]
-    """The plan as a JSON object, which `actors.plans.reader.read_plan` reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,6 @@ class Result(RunResult):
 
     revision: int
     plan_json: Any
-    """The proved plan as a JSON value, in the model's form; None if there is no proved plan."""
     path: tuple[PathStep, ...]
     """The accepted artifacts in order: the winning path, or the best path so far if the run has not succeeded."""
     findings: tuple[Finding, ...]

@@ -1,7 +1,4 @@
-"""The texts of a planning run for people: its result with the next step, its search tree, its documents. Pure.
-
-Most commands only read records, so `views` imports this module only when a command shows more.
-"""
+"""The texts of a planning run for people. `views` imports this module only when a command shows more. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, assert_never
@@ -209,7 +206,6 @@ def _conclusion(result: Result) -> Line:
 
 
 TREE_FINDINGS_MAX = 3
-"""How many findings the tree shows under one attempt. Further findings are only counted."""
 
 _TREE_STYLES: Mapping[str, Style] = {"accepted": "green", "rejected": "red", "superseded": "dim", "pending": "yellow"}
 _STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}

@@ -1,8 +1,4 @@
-"""The rules of a planning run. A rule is a decision that may follow from a state. `rules_with` has their order. Pure.
-
-The order counts: the first rule that returns an event wins. Some rules look at every branch, or at the tree of all
-branches.
-"""
+"""The rules of a planning run in their order (`rules_with`): the first that returns an event wins. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -39,13 +39,11 @@ class Node:
     """A node of the search: one attempt at one step (S35)."""
 
     node: str
-    """The id of the node (`actors.planning.events`), which is also the id of its artifact."""
     step: str
     visit: int
     """The number of the visit to the step, from 1, counted over the whole run."""
     attempt: int
     round: int
-    """The number of the attempt's round, from 1."""
     revision: int
     branch: int = 0
     parents: tuple[str, ...] = ()
@@ -55,7 +53,6 @@ class Node:
     """`pending` before the verdict; `superseded` if a replan or the end of the branch has made it void."""
     artifact: Artifact | None = None
     repeats: str | None = None
-    """The id of an earlier attempt at the step with the same content; None if there is no such attempt."""
     afresh: bool = False
     """Whether it is the first attempt after a decision to begin afresh."""
     verdict: Verdict | None = None
@@ -98,7 +95,6 @@ class PendingReplan(NamedTuple):
     new_round: bool = False
     """Whether an answer or a changed requirement caused the replan. If so, all counts start again."""
     node: str | None = None
-    """The id of the rejection that caused the replan; None if a person caused it."""
     afresh: bool = False
     """Whether the redone steps begin afresh."""
 
@@ -116,7 +112,6 @@ class PlannedQuestion(NamedTuple):
     """A question that is decided, but not yet asked."""
 
     node: str
-    """The id of the rejection that the question is about."""
     step: str
     asked: AskedForm
     rule: str
@@ -131,7 +126,6 @@ class Branch:
     """
 
     number: int = 0
-    """The number of the branch, from 0, in the order in which branches were opened."""
     progress: BranchProgress = field(default_factory=lambda: BranchProgress({}))
     """The slots of all steps. A slot has the phase, the counts and the accepted artifact of a step."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -149,7 +143,6 @@ class Branch:
     to_ask: tuple[PlannedQuestion, ...] = ()
     """The questions that are decided, but not yet recorded as asked."""
     parent: int | None = None
-    """The number of the branch whose artifacts this branch began with; None if it began without artifacts."""
     calls: int = 0
     inherited: int = 0
     """How many calls the ancestors of the branch had made when it was opened."""
@@ -203,9 +196,7 @@ class State:
     wait.
     """
     attachments: tuple[Attachment, ...] = ()
-    """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins from the user's own files, in their state at the start of the run."""
     given: Given | None = None
     """The facts that the run was given; None if it must find them itself."""
 
@@ -269,7 +260,6 @@ class State:
 
 
 PlanningState = State | NotStarted
-"""The state of a planning run, before or after its first event."""
 
 
 def with_branch(branches: tuple[Branch, ...], branch: Branch) -> tuple[Branch, ...]:

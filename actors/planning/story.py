@@ -34,7 +34,6 @@ class TreeAttempt:
     status: str
     """`pending` before the verdict, then `accepted` or `rejected`; `superseded` if a backtrack has made it void."""
     artifact: Artifact | None = field(repr=False)
-    """The artifact that the generator made; None before that."""
     score: float | None
     """The guard's score, from 0 to 1; None before the verdict."""
     findings: tuple[Finding, ...]
@@ -43,7 +42,6 @@ class TreeAttempt:
     targets: tuple[str, ...]
     """The steps that were redone after its rejection."""
     rule: str
-    """The row of the policy, or `belief`, that decided; empty without a decision."""
     afresh: bool = False
     """Whether the steps are done again without earlier rejections in their prompts."""
 
@@ -150,7 +148,6 @@ class AttemptView(NamedTuple):
     rests: bool = False
     """Whether no process drives the run now, because it is parked, interrupted or finished."""
     child: str | None = None
-    """The id of the child run that makes the artifact; None if there is no child run."""
 
     @property
     def used(self) -> Amount:
@@ -312,14 +309,12 @@ class BranchStory(NamedTuple):
 
     branch: int
     parent: int | None
-    """The number of the parent branch; None if the branch began without artifacts."""
     kept: tuple[str, ...]
     opened: str
     calls: int
     cause: str = ""
     """Why the branch was pruned, as a code (`PruneCause`); empty if it was not pruned."""
     pruned: str = ""
-    """Why the branch was pruned, in words; empty if it was not pruned."""
     won: bool = False
     """Whether the run's plan comes from this branch."""
 

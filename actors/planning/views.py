@@ -245,4 +245,3 @@ VIEWS: Views[State, PlanningEvent] = Views(
     },
     tracing=Tracing(_attempt_of, _facts, _ended_attempts, plans=_makes_plan),
 )
-"""How planning runs are shown."""

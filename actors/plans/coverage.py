@@ -1,7 +1,4 @@
-"""Tells which requirements of a plan are covered, which are kept, and which are not checked.
-
-Only names and tokens are compared. No text is interpreted.
-"""
+"""Tells which requirements of a plan are covered, kept or not checked, by names and tokens only."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -12,7 +9,6 @@ from actors.plans.plan import Plan, Step
 from actors.values.requirements import Requirement, RequirementKind
 
 GOALS_MAX = 200
-"""The largest number of a plan's goal requirements that are checked. `requirements_covered` rejects more."""
 
 
 class RequirementStanding(StrEnum):
@@ -31,7 +27,6 @@ class CheckedRequirement(NamedTuple):
     requirement: Requirement
     standing: RequirementStanding
     steps: tuple[str, ...]
-    """The sorted ids of the steps that cover or violate the requirement."""
 
 
 def check_requirements(plan: Plan) -> list[CheckedRequirement]:

@@ -18,9 +18,7 @@ from actors.values.format import quote_names
 from runtime.core.errors import UsageProblem
 
 STATES_MAX = 20_000
-"""The largest number of states that one search visits."""
 DEPTH_MAX = 150
-"""The largest number of steps in a row."""
 
 Tokens = frozenset[str]
 
@@ -44,7 +42,6 @@ class Candidate(NamedTuple):
     name: str
     needs: Tokens
     ways: tuple[Way, ...]
-    """The ways in which the step may succeed, at least one way."""
 
     @property
     def cost(self) -> float:

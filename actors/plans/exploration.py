@@ -1,8 +1,4 @@
-"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, and which steps run.
-
-Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps the number
-of configurations small without changing a result.
-"""
+"""Explores every trace of a plan, breadth first: how traces end, whether they loop, and which steps run."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -33,7 +29,6 @@ Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
 """The guarantee for traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
 
 DEAD_ENDS_MAX = 100
-"""The largest number of dead ends that are kept with their trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +46,7 @@ class BrokenInvariant:
 
     trace: tuple[str, ...]
     missing: tuple[str, ...]
-    """The tokens that must hold there and do not, sorted."""
     wrong: tuple[str, ...]
-    """The tokens that must not hold there and do, sorted."""
 
 
 @dataclass
@@ -61,15 +54,12 @@ class Exploration:
     """The result of visiting the configurations of a plan, completely or up to a limit."""
 
     explored: int = 0
-    """The number of configurations that were visited."""
     work: int = 0
     """The units of work that were spent (`WorkLeft`)."""
     complete: bool = False
     """Whether all configurations were visited. False if a limit stopped the exploration, or if it found its target."""
     ran: frozenset[str] = frozenset()
-    """The ids of the steps that run on some explored trace."""
     succeeds: bool = False
-    """Whether a trace was found that ends with the goal."""
     assurance: Assurance | None = None
     """The guarantee for traces that do not escalate; None if the exploration is incomplete."""
     dead_ends: list[DeadEnd] = field(default_factory=list)
@@ -115,17 +105,12 @@ def explore_plan(
 
 
 class _Explorer:
-    """One exploration. Configurations are numbered from 0 (the initial configuration) in the order of their discovery.
-
-    Each list has one entry for each numbered configuration.
-    """
+    """One exploration. Configurations are numbered from 0 as found; each list has an entry for each of them."""
 
     _reduced: list[Reduced]
     """The configuration in the reduced form of `Reducer`."""
     _ready: list[int]
-    """The steps that are ready in the configuration, as a bit set."""
     _predecessor: list[Edge | None]
-    """The edge that led to the configuration first; None for the initial configuration."""
     _successors: list[list[Edge]]
     """The edges from the configuration to its successors."""
 

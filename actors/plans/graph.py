@@ -1,7 +1,6 @@
 """The dependency graph of a plan: a topological order of its steps, reachability, cycles, and contingent steps.
 
-A step's *index* is its position in the topological order. Sets of steps are bit sets of indices. Ancestors have lower
-indices and descendants have higher indices, so the bit sets of a plan with 20,000 steps take tens of megabytes.
+A step's *index* is its position in the topological order. Sets of steps are bit sets of indices.
 """
 
 import heapq
@@ -14,7 +13,6 @@ from operator import attrgetter
 from actors.plans.plan import Plan, Step
 
 CYCLES_MAX = 10
-"""The largest number of cycles that `cycles` returns."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Corrects a plan's JSON before guards judge it, and checks it against given facts and results of tools. Pure.
 
-Given facts, sums, whole numbers and lists are corrected in plans of a run's model, never in a plan from a file.
-Decisions of the model are left unchanged. The guard rejects mistakes in them.
+Plans from files are never corrected. Decisions of a model are left unchanged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

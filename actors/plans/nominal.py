@@ -1,16 +1,13 @@
-"""The nominal run, in which no step fails: which tokens are necessarily true before each step.
+"""The nominal run, in which no step fails: which tokens are necessarily true before each step, in every order.
 
-The steps of the nominal run may be executed in any order that the dependencies allow. A token is necessarily true
-before a step if it is true there in every such order. By the modal truth criterion (Chapman 1987, for ground steps), a
-token p is necessarily true before a step c if and only if both hold:
+By the modal truth criterion (Chapman 1987, for ground steps), a token p is necessarily true before a step c if and only
+if both hold:
 
     1. p is in the initial state, or some step that adds p is necessarily before c.
     2. For every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
        necessarily after d and before c.
 
-A step that deletes and adds the same token adds it. The end of the plan counts as a step after all others. The
-criterion is exact. If condition 2 fails for d, then p is false at c in some order: the order that places d as late as
-possible and c right after it.
+A step that deletes and adds the same token adds it. The end of the plan counts as a step after all others.
 """
 
 from collections import defaultdict
@@ -43,7 +40,6 @@ class Unmet:
 
 
 STEPS_MAX = 4
-"""How many steps are named for one unmet token."""
 DELETERS_MAX = 600_000
 """The largest number of deletions for which a white knight is searched. The search takes half a second. A deletion
 counts once for each needed token.
@@ -57,10 +53,7 @@ many.
 
 
 class NominalRun:
-    """Evaluates the modal truth criterion for the nominal run of a plan without dependency cycles.
-
-    Its methods raise `OutOfWork` after `DELETERS_MAX` deletions.
-    """
+    """Evaluates the modal truth criterion. Its methods raise `OutOfWork` after `DELETERS_MAX` deletions."""
 
     def __init__(self, plan: Plan, order: StepOrder, contingent: frozenset[str]) -> None:
         self.order = order

@@ -1,8 +1,4 @@
-"""The data types of a plan (`Plan`, `Step`, `Invariant`), all frozen, and their JSON form.
-
-A plan is data that a model or a person wrote. `actors.plans.reader` reads a plan from any JSON value.
-`actors.plans.semantics` defines the meaning of the fields in an execution.
-"""
+"""The data types of a plan (`Plan`, `Step`, `Invariant`) and their JSON form. `semantics` has their meaning."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,15 +48,11 @@ class NamedOutcome(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of a plan.
-
-    It is a named tuple, because named tuples are created fastest, and a plan may have thousands of steps.
-    """
+    """One step of a plan: a named tuple, because these are created fastest."""
 
     step_id: str
     name: str = ""
     description: str = ""
-    """A description of the step's work, for people and models."""
     generator: str = ""
     guard: str = ""
     retry_budget: int = RETRY_BUDGET_DEFAULT
@@ -82,9 +74,7 @@ class Step(NamedTuple):
     repeatable: bool = False
     """Whether it may run any number of times. A plan of repeatable steps is a policy."""
     satisfies: frozenset[str] = frozenset()
-    """The ids of the plan's requirements that its success satisfies."""
     implements: frozenset[str] = frozenset()
-    """The ids of the strategy's key steps that it carries out."""
     outcomes: tuple[NamedOutcome, ...] = ()
     """The ways in which the step may succeed; empty if there is only one way."""
     undo: str = ""
@@ -123,11 +113,8 @@ class Plan:
     """A short name for people, chosen by who wrote the plan."""
     steps: tuple[Step, ...]
     goal: str = ""
-    """The goal in words, for people and models."""
     initial_state: frozenset[str] = frozenset()
-    """The tokens that hold before the first step."""
     goal_state: frozenset[str] = frozenset()
-    """The tokens that must hold at the end."""
     total_retry_budget: int = TOTAL_RETRY_BUDGET_DEFAULT
     """The largest number of attempts at all steps together, in one execution."""
     invariants: tuple[Invariant, ...] = ()

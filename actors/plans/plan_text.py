@@ -1,7 +1,4 @@
-"""A plan as text: terminal lines in full or short, a Markdown document, a GitHub task list, a notebook, or YAML. Pure.
-
-Texts of models are escaped.
-"""
+"""A plan as text: terminal lines, a Markdown document, a GitHub task list, a notebook, or YAML, all escaped. Pure."""
 
 import copy
 import difflib

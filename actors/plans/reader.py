@@ -1,10 +1,7 @@
 """Reads a plan from any JSON value, within limits of size, and has a plan's JSON Schema for models.
 
-Reading never fails, is strict about types, and reports all errors at once.
-
-A missing optional field gets its default, so plans of older versions load unchanged. No value is converted: a string in
-place of a list is reported, not split, and a bool is not a number. An unknown key is ignored with a warning, but one
-that is nearly a known key is an error: a plan that lost its preconditions would be proved, and be wrong.
+Reading never fails, converts no value, and reports all errors at once. An unknown key is ignored with a warning, but
+one that is nearly a known key is an error: a plan that lost its preconditions would be proved, and be wrong.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,17 +18,11 @@ from runtime.core.hooks import make_total
 from runtime.models.replies import ReplyCode
 
 STEPS_MAX = 20_000
-"""The largest number of steps in a plan."""
 INVARIANTS_MAX = 1_000
-"""The largest number of invariants in a plan."""
 KEYS_MAX = 100
-"""The largest number of keys in a plan, a step or an invariant."""
 LIST_MAX = 10_000
-"""The largest number of items in one list of tokens or dependencies."""
 ITEMS_MAX = 200_000
-"""The largest number of items in all lists of tokens and dependencies together."""
 NAME_MAX = 1_000
-"""The largest number of characters in one token or step id."""
 _LISTS = (("steps", STEPS_MAX), ("invariants", INVARIANTS_MAX))
 
 
@@ -368,7 +359,6 @@ _SCHEMAS: Mapping[str, Any] = {
     "integer": {"type": "integer"},
     "bool": {"type": "boolean"},
 }
-"""The schema of each type of field, as models fill it in."""
 _NOT_BY_MODELS = frozenset(("basis", "undo"))
 REQUIREMENT: Mapping[str, Any] = {
     "kind": choice([*map(str, RequirementKind)]),

@@ -1,9 +1,7 @@
 """Keeps explorations small: a limit of work, merged configurations, and stubborn sets. Pure.
 
-A reduced configuration keeps only the steps that may still run, and the tokens that may still be read by these steps,
-the goal or an invariant. All other parts have no influence, so exactly the same traces follow. For example, a hundred
-recovered failures lead to one configuration if no step reads their tokens again. Work is counted in units, not timed,
-so the result is the same on every machine.
+A reduced configuration keeps only the steps that may still run, and the tokens that may still be read. Exactly the same
+traces follow. Work is counted in units, not timed, so the result is the same on every machine.
 """
 
 from typing import NamedTuple
@@ -187,11 +185,9 @@ class Reducer:
 class StubbornSets:
     """Chooses the ready steps to explore first, so that not all interleavings are explored (Valmari 1990).
 
-    No other step can interfere with the chosen steps before they run. So for every trace, an explored trace differs
-    from it only in the order of independent steps. The final configurations, the steps that can run, and the existence
-    of an infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other.
-    This preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only successes
-    always ends, so no further condition is needed.
+    No other step can interfere with the chosen steps before they run. Final configurations, the steps that can run, and
+    infinite traces are preserved. Steps that touch the tokens of an invariant count as dependent on each other. In a
+    plan, a trace of only successes always ends, so no further condition is needed.
     """
 
     def __init__(self, program: Program, reducer: Reducer, work: WorkLeft) -> None:

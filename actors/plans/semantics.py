@@ -35,13 +35,10 @@ class Configuration(NamedTuple):
     """The state of an execution: which steps must still run, and which tokens hold."""
 
     pending: int
-    """The pending steps, as a bit set of step indices."""
     tokens: int
-    """The tokens that hold, as a bit set."""
 
 
 _SUCCESS = NamedOutcome(OK)
-"""The outcome of a step that has no named outcomes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,6 @@ class Program:
     adds: Sequence[int]
     """For each step, the tokens that at least one of its successes adds, as a bit set."""
     deletes: Sequence[int]
-    """For each step, the tokens that at least one of its successes deletes, as a bit set."""
     successes: Sequence[Mapping[str, tuple[int, int]]]
     """The ways in which each step may succeed, by step and by name: bit sets of the added and deleted tokens.
 
@@ -229,9 +225,7 @@ class ReplayResult(NamedTuple):
     end: Literal["goal", "dead_end", "escalated", "undone", "open"]
     """How the trace ends. `open`: some step is ready; `undone`: a failure has undone everything."""
     tokens: frozenset[str]
-    """The tokens that hold at the end of the trace."""
     ready: tuple[str, ...]
-    """The ids of the steps that are ready, in topological order."""
     settled: frozenset[str]
 
 

@@ -53,7 +53,6 @@ class Came(NamedTuple):
 
 
 NOTHING = Came()
-"""The result if no step was compared."""
 
 
 class Past(NamedTuple):
@@ -66,7 +65,6 @@ class Past(NamedTuple):
     """The position, from 1, of the decision's farthest target in `Graph.upward(step, 1)`; 0 for a retry or a question.
     """
     row: str = ""
-    """With a belief policy, the row that matched; empty if that row decides without the belief."""
     redone: tuple[str, ...] = ()
     """With a belief policy, the steps that the decision redid, including the failed one."""
     came: Came = NOTHING
@@ -76,7 +74,6 @@ class Past(NamedTuple):
     fact: bool = True
     """Whether the rejection says what to add or change."""
     repeats: bool = False
-    """Whether the rejected artifact is the same text as an earlier one of its step in this round."""
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
         """Return whether the step's last failure in `earlier` that the belief counts was the same; None without one."""
@@ -167,11 +164,9 @@ class ComparedMove(NamedTuple):
     """A move with new artifacts that were compared with the earlier artifacts."""
 
     fresh: Sequence[bool]
-    """For each step, whether it was redone."""
     seen: Sequence[bool | None]
     """For each step, whether it made the same artifact again; None if there was no comparison."""
     comparison: Comparison
-    """The probabilities of the results, for one kind of model."""
 
     def apply(self, masses: Masses, unsolvable: float) -> tuple[Masses, float]:
         """Return the probabilities for this kind of model after the move. They do not add up to 1."""
@@ -213,7 +208,6 @@ class ComparedMove(NamedTuple):
 
 
 STEPS_MAX = 8
-"""The largest number of steps with model calls in a workflow with a belief policy."""
 ELSEWHERE = 0.01
 """The factor for a rejection whose mistake is outside the failed step and the steps above it."""
 UNLISTED = 0.01
@@ -260,11 +254,9 @@ class CountedRejection(NamedTuple):
 
     step: str
     row: str
-    """The id of the row that matches it."""
     again: bool | None
     """Whether the rejection equals the step's last rejection; None if the step had no rejection."""
     fact: bool = True
-    """Whether the rejection says what to add or change."""
 
 
 class Odds(NamedTuple):

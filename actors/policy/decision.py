@@ -1,9 +1,7 @@
-"""`decide`: the decision after a failure, from the rule table and the budgets.
+"""`decide`: the decision after a failure, from the rule table and the budgets. Pure (docs/reference/policy.md).
 
-Pure, never fails (docs/reference/policy.md). It works in three steps. The table proposes a level and targets
-(`_propose`). `actors.search.progress` chooses a move that the budgets allow. If the move escalates and the step has
-used up its escalations (`e_max`), a person is asked what to do. A finding for models never leads to a question: the
-search continues or ends.
+The table proposes a level and targets (`_propose`), and `actors.search.progress` chooses a move that the budgets allow.
+A finding for models never leads to a question, except when the escalations are used up (`e_max`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -173,7 +171,6 @@ class Decision(Value):
     level: BacktrackLevel
     """How far back the search goes."""
     targets: tuple[str, ...] = ()
-    """The steps to redo; for a retry or a question, the failed step."""
     rule: str
     """The id of the row that matched; else the name of another rule, such as `belief`, `linear`, `blind` or `e_max`."""
     code: str = ""
@@ -231,17 +228,14 @@ class Situation:
 
     graph: Graph
     progress: BranchProgress
-    """The slot of each step, in the branch that failed."""
     roles: Mapping[str, str]
     """The role of each step. Rows may name roles as targets (`role NAME`)."""
     policy: Policy
     """The policy. Its rows are tried in order."""
     search: Search
-    """How the branch is searched. Only a depth-first search uses the rows of `policy`."""
     history: Sequence[Past]
     """The earlier failures of this round, oldest first."""
     escalation: Escalation
-    """The escalation settings of the failed step."""
     questions_left: int
     """How many questions the step may still ask; 0 if its last question was not answered."""
     belief: BeliefModel | None = None

@@ -1,6 +1,5 @@
-"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and row-selecting causes. Pure.
-
-The first row of the table that matches wins.
+"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and causes that select rows.
+Pure.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

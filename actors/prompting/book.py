@@ -1,8 +1,6 @@
 """The texts that prompts are rendered from: entries, one per step or role, and the sections that all prompts share.
 
-Code contains no default texts. So an entry without a feedback wrapper is an error (S100, S101), because the first
-rejection would need the wrapper. A prompts file maps an entry's id to its five texts, as the seeds' `prompts.json`
-does. Its optional key `sections` has the headings and delimiters. A file without this key uses the shipped sections.
+Code contains no default texts, so an entry without a feedback wrapper is an error (S100, S101).
 """
 
 import re

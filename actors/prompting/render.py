@@ -1,9 +1,7 @@
 """Renders prompts: a pure function of a prompt entry, the shared sections and a context.
 
-The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
-fixed order. Empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
-cache the text before it. Text from users and models stands between delimiters that do not occur in it, so it cannot be
-mistaken for an instruction. Slots in inserted text are not replaced.
+Text that differs between attempts of a step comes last, so that a provider can cache the text before it. Text from
+users and models stands between delimiters that do not occur in it, and slots in it are not replaced.
 """
 
 import hashlib
@@ -31,7 +29,6 @@ GIVEN_BYTES_MAX = 64_000
 FEEDBACK_BYTES_MAX = 4_000
 """The largest number of bytes in one rejection: about thirty findings. Ten rejections leave room for the problem."""
 REF_LENGTH = 32
-"""How many hexadecimal digits a prompt's hash has."""
 MARK_LENGTH = 8
 """The fewest hexadecimal digits of a delimiter's mark. It has more if the text contains these."""
 
@@ -41,7 +38,6 @@ class Rendered(NamedTuple):
 
     system: str
     user: str
-    """The user message: the material, the task and the feedback."""
     cut: tuple[str, ...] = ()
     """The names of the texts that were cut to their limit, in order."""
     common: int = 0

@@ -89,7 +89,6 @@ class StepBudget:
     """The limits of one step (S23)."""
 
     rmax: int = 3
-    """The largest number of attempts in one visit of the step."""
     backtrack_budget: int = 2
     """How often the search may go back to the step. A step has at most `1 + backtrack_budget` visits."""
     deterministic: bool = False
@@ -187,12 +186,9 @@ def linear_calls(graph: Graph) -> int:
 def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
     """Return the most calls that one branch can make in one round, without transport retries and reissued requests.
 
-    A non-leaf uses at most `rmax · (1 + backtrack_budget)` calls: all attempts of all its visits. A leaf has `rmax`
-    attempts for each distinct set of parent artifacts (`_parent_sets`). A step that is a child run counts with the
-    budget of that run. If the search can backtrack at all, all `classifications_max` calls of the classifier are added.
-
-    The formula is exact for workflows of up to three steps and in a sample with four, which a test enumerates. From
-    five steps with two leaves on it is an upper bound. docs/explanation/search.md computes an example.
+    A non-leaf uses at most `rmax · (1 + backtrack_budget)` calls; a leaf has `rmax` attempts for each distinct set of
+    parent artifacts (`_parent_sets`); a child run counts with its budget. If the search can backtrack, all
+    `classifications_max` calls are added. Exact up to three steps, else an upper bound (docs/explanation/search.md).
     """
     total = classifications_max if _can_backtrack(graph) else 0
     for step, budget in graph.budgets.items():
@@ -212,14 +208,9 @@ def _can_backtrack(graph: Graph) -> bool:
 def _parent_sets(graph: Graph, leaf: str) -> int:
     """Return the most distinct sets of parent artifacts that a leaf can be given.
 
-    Between two sets the search has backtracked to an ancestor of the leaf. This costs a visit of the ancestor and of
-    every step between it and the leaf. So the leaf gets the most sets if the search always backtracks to the leaf's
-    lowest ancestors: ancestors that no other ancestor of the leaf requires. It backtracks to each of them
-    `backtrack_budget` times.
-
-    Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. If such
-    a step can begin as soon as the leaf can (a companion of the leaf), its budget is also a limit. A step that waits
-    for something else is no limit, because it may not have begun yet.
+    The leaf gets the most sets if the search always backtracks to its lowest ancestors, `backtrack_budget` times each.
+    Steps that are redone too must have a visit left. One that can begin as soon as the leaf can (a companion) is also a
+    limit; one that waits for something else may not have begun yet.
     """
     above = set(graph.above[leaf])
     inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]

@@ -1,7 +1,6 @@
-"""The notation of a search: `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`. Pure.
+"""The notation of a search: `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`; or a mapping. Pure.
 
-A workflow may also use a mapping: `{name: beam, width: 4}`. Both forms are normalised to a text with all numbers, which
-the run records. So the search of a run does not change if a later release has other defaults.
+The run records a text with all numbers, so a later release with other defaults changes nothing.
 """
 
 import re

@@ -1,13 +1,8 @@
 """One branch of the search: a slot for each step, the operators on it (S1 to S6), and the move after a failure. Pure.
 
-A state maps each step to its accepted artifact. In the initial state, no step has an accepted artifact. In a goal
-state, every step has one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its
-artifact), `mark` (set another phase: rejected, to be retried, waiting for a person, stuck), `redo` (backtrack: unset
-only the targets and all steps that require them) and `new_round` (reset the counts).
-
-A visit of a step ends with its first accepted artifact or with its last attempt. A later attempt begins a new visit. A
-step has at most `1 + backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each
-distinct set of parent artifacts.
+A visit of a step ends with its first accepted artifact or with its last attempt. A step has at most `1 +
+backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each distinct set of parent
+artifacts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +47,6 @@ class Slot:
     parents: tuple[str, ...] | None = None
     """The ids of the artifacts that the last visit builds on; None before the first visit."""
     accepted: str | None = None
-    """The id of the accepted artifact; None in any phase except `accepted`."""
 
 
 _PHASE_OF = attrgetter("phase")
@@ -214,7 +208,6 @@ class Redo:
     """Backtrack: unset the targets and all steps that require them."""
 
     targets: tuple[str, ...]
-    """The steps to redo. All steps that require them are unset too."""
 
 
 @dataclass(frozen=True, slots=True)

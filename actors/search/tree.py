@@ -1,7 +1,6 @@
 """The interface of a search strategy: its view of the search tree and of the ledger, and its decisions. Pure.
 
-A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
-opens and prunes branches, and decides which branches may make the next attempt. Within a branch, the policy decides.
+A strategy opens and prunes branches, and decides which may make the next attempt. Within a branch, the policy decides.
 """
 
 from abc import ABC, abstractmethod
@@ -32,7 +31,6 @@ class BranchView:
     retryable: bool = False
     """Whether the step whose rejection led to backtracking (`back`) has attempts left."""
     calls: int = 0
-    """How many calls it has made itself, including transport retries."""
     path_calls: int = 0
     """How many calls the branch has made itself, plus the calls of its ancestors before it was opened."""
     layer: int = 0
@@ -77,7 +75,6 @@ class Open:
     """The change that opens a branch."""
 
     parent: int | None
-    """The branch whose accepted artifacts the new branch starts with; None if it starts without artifacts."""
     why: str
     anew: bool = False
     """Whether all visits and attempts are reset."""

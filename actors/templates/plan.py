@@ -25,9 +25,7 @@ WORDS_MIN = 5
 """The fewest words of a text that a template needs to plan without a question. Texts that name a file may have fewer.
 """
 FILES_MAX = 20
-"""The largest number of files that an artifact names."""
 DEMANDS_MAX = 200
-"""The largest number of demands that a plan satisfies."""
 R_MAX = 100
 """The limit of a plan's retry budget if the settings have no limit (`r_max` in docs/reference/workflow.md)."""
 QUESTIONS = (
@@ -57,21 +55,17 @@ class TemplateRequest:
     files: tuple[str, ...]
     """The files of the accepted recon; if it has none, the files that the texts name."""
     requirements: tuple[Requirement, ...]
-    """The demands. Demands of the accepted recon come first."""
     short: bool
     """Whether the texts say too little to plan from."""
     asked: tuple[str, ...]
     """The questions that were answered, declined or expired, with white space folded."""
     dependencies: Mapping[str, Any]
-    """The JSON values of the accepted artifacts, by the role of their step."""
     catalogue: tuple[str, ...]
     """The names of guards that a plan may use, in addition to `GUARD_CATALOG`."""
     r_max: int
-    """The limit of a plan's retry budget."""
     strong: bool
     """Whether the plan must reach its goal without going back."""
     given: Mapping[str, Any]
-    """The facts that the run was given, by their names in `actors.values.given`."""
 
     def dependency(self, role: str) -> Mapping[str, Any]:
         """Return the accepted artifact of a role, or an empty mapping if it is missing or not an object."""
@@ -154,11 +148,9 @@ def _list(value: Any) -> list[Any]:
 
 
 REPETITIONS_MAX = 6
-"""The largest number of repetitions of a step. With more demands, several share one repetition."""
 BRIEF_MAX = 60
 """The largest number of characters of a demand in the name of a step."""
 FILES_SHOWN = 4
-"""The largest number of files that one sentence names."""
 BASIS = (
     "A template, not a plan for your problem: the steps of {name} are shipped, and only the title, the named files and "
     "the demands are filled in. A language model (-m NAME) plans for the problem itself."
@@ -173,7 +165,6 @@ class Item(NamedTuple):
 
     text: str
     ids: tuple[str, ...]
-    """The ids of the demands; empty if the step is not repeated."""
 
 
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:

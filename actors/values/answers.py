@@ -1,7 +1,6 @@
 """Answers to questions: their forms by JSON Schema, and the validation of a person's text. Pure.
 
-The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
-no references. An answer is stored as text. `normal_answer` normalises it, so that equal answers are equal texts.
+A schema comes from guards and artifacts, so it is limited to `SCHEMA_BYTES_MAX` as JSON, without references.
 """
 
 import json
@@ -15,7 +14,6 @@ from runtime.core.errors import UsageProblem
 AnswerForm = Literal["text", "choice", "yes_no", "number", "formatted", "json"]
 """The forms of answers, which decide how a question is shown."""
 Schema = Mapping[str, Any]
-"""The JSON Schema of an answer."""
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 YES_NO: dict[str, Any] = {"type": "boolean"}
@@ -32,7 +30,6 @@ if it is valid.
 """
 
 ANSWER_MAX = 100_000
-"""The largest number of characters in an answer. Longer material belongs in the problem of a new run."""
 SCHEMA_BYTES_MAX = 10_000
 """The largest number of bytes in a question's schema as JSON: enough for several hundred choices."""
 SHOWN_MAX = 300

@@ -25,17 +25,12 @@ class Artifact:
     """The output of a generator for one step."""
 
     artifact_id: str
-    """Its id, unique within the run."""
     step: str
-    """The id of the step that the artifact was made for."""
     content: str
     """The generator's text, with any text around the JSON."""
     node: str = ""
-    """The id of its search node."""
     previous_attempt_id: str | None = None
-    """The id of the artifact of the previous attempt, if any."""
     parents: tuple[str, ...] = ()
-    """The ids of the artifacts that this artifact was made from."""
     usage: Usage | None = None
     """The tokens of the reply that the provider reports; None if it reports no tokens."""
     finish_reason: str = "stop"
@@ -89,11 +84,8 @@ class Feedback:
     """A rejection that later prompts show."""
 
     node: str
-    """The search node of the rejected artifact."""
     text: str
-    """The guard's messages, as one text for the prompt."""
     repeats: str | None = None
-    """The id of an earlier artifact with identical content, if there is one. The prompt mentions it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +95,6 @@ class Clarified:
     question: str
     """The question in the form that the user saw."""
     answer: str
-    """The user's answer; empty if the question was declined or has expired."""
     node: str = ""
     """The search node of the rejected artifact that led to the question, if any."""
     unanswered: str = ""
@@ -115,13 +106,10 @@ class Context:
     """Everything that a generator or a guard may read."""
 
     specification: str
-    """The text of the user's problem at the start of the run."""
     constraints: str = ""
     """The workflow's `constraints`, which are rules for every step; may be empty."""
     requirements: tuple[str, ...] = ()
-    """The requirements that the user has added during the run."""
     dependencies: Mapping[str, Artifact] = field(default_factory=dict)
-    """The accepted artifact of each required step, by step id."""
     retry: tuple[Feedback, ...] = ()
     """The last rejections of this step, oldest first; at most `feedback_window`."""
     escalation: tuple[Feedback, ...] = ()
@@ -135,11 +123,9 @@ class Context:
     notes: tuple[str, ...] = ()
     """The user's notes, oldest first. They add no requirement."""
     attachments: tuple[Attachment, ...] = ()
-    """The files that the user attached, and the list of the repository's files."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the workflow, such as `roles`: the role of each step."""
     given: Given | None = None
-    """The given facts, which a plan must respect; None if the run has no facts."""
     rejected_for: frozenset[str] = frozenset()
     """The codes of all errors for which the run has rejected attempts at this step."""
 

@@ -1,8 +1,4 @@
-"""The results of guards: findings with typed codes, the verdict that holds them, and its limits.
-
-Codes control the search. Messages are only for the model and for people. Plug-in guards may use their own codes. `Code`
-lists the codes of the built-in guards.
-"""
+"""The results of guards: findings with typed codes, the verdict that holds them, and its limits."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -173,13 +169,11 @@ class Finding(Value):
     code: str
     """A code such as `plan.cycle`: a value of `Code`, or a plug-in's own code."""
     message: str
-    """The text for the model and for people."""
     where: str = ""
     """A path into the artifact, or the id of a plan's step."""
     severity: Literal["error", "warning"] = "error"
     """An error rejects the artifact. A warning is only shown."""
     tags: tuple[ReasonTag, ...] = ()
-    """Reason tags. A failure with a tag needs no classifier."""
     tokens: tuple[str, ...] = ()
     """The plan tokens that the finding is about, sorted."""
     trace: tuple[str, ...] | None = None
@@ -222,7 +216,6 @@ class Verdict(Value):
     facts: Mapping[str, Any] = Field(default_factory=dict)
     """Measured values, such as a plan's `assurance`."""
     parts: tuple["Verdict", ...] = ()
-    """The verdicts of a composite's members, in their order."""
 
     @property
     def judges(self) -> str:
@@ -246,9 +239,7 @@ class Verdict(Value):
 FINDINGS_MAX = 100
 """The largest number of findings in a verdict, besides a last finding that counts the findings left out."""
 TEXT_MAX = 4_000
-"""The largest number of characters in a message, a place or a code."""
 TOKENS_MAX = 1_000
-"""The largest number of tokens in one finding."""
 TRACE_CHARACTERS_MAX = 100_000
 """The largest number of characters in a trace. A longer trace is left out, since a part of it cannot be replayed."""
 VERDICT_BYTES_MAX = 4 * 1024 * 1024

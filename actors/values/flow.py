@@ -35,11 +35,9 @@ class FlowEdge(NamedTuple):
     begin: str
     end: str
     back: bool = False
-    """Whether the edge leads back to an earlier node. Then it does not count for the order of nodes."""
     recovery: bool = False
     """Whether the run takes it only after a failure."""
     taken: bool = False
-    """Whether the run has taken it."""
     label: str = ""
     """The condition of the edge in few words, such as the outcome of a step; empty without a condition."""
 
@@ -62,22 +60,17 @@ class ChecklistItem(NamedTuple):
     """The state, in a word of the kind of run, such as `succeeded`."""
     facts: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    """The reasons for the step's failure, one line each."""
     details: tuple[Line, ...] = ()
-    """Lines that describe the step in full."""
 
 
 class Checklist(NamedTuple):
     """The steps of a plan in order, with the goals that they reach."""
 
     title: str
-    """The plan and its revision, for people."""
     items: tuple[ChecklistItem, ...]
     goals: tuple[ChecklistItem, ...] = ()
     holds: tuple[str, ...] = ()
-    """The tokens that hold now."""
     missing: tuple[str, ...] = ()
-    """The tokens of the goal that do not hold yet."""
     next: tuple[str, ...] = ()
     """The steps that may start next, if the run has ended before its goals."""
     notes: tuple[Line, ...] = ()

@@ -85,9 +85,7 @@ def title_of(problem: str) -> str:
 
 
 TEXT_MAX = 80
-"""The largest number of characters of one text that a message shows."""
 ITEMS_MAX = 8
-"""The largest number of items of one list that a message shows."""
 INT_MAX = 10**18
 """The least integer that is described instead of shown, because Python refuses to print very long ones."""
 

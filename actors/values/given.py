@@ -1,7 +1,4 @@
-"""The facts that a planning run is given in addition to the problem: attached files, a start state, and steps of tools.
-
-Before a guard judges a plan, given facts replace the model's values. A fact that is None is left to the model.
-"""
+"""The facts that a planning run is given besides the problem: attached files, a start state, and steps of tools."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -19,9 +16,7 @@ class GivenAnswer(Value):
     question: str
     """The question in the form that the person saw."""
     answer: str = ""
-    """The answer; empty if the person declined or the question expired."""
     unanswered: str = ""
-    """Why there is no answer: `declined` or `expired`; empty if there is an answer."""
 
 
 class ReadableResult(Value):
@@ -132,7 +127,6 @@ class Attachment(Value):
     """A file, or the list of a folder's files."""
 
     name: str
-    """The path in the user's words, or relative to the repository."""
     text: str
     """The content without texts that look like secrets. A listing has one path per line."""
     kind: Literal["file", "listing"] = "file"

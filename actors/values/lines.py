@@ -1,8 +1,4 @@
-"""Text for people as data: lines of styled spans, trees of lines, and both as HTML and Markdown for notebooks.
-
-A line is safe to print on a terminal: text from models and users is sanitised when the line is created
-(`runtime.logs.terminal_text`).
-"""
+"""Text for people as data, safe to print: lines of styled spans and trees of lines, also as HTML and Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -42,7 +38,6 @@ class Line:
 
 
 BLANK = Line()
-"""An empty line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""The settings of a model's calls, such as temperature and effort, from files, options and programs. Pure.
+"""The settings of a model's calls, with the names of the chat completions API, from files, options and programs. Pure.
 
-A setting has the name of its field in the chat completions API. A setting without a value is not sent, so the
-provider's default holds. Settings are stored with a run, so they must hold no secret.
+A setting without a value is not sent. Settings are stored with a run, so they must hold no secret.
 """
 
 import json
@@ -33,13 +32,10 @@ EXTRAS = frozenset({"extra_body", "extra_headers"})
 OWN = frozenset({"context_window", "compact"})
 """The settings that this program uses itself and does not send."""
 EXTRA_BYTES_MAX = 16_000
-"""The largest number of bytes in `extra_body`, written as JSON."""
 NAME_SHOWN_MAX = 80
 """The largest number of characters in the path to a wrong value in an error."""
 DEPTH_MAX = 20
-"""The largest number of levels of mappings and lists in `extra_body`."""
 HEADERS_MAX = 20
-"""The largest number of extra headers."""
 
 _CLIENT = frozenset(
     {

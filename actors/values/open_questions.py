@@ -15,11 +15,8 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
 }
 """The answer schema for each value of a question's `type`."""
 CHOICES_MAX = 50
-"""The largest number of choices in a question."""
 CHOICE_LENGTH_MAX = 200
-"""The largest number of characters in a choice."""
 QUESTIONS_MAX = 1_000
-"""The largest number of questions of one artifact that are read."""
 
 QUESTIONS_SCHEMA = list_of(
     {

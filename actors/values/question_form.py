@@ -1,9 +1,4 @@
-"""The form of every question to a person. Pure.
-
-There is only one form. It is checked when a question is made and when it is read. Its text is a sentence with a
-question mark, each choice says its effect, and the question says what happens if it is declined. `quote_question` puts
-the words of a model, a plan or a plug-in into this form, and never fails.
-"""
+"""The form of every question to a person: a sentence, choices with effects, and what declining does."""
 
 import re
 import unicodedata
@@ -17,7 +12,6 @@ from actors.values.format import shorten
 from runtime.core.events import Value
 
 SENTENCE_MAX = 600
-"""The largest number of characters in the question's sentence."""
 SHOWN_MAX = 20_000
 """The largest number of characters in the text below the sentence."""
 
@@ -26,7 +20,6 @@ Priority = Literal["high", "normal", "low"]
 """How urgent a question is. High: a person approves or rejects, or says how a tool's call has ended. Low: a default is
 assumed if the question is declined. Agents choose the priority of their own questions."""
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
-"""All priorities, in the order in which questions are listed."""
 
 
 class Choice(Value):

@@ -1,8 +1,4 @@
-"""Requirements and strategies in the form that later steps read from artifacts.
-
-A requirement is something that a problem's text, a user or an answer demands. Its id is made only from the quote, so it
-stays the same when the facts are extracted again.
-"""
+"""Requirements, with ids made from their quotes, and strategies, as later steps read them from artifacts."""
 
 import hashlib
 import re
@@ -87,7 +83,6 @@ _LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with", "readings"
 """The optional fields that are lists of texts."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _SENTENCE_MAX = 400
-"""The largest number of characters in a sentence that becomes a goal."""
 
 
 def requirement_id(quote: str) -> str:
@@ -163,7 +158,6 @@ EVIDENCE = "evidence"
 FOR_TYPE = "for_type"
 """The optional field of the problem type that the strategy is for."""
 ITEMS_MAX = 1_000
-"""The largest number of key steps, and of items of evidence, that are read."""
 
 
 class KeyStep(NamedTuple):
