@@ -1,6 +1,4 @@
-"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and causes that select rows.
-Pure.
-"""
+"""The data model of `configs/policies/*.yaml`: the rule table, a belief, and causes that select rows. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
