@@ -1,4 +1,4 @@
-"""Draws a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
+"""Draws a workflow as Mermaid text or as a graph: steps, guards, budgets, `requires` and escalation edges.
 
 Escalation edges are dashed, and go to `escalate_to` or the required steps, if these have a `backtrack_budget`.
 """
@@ -16,35 +16,20 @@ def mermaid(workflow: Workflow) -> str:
     lines = ["flowchart LR"]
     if _has_branches(workflow):
         lines.append(f'    search{{{{"search: {_mermaid_text(workflow.search)}"}}}}')
-    for step in workflow.order():
+    for step in workflow.graph.order:
         text = "<br/>".join(_mermaid_text(line) for line in _label(workflow, step))
-        opened, closed = ('(["', '"])') if step in workflow.leaves() else ('["', '"]')
+        opened, closed = ('(["', '"])') if step in workflow.graph.leaves else ('["', '"]')
         lines.append(f"    {_node_id(step)}{opened}{text}{closed}")
     lines += [f"    {_node_id(upper)} --> {_node_id(lower)}" for upper, lower in _edges(workflow)]
     lines += [f"    {_node_id(lower)} -.-> {_node_id(upper)}" for lower, upper in _escalation_edges(workflow)]
     return "\n".join(lines) + "\n"
 
 
-def dot(workflow: Workflow) -> str:
-    """Return a Graphviz digraph; lines end in a newline."""
-    title = f"{workflow.name}, search: {workflow.search}" if _has_branches(workflow) else workflow.name
-    lines = ["digraph workflow {", "    rankdir=LR;", f"    label={_quote_dot(title)};", "    node [shape=box];"]
-    for step in workflow.order():
-        text = "\\n".join(_quote_dot(line)[1:-1] for line in _label(workflow, step))
-        shape = " shape=oval" if step in workflow.leaves() else ""
-        lines.append(f'    "{step}" [label="{text}"{shape}];')
-    lines += [f'    "{upper}" -> "{lower}";' for upper, lower in _edges(workflow)]
-    lines += [
-        f'    "{lower}" -> "{upper}" [style=dashed constraint=false];' for lower, upper in _escalation_edges(workflow)
-    ]
-    return "\n".join([*lines, "}"]) + "\n"
-
-
 def workflow_flow(workflow: Workflow) -> Flow:
     """Return the steps of a workflow, and the edges along which the search may go back, as a graph for pages."""
     nodes = tuple(
         FlowNode(step, step.removeprefix("g_").replace("_", " "), note=workflow.action_pairs[step].description)
-        for step in workflow.order()
+        for step in workflow.graph.order
     )
     edges = [FlowEdge(upper, lower) for upper, lower in _edges(workflow)]
     edges += [FlowEdge(lower, upper, back=True, recovery=True) for lower, upper in _escalation_edges(workflow)]
@@ -68,13 +53,13 @@ def _label(workflow: Workflow, step: str) -> tuple[str, ...]:
 
 
 def _edges(workflow: Workflow) -> Iterator[tuple[str, str]]:
-    for step in workflow.order():
+    for step in workflow.graph.order:
         for upper in dict.fromkeys(workflow.action_pairs[step].requires):
             yield upper, step
 
 
 def _escalation_edges(workflow: Workflow) -> Iterator[tuple[str, str]]:
-    for step in workflow.order():
+    for step in workflow.graph.order:
         pair = workflow.action_pairs[step]
         targets = [*pair.escalate_to, *(upper for uppers in pair.escalate_by_guard.values() for upper in uppers)]
         for upper in dict.fromkeys(targets or pair.requires):
@@ -92,8 +77,3 @@ def _mermaid_text(text: str) -> str:
     for character in '#&<>"`':
         text = text.replace(character, f"\0{ord(character)};")
     return " ".join(text.replace("\0", "#").split())
-
-
-def _quote_dot(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{" ".join(escaped.split())}"'

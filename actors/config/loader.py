@@ -113,7 +113,7 @@ def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ..
     book, prompt_notices = _load_prompt_book(workflow, document, root)
     workflow = replace_plan_files(workflow, document, Path(document.source).parent)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)
-    for step in workflow.order():
+    for step in workflow.graph.order:
         if not workflow.is_deterministic(step):
             loaded = _note_missing_prompt(loaded, step)
     if workflow.classifications_max and CLASSIFIER not in book.entries:

@@ -157,7 +157,7 @@ class Workflow(Config):
             path, hint = ("action_pairs", cycle[0], "requires"), "take one out of `requires`"
             raise config_error(f"steps require each other: {' -> '.join(cycle)}", path, hint)
         for step, pair in pairs.items():
-            above = self.ancestors(step)
+            above = self.graph.ancestors[step]
             for key, targets in _references(pair)[1:]:
                 for index, target in enumerate(targets):
                     if target not in above:
@@ -172,7 +172,7 @@ class Workflow(Config):
         if "target_guard_level" not in self.model_fields_set:
             levels = [
                 _LEVELS.index(PLAN_GUARDS[guard])
-                for step in self.leaves()
+                for step in self.graph.leaves
                 for guard in self.action_pairs[step].guards
                 if guard in PLAN_GUARDS
             ]
@@ -199,7 +199,7 @@ class Workflow(Config):
     @cached_property
     def never_strict(self) -> str:
         """Why `strict` cannot be set, as a sentence without its full stop; empty if it can be set."""
-        plans = [step for step in self.leaves() if self.role(step) == "plan"]
+        plans = [step for step in self.graph.leaves if self.role(step) == "plan"]
         if not plans:
             return "strict needs a last step that makes a plan"
         for step in plans:
@@ -231,30 +231,6 @@ class Workflow(Config):
         """The graph of the `requires` edges."""
         return Dag({step: pair.requires for step, pair in self.action_pairs.items()})
 
-    def order(self) -> tuple[str, ...]:
-        """Return the steps in topological order, ties in the order of the file."""
-        return self.graph.order
-
-    def ancestors(self, step: str) -> frozenset[str]:
-        """Return the steps that a step requires, directly or not."""
-        return self.graph.ancestors[step]
-
-    def dependents(self, step: str) -> frozenset[str]:
-        """Return the steps that require a step, directly or not."""
-        return self.graph.dependents[step]
-
-    def leaves(self) -> tuple[str, ...]:
-        """Return the steps that no step requires."""
-        return self.graph.leaves
-
-    def roots(self) -> tuple[str, ...]:
-        """Return the steps that require nothing."""
-        return self.graph.roots
-
-    def distance(self, upper: str, lower: str) -> int | None:
-        """Return the length of the longest path from `lower` up to `upper`; None if `lower` does not require it."""
-        return self.graph.distance(upper, lower)
-
     def is_deterministic(self, step: str, free: Collection[str] = FREE_GENERATORS) -> bool:
         """Return whether a step calls no model. Such a step costs nothing, and a repetition gives the same artifact."""
         pair = self.action_pairs[step]
@@ -268,7 +244,7 @@ class Workflow(Config):
     def effective_guard(self, step: str) -> str | Composite:
         """Return the guard that judges a step. On a leaf, the guard of the target level replaces plan guards."""
         guard = self.action_pairs[step].guard
-        added = (STRICT_GUARD,) if self.strict and step in self.leaves() and self.role(step) == "plan" else ()
+        added = (STRICT_GUARD,) if self.strict and step in self.graph.leaves and self.role(step) == "plan" else ()
         if isinstance(guard, str):
             own = self.guard_at_target_level(step, guard)
             return Composite(all_of=(own, *added)) if added else own
@@ -277,7 +253,7 @@ class Workflow(Config):
 
     def guard_at_target_level(self, step: str, guard: str) -> str:
         """Return the name of a guard, or for a plan guard of a leaf the plan guard of the target level."""
-        return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.leaves() else guard
+        return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.graph.leaves else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
         """Return the escalation targets by guard; a plan guard of the target level inherits the replaced one's."""
@@ -305,15 +281,10 @@ class Workflow(Config):
         """Return the time limit of one model call, in seconds."""
         return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
 
-    def with_output_tokens(self, tokens: int) -> "Workflow":
-        """Return the workflow with one token limit for all replies. Raises `UsageProblem`."""
-        pairs = {step: pair.model_dump() | {"output_tokens_max": None} for step, pair in self.action_pairs.items()}
-        return self.changed(output_tokens_max=tokens, action_pairs=pairs)
-
-    def with_timeout(self, seconds: float) -> "Workflow":
-        """Return the workflow with one time limit for all model calls. Raises `UsageProblem`."""
-        pairs = {step: pair.model_dump() | {"timeout_seconds": None} for step, pair in self.action_pairs.items()}
-        return self.changed(model_timeout_seconds=seconds, action_pairs=pairs)
+    def set_for_every_step(self, own: str, common: str, value: float) -> "Workflow":
+        """Return the workflow with `value` for its key `common`, and no step's `own`. Raises `UsageProblem`."""
+        pairs = {step: pair.model_dump() | {own: None} for step, pair in self.action_pairs.items()}
+        return self.changed(**{common: value}, action_pairs=pairs)
 
     def output_tokens_max_of(self, step: str) -> int:
         """Return the token limit of one reply."""

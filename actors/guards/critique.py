@@ -17,7 +17,7 @@ from actors.guards.fields import (
     quote_text,
     without_settings,
 )
-from actors.plans.plan import Plan, Step
+from actors.plans.plan import Plan
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
@@ -96,17 +96,14 @@ def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) ->
 
 def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
     """Return the parts of a plan to compare, folded; with `words`, also texts for people."""
-    steps = frozenset(tuple(_fold_value(value) for value in _remove_words(step, words=words)) for step in plan.steps)
+    shown = plan.steps if words else (step._replace(name="", description="") for step in plan.steps)
+    steps = frozenset(tuple(_fold_value(value) for value in step) for step in shown)
     goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))
     invariants = frozenset(
         (_fold_value(invariant.when), _fold_value(invariant.must), _fold_value(invariant.must_not))
         for invariant in plan.invariants
     )
     return (*goals, plan.total_retry_budget, invariants, steps, len(plan.steps))
-
-
-def _remove_words(step: Step, *, words: bool) -> Step:
-    return step if words else step._replace(name="", description="")
 
 
 def _fold_value(value: Any) -> Any:

@@ -83,16 +83,12 @@ def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan
             own[item.id] = mine._replace(
                 kind=item.kind,
                 text=item.text if item.ambiguous else mine.text,
-                tools=_join_names(item.tools, mine.tools),
+                tools=tuple(dict.fromkeys((*item.tools, *mine.tools))),
                 paths=item.paths,
                 readings=item.readings,
             )
     stated = tuple(own.values())
     return plan if stated == plan.requirements else _replace_requirement(plan, stated)
-
-
-def _join_names(*names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for group in names for name in group))
 
 
 def _replace_requirement(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:

@@ -42,7 +42,7 @@ from actors.run.questions import (
 from actors.run.reminder_events import ClarificationEscalated, ClarificationReminded
 from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
-from actors.search.progress import BranchProgress, Phase, Slot, cleared_steps, mark, new_round, redo, start
+from actors.search.progress import BranchProgress, Phase, cleared_steps, mark, new_round, redo, start
 from runtime.core.copies import changed, without
 
 if TYPE_CHECKING:
@@ -146,7 +146,13 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
     if event.parent is not None:
         fresh = changed(
             fresh,
-            progress=_keep_artifacts(branch.progress, event.kept),
+            # The counts stay; only the accepted artifacts of the kept steps do.
+            progress=BranchProgress(
+                {
+                    step: slot if step in event.kept else changed(slot, phase=Phase.IDLE, accepted=None)
+                    for step, slot in branch.progress.items()
+                }
+            ),
             attempts=branch.attempts,
             history=branch.history,
             replans=branch.replans,
@@ -173,15 +179,6 @@ def begin_afresh(branch: Branch, steps: Collection[str]) -> Branch:
     """Return the branch after a decision to do steps again without the earlier rejections in their prompts."""
     now = {step: LeftOut(len(branch.attempts.get(step, ())), len(branch.replans)) for step in steps}
     return changed(branch, left_out={**branch.left_out, **now})
-
-
-def _keep_artifacts(progress: BranchProgress, kept: Collection[str]) -> BranchProgress:
-    """Return the progress with all counts, but only with the accepted artifacts of the `kept` steps."""
-    return BranchProgress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
-
-
-def _unset(slot: Slot) -> Slot:
-    return changed(slot, phase=Phase.IDLE, accepted=None)
 
 
 def prune_branch(state: State, branch: Branch, event: BranchPruned) -> State:

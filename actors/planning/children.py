@@ -114,7 +114,7 @@ def artifact_of(run: str, state: State) -> str:
         if end.question is not None:
             details["question"] = end.question.model_dump(mode="json")
         return orjson.dumps({UNSUCCESSFUL: details}).decode()
-    order = state.config.workflow.order()
+    order = state.config.workflow.graph.order
     last = next((step for step in reversed(order) if state.config.roles[step] == "plan"), order[-1])
     accepted = state.nodes[state.latest.progress[last].accepted or ""].artifact
     assert accepted is not None

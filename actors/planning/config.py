@@ -237,7 +237,7 @@ class RunConfig(Value):
     @cached_property
     def steps(self) -> dict[str, StepConfig]:
         """The configuration of each step, computed once."""
-        order = self.workflow.order()
+        order = self.workflow.graph.order
         return {step: self._step(step, order) for step in self.workflow.action_pairs}
 
     def _step(self, step: str, order: Sequence[str]) -> StepConfig:

@@ -143,7 +143,7 @@ def best_draft(state: State) -> tuple[Node, Verdict | None] | None:
 
 def plan_steps(state: State) -> list[str]:
     """Return the steps that make a plan, in their order. The last one makes the plan of the run."""
-    return [step for step in state.config.workflow.order() if state.config.roles[step] == "plan"]
+    return [step for step in state.config.workflow.graph.order if state.config.roles[step] == "plan"]
 
 
 def plan_of(node: Node) -> Mapping[str, Any] | None:

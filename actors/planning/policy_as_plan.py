@@ -28,7 +28,9 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
     return {
         "plan_id": f"policy-{pinned.workflow.name}",
         "goal": "every step of the workflow is accepted",
-        "initial_state": [token for step in graph.steps for token in _initial_tokens(graph, step)],
+        "initial_state": [
+            token for step in graph.steps for token in (_token(step, WANTED), *_visits_left(graph, step))
+        ],
         "goal_state": [_token(step, ACCEPTED) for step in graph.steps],
         "total_retry_budget": max(worst_case_calls(graph), sum(plan_step["retry_budget"] for plan_step in steps)),
         "invariants": [
@@ -130,10 +132,6 @@ def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], 
 def _is_bounded(graph: Graph, step: str) -> bool:
     """Return whether a step's visits are limited: the step calls a model, and another step requires it."""
     return step not in graph.leaves and not graph.budgets[step].deterministic
-
-
-def _initial_tokens(graph: Graph, step: str) -> list[str]:
-    return [_token(step, WANTED), *_visits_left(graph, step)]
 
 
 def _visits_left(graph: Graph, step: str) -> list[str]:

@@ -214,11 +214,6 @@ def _misspelt_names(policy: Policy, pinned: RunConfig) -> Iterator[str]:
             yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
 
 
-def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
-    """Return a workflow and its child workflows with one time limit for all model calls. Raises `UsageProblem`."""
-    return _change_all(loaded, lambda workflow: workflow.with_timeout(seconds))
-
-
 def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
     of_steps = (setup.call_seconds_of(own.model) for own in _step_models(workflow, None).values())
     seconds = max((setup.call_seconds, *of_steps))
@@ -227,9 +222,15 @@ def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
     return workflow.changed(model_timeout_seconds=seconds)
 
 
-def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
-    """Return a workflow and its child workflows with one token limit for all replies. Raises `UsageProblem`."""
-    return _change_all(loaded, lambda workflow: workflow.with_output_tokens(tokens))
+def _set_limits(loaded: LoadedWorkflow, tokens: int | None, seconds: float | None) -> LoadedWorkflow:
+    """Return a workflow and its child workflows with one limit for the replies or calls of all steps, if given."""
+
+    def change(workflow: Workflow) -> Workflow:
+        if tokens is not None:
+            workflow = workflow.set_for_every_step("output_tokens_max", OUTPUT_TOKENS, tokens)
+        return workflow if seconds is None else workflow.set_for_every_step("timeout_seconds", TIMEOUT, seconds)
+
+    return _change_all(loaded, change)
 
 
 def _change_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) -> LoadedWorkflow:
@@ -383,20 +384,16 @@ def _with_options(
     keys |= {key: limits.get(name) for key, name in LIMIT_KEYS.items()}
     keys = {key: value for key, value in keys.items() if value is not None}
     keys |= {"strict": True} if options.strict else {}
-    changed_keys = [*keys]
     try:
         if keys:
             loaded = replace(loaded, workflow=loaded.workflow.changed(**keys))
-        if (tokens := limits.get("output_tokens_max")) is not None:
-            loaded = with_output_tokens(loaded, tokens)
-            changed_keys.append(OUTPUT_TOKENS)
-        if (seconds := limits.get("timeout")) is not None:
-            loaded = with_timeout(loaded, float(seconds))
-            changed_keys.append(TIMEOUT)
+        tokens, seconds = limits.get("output_tokens_max"), limits.get("timeout")
+        loaded = _set_limits(loaded, tokens, None if seconds is None else float(seconds))
     except UsageProblem as problem:
         hint = problem.hint or "leave it out for the workflow's own"
         raise UsageProblem(problem.cause, place=_OPTIONS.get(problem.place, problem.place), hint=hint) from None
-    return loaded, tuple(changed_keys)
+    of_steps = {OUTPUT_TOKENS: tokens, TIMEOUT: seconds}
+    return loaded, (*keys, *(key for key, value in of_steps.items() if value is not None))
 
 
 def fork_config(state: State, workflow: str | None, policy: str | None, setup: Setup) -> ForkConfig:
@@ -464,8 +461,7 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
     option_values = {key: getattr(pinned.workflow, key) for key in start.given}
     tokens, seconds = option_values.pop(OUTPUT_TOKENS, None), option_values.pop(TIMEOUT, None)
     here = replace(loaded, workflow=loaded.workflow.changed(**option_values)) if option_values else loaded
-    here = here if tokens is None else with_output_tokens(here, tokens)
-    here = here if seconds is None else with_timeout(here, seconds)
+    here = _set_limits(here, tokens, seconds)
     if TIMEOUT not in here.workflow.model_fields_set:  # It depends on the server, not on the file.
         here = replace(here, workflow=here.workflow.changed(**{TIMEOUT: pinned.workflow.model_timeout_seconds}))
     return here

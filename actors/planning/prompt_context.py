@@ -18,7 +18,6 @@ from actors.prompting.render import Rendered, render
 from actors.search.progress import Search
 from actors.values.artifacts import Artifact, Clarified, Context, Feedback
 from actors.values.findings import Finding, Verdict
-from actors.values.given import Given
 from actors.values.question_form import split_last_question
 
 PREVIEW_MAX = 200
@@ -38,6 +37,10 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     causes = escalations(state, branch, step)
     settings = config.settings(step)
     settings["escalations"] = len(causes)
+    earlier_answers = (
+        Clarified(answer.question, answer.answer, unanswered=answer.unanswered)
+        for answer in (() if facts is None else facts.answers)
+    )
     settings["may_ask"] = config.search is Search.DEPTH_FIRST and state.questions_left(step) > 0
     return Context(
         specification=state.specification,
@@ -51,17 +54,13 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             else ()
         ),
         afresh=_kept_findings(state, branch, step, answered_nodes, window),
-        clarifications=run.clarifications if facts is None else (*_earlier_answers(facts), *run.clarifications),
+        clarifications=(*earlier_answers, *run.clarifications),
         notes=run.texts_of("note"),
         attachments=state.attachments,
         settings=settings,
         given=facts,
         rejected_for=rejection_codes(state, branch, step),
     )
-
-
-def _earlier_answers(facts: Given) -> tuple[Clarified, ...]:
-    return tuple(Clarified(answer.question, answer.answer, unanswered=answer.unanswered) for answer in facts.answers)
 
 
 def _answered_rejections(state: State) -> frozenset[str]:

@@ -191,7 +191,7 @@ def result_of(view: RunView) -> Result:
         fields["question"] = question_of(with_inbox, view.run_id, questions[0])
     won = fields["outcome"] == "success"
     rejected = None if won else _last_rejection(state)
-    plans = [node for node in path if _is_plan(state, node)]
+    plans = [node for node in path if config.roles.get(node.step) == "plan"]
     plan = accepted_value(plans[-1]) if won and plans else None
     user = None if state.run.child else _user_texts_of(state)
     return Result(
@@ -308,10 +308,6 @@ def _findings(state: State, path: tuple[Node, ...], *, won: bool) -> tuple[Findi
 def _last_rejection(state: State) -> Node | None:
     rejections = [node for node in state.nodes.values() if node.verdict is not None and not node.verdict.passed]
     return rejections[-1] if rejections else None
-
-
-def _is_plan(state: State, node: Node) -> bool:
-    return state.config.roles.get(node.step) == "plan"
 
 
 def accepted_value(node: Node) -> Any:

@@ -214,7 +214,7 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
             short = result
         elif result is not None:
             return result
-    return _end_at_limit(short, state)
+    return None if short is None or state.working else end_exhausted_run(short)
 
 
 def _allowed_steps(
@@ -257,10 +257,6 @@ def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> Plann
         if short is None:
             return first_try
     return short
-
-
-def _end_at_limit(short: Limit | None, state: State) -> ending.RunFinished | None:
-    return None if short is None or state.working else end_exhausted_run(short)
 
 
 def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | None:

@@ -135,11 +135,6 @@ def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     return plan, tuple(reader.findings)
 
 
-def _rename_requirement_ids(ids: frozenset[str], new_ids: Mapping[str, str]) -> frozenset[str]:
-    """Return the ids, each id that the model chose replaced by the id that is made from the requirement's quote."""
-    return frozenset(new_ids.get(name, name) for name in ids)
-
-
 class _TooManyFindings(Exception):
     """Stops the reading of a plan with more than `FINDINGS_MAX` findings."""
 
@@ -166,7 +161,9 @@ class _Reader:
             return None
         names = own_ids(value.get("requirements")) if requirements else {}
         if names:
-            steps = tuple(step._replace(satisfies=_rename_requirement_ids(step.satisfies, names)) for step in steps)
+            steps = tuple(
+                step._replace(satisfies=frozenset(names.get(name, name) for name in step.satisfies)) for step in steps
+            )
             requirements = tuple(
                 item._replace(depends_on=tuple(names.get(name, name) for name in item.depends_on))
                 for item in requirements

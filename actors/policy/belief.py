@@ -369,7 +369,8 @@ class BeliefModel:
     def add_move(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
         """Return the belief after these steps were redone. `came` is the comparison of their artifacts."""
         fresh = [step in redone for step in self.steps]
-        seen = [_saw_same_again(step, came) if step in redone else None for step in self.steps]
+        kinds = {**dict.fromkeys(came.other, False), **dict.fromkeys(came.same, True)}
+        seen = [kinds.get(step) if step in redone else None for step in self.steps]
         if self._kinds and any(item is not None for item in seen):
             return self._add_compared_move(belief, fresh, seen)
         masses = []
@@ -462,11 +463,6 @@ class BeliefModel:
         same = repeats.get(place, repeats[OTHER])
         fresh = (1 - same) * shown
         return same + fresh * SAME_BY_CHANCE if rejection.again else fresh
-
-
-def _saw_same_again(step: str, came: Came) -> bool | None:
-    """Return whether a step made the same artifact again; None if there was no comparison."""
-    return True if step in came.same else False if step in came.other else None
 
 
 def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.values.artifacts import Clarified, Context, Feedback, format_json
-from actors.values.given import ATTACHMENTS_BYTES_MAX, Attachment, Given
+from actors.values.given import ATTACHMENTS_BYTES_MAX, Attachment
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
@@ -75,6 +75,9 @@ class PromptTemplate:
 
 def render(template: PromptTemplate, context: Context, *, headed: bool = True) -> Rendered:
     """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings."""
+    facts = context.given
+    # The failure of the previous plan comes before the run's own.
+    before = (Feedback("", facts.failure_summary),) if facts is not None and facts.failure_summary else ()
     shown = _Shown(
         context.specification,
         context.constraints,
@@ -83,22 +86,13 @@ def render(template: PromptTemplate, context: Context, *, headed: bool = True) -
         tuple([(step, artifact.shown) for step, artifact in context.dependencies.items()]),
         () if context.afresh is None else ("\n".join(context.afresh),),
         context.retry,
-        (*_earlier_failure(context.given), *context.escalation),
+        (*before, *context.escalation),
         context.clarifications,
         context.notes,
         context.attachments,
-        "" if context.given is None else _facts(context.given),
+        format_json(facts.shown) if facts is not None and facts.shown else "",
     )
     return _render_parts(template, shown, headed)
-
-
-def _facts(given: Given) -> str:
-    return format_json(given.shown) if given.shown else ""
-
-
-def _earlier_failure(given: Given | None) -> tuple[Feedback, ...]:
-    """Return the failure of the previous plan, if there was one. Prompts show it before the run's own failures."""
-    return (Feedback("", given.failure_summary),) if given is not None and given.failure_summary else ()
 
 
 class _Shown(NamedTuple):

@@ -48,7 +48,7 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
         "search": str(workflow.search),
         "model": pinned.model,
         "branches_max": pinned.strategy.branches_max,
-        "steps": list(workflow.order()),
+        "steps": list(workflow.graph.order),
         "calls_happy": happy_calls(pinned.graph),
         "calls_worst": worst,
         "calls_limit": workflow.max_total_calls,
@@ -91,7 +91,7 @@ def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) 
 
 def _purposes(pinned: RunConfig) -> Iterable[str | None]:
     """Yield the purposes of the run's own calls: the names of its steps, and None for a classification."""
-    yield from pinned.workflow.order()
+    yield from pinned.workflow.graph.order
     if pinned.workflow.classifications_max:
         yield None
 

@@ -194,12 +194,6 @@ def test_views_cannot_be_combined(replan, finished):
     assert_refused(result, "--tree and --plan and --events", "one of them")
 
 
-def test_workflow_formats_cannot_be_combined(replan):
-    assert_refused(
-        replan("workflow", "graph", "search", "--as-plan", "--format", "dot"), "--as-plan and --format", "leave one"
-    )
-
-
 def test_progress_has_local_time(monkeypatch):
     monkeypatch.setenv("TZ", "XXX2")
     time.tzset()

@@ -56,7 +56,6 @@ def test_workflow_commands_show_the_search(replan, tmp_path):
     path.write_text(WORKFLOW)
     assert "search: beam:2x2\n" in replan("workflow", "show", path).stdout
     assert 'search{{"search: beam:2x2"}}' in replan("workflow", "graph", path).stdout
-    assert "mine, search: beam:2x2" in replan("workflow", "graph", path, "--format", "dot").stdout
     cost = json.loads(replan("workflow", "cost", path, "-m", "template:bug", "--json").stdout)
     assert (cost["search"], cost["branches_max"], cost["calls_worst"], cost["calls_max"]) == ("beam:2x2", 8, 48, 30)
     assert "beam:2x2, 8 branches at most" in replan("workflow", "cost", path, "-m", "template:bug").stdout

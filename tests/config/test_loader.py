@@ -39,7 +39,7 @@ def test_every_shipped_workflow_is_valid(name):
     assert loaded.workflow.name == name
     assert loaded.notices == ()
     assert loaded.source == str(ROOT / "configs" / "workflows" / f"{name}.yaml")
-    for step in loaded.workflow.order():
+    for step in loaded.workflow.graph.order:
         if not loaded.workflow.is_deterministic(step):
             assert find_prompt_entry(loaded.prompts, loaded.workflow, step).task
 
@@ -113,7 +113,7 @@ def test_the_calls_are_those_of_the_seeds_comparison(name, happy, worst):
 def test_the_template_step_calls_no_model(name):
     """S123, S125."""
     workflow, _, _ = read_workflow(name, ROOT)
-    free = [step for step in workflow.order() if workflow.is_deterministic(step)]
+    free = [step for step in workflow.graph.order if workflow.is_deterministic(step)]
     assert free == ["g_template"]
     assert workflow.effective_guard("g_template") == "plan_minimal"
 
@@ -131,7 +131,7 @@ def test_a_draft_is_checked_lightly_and_the_final_plan_fully(name):
 
 def test_the_default_ships_visits_that_let_its_cap_of_calls_end_a_run():
     workflow, _, _ = read_workflow("search", ROOT)
-    budgets = [(workflow.rmax_of(step), workflow.action_pairs[step].backtrack_budget) for step in workflow.order()]
+    budgets = [(workflow.rmax_of(step), workflow.action_pairs[step].backtrack_budget) for step in workflow.graph.order]
     assert budgets == [(2, 5), (2, 6), (2, 12), (3, 0)]
     assert workflow.max_total_calls == 30
 
@@ -139,7 +139,7 @@ def test_the_default_ships_visits_that_let_its_cap_of_calls_end_a_run():
 def test_the_baseline_goes_forward_only():
     workflow, _, _ = read_workflow("linear", ROOT)
     assert workflow.search == "linear"
-    assert {workflow.rmax_of(step) for step in workflow.order()} == {1}
+    assert {workflow.rmax_of(step) for step in workflow.graph.order} == {1}
     assert all(pair.backtrack_budget == 0 for pair in workflow.action_pairs.values())
 
 

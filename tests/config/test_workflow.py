@@ -131,7 +131,7 @@ def test_only_steps_that_call_no_model_are_deterministic():
         "  yes: {generator: Mine, guard: h, deterministic: true}\n"
         "  nay: {generator: PlanGenerator, guard: h, deterministic: false}\n"
     )
-    assert [workflow.is_deterministic(step) for step in workflow.order()] == [True, True, False, True, False]
+    assert [workflow.is_deterministic(step) for step in workflow.graph.order] == [True, True, False, True, False]
     assert workflow.is_deterministic("m", free={"LLMPlanGenerator"})
 
 
@@ -266,7 +266,7 @@ def test_other_problems_are_counted():
 def test_the_number_of_steps_is_limited():
     steps = "".join(f"  s{i}: {{generator: g, guard: h}}\n" for i in range(STEPS_MAX + 1))
     assert f"1 to {STEPS_MAX} steps" in problem("name: w\naction_pairs:\n" + steps)
-    assert len(load("name: w\naction_pairs:\n" + steps.rpartition("  s")[0]).order()) == STEPS_MAX
+    assert len(load("name: w\naction_pairs:\n" + steps.rpartition("  s")[0]).graph.order) == STEPS_MAX
 
 
 def test_a_step_id_has_at_most_64_characters():

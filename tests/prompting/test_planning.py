@@ -145,7 +145,7 @@ def test_entries_have_their_own_texts():
 def test_every_step_of_a_shipped_workflow_has_a_prompt_of_modest_size(name):
     """At most about 3,000 tokens of instructions, so that small context windows have room for the problem."""
     loaded = load_workflow(name, ROOT)
-    for step in loaded.workflow.order():
+    for step in loaded.workflow.graph.order:
         if not loaded.workflow.is_deterministic(step):
             rendered = render(
                 PromptTemplate(find_prompt_entry(loaded.prompts, loaded.workflow, step), loaded.prompts), Context("x")

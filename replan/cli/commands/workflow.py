@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _GRAPH = examples(
     "replan workflow graph search",
-    "replan workflow graph search --format dot | dot -Tsvg > search.svg",
     "replan workflow graph search --as-plan | replan check -",
     "replan workflow graph market_size",
 )
@@ -90,37 +89,32 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
 
 @workflow.command(short_help="Draw a workflow as text.", epilog=_GRAPH)
 @click.argument("name", shell_complete=complete_workflow)
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), help="What to write; default: mermaid.")
 @click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
 @plugins_option
 @json_option
 @common
 @click.pass_obj
-def graph(invocation: Invocation, name: str, *, form: str | None, as_plan: bool, as_json: bool) -> int:
-    """Draw a workflow as text: steps, guards, budgets, and the ways back.
+def graph(invocation: Invocation, name: str, *, as_plan: bool, as_json: bool) -> int:
+    """Draw a workflow as Mermaid text: steps, guards, budgets, and the ways back.
 
-    NAME may also be a file of an installed kind of runs, whose graph is drawn as Mermaid.
+    NAME may also be a file of an installed kind of runs.
     """
-    if as_plan and form is not None:
-        raise UsageProblem("a plan is JSON, and no drawing", place="--as-plan and --format", hint="leave one out")
-    from actors.config.diagram import dot, mermaid
+    from actors.config.diagram import mermaid
     from actors.config.loader import read_workflow
     from actors.planning.policy_as_plan import as_plan as plan_of
     from replan.cli.terminal.console import print_json, print_text
     from replan.setup.installation import data_root
 
-    form = form or "mermaid"
     if as_plan:
         print_json(plan_of(_pinned_config(invocation, name, None)))
         return Exit.OK
-    text = None if form == "dot" else _diagram_of_a_kind(name)
-    drawn = name
+    text, drawn = _diagram_of_a_kind(name), name
     if text is None:
         with _name_argument():
             workflow, _, _ = read_workflow(name, data_root())
-        text, drawn = (mermaid if form == "mermaid" else dot)(workflow), workflow.name
+        text, drawn = mermaid(workflow), workflow.name
     if as_json:
-        print_json({"workflow": drawn, "format": form, "text": text})
+        print_json({"workflow": drawn, "format": "mermaid", "text": text})
     else:
         print_text(text)
     return Exit.OK

@@ -19,7 +19,6 @@ from replan_acquire.acquisition.planner_state import NOTHING, Writes
 from replan_acquire.acquisition.profile_check import load_profile
 from replan_acquire.acquisition.table import graph_for
 from replan_acquire.acquisition.views import graph_mermaid, path_flow
-from tests.cli.test_bad_input import assert_refused
 from tests.docs.blocks import ROOT, blocks
 
 MARKET = graph_for(load_profile("market_size").profile)
@@ -183,4 +182,3 @@ def test_the_graph_of_a_profile_is_that_of_its_runs_from_a_name_or_a_file(replan
     )
     assert replan("workflow", "graph", profile).stdout == drawn
     assert json.loads(replan("workflow", "graph", "market_size", "--json").stdout)["workflow"] == "market_size"
-    assert_refused(replan("workflow", "graph", "market_size", "--format", "dot"), "replan: NAME: unknown workflow")
