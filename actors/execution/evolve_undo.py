@@ -24,7 +24,7 @@ REST_MAX = 60.0
 _WORDS: Mapping[ToolOutcome, str] = {
     ToolOutcome.SUCCEEDED: "succeeded",
     ToolOutcome.FAILED: "failed",
-    ToolOutcome.TRANSIENT: "did not get to its end",
+    ToolOutcome.TRANSIENT: "did not finish",
     ToolOutcome.PERMANENT: "cannot be called",
     ToolOutcome.BROKEN: "broke off",
     ToolOutcome.UNKNOWN: "may have done its work",

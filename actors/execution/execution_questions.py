@@ -53,9 +53,9 @@ DOES: Mapping[str, str] = {
     REPLAN: "A new plan for the same goals is made from what holds now.",
     REVISE_GOALS: "A new plan is made, and it may have other goals.",
     GO_ON: "Nothing is changed, and the plan goes on.",
-    LOOK_AGAIN: "What the plan needs is looked up again, after you have provided it.",
+    LOOK_AGAIN: "The run looks again for what the plan needs. Provide it before you answer.",
     UNDO_ALL: "Everything that was done is undone, the last call first, and the run ends.",
-    GIVE_UP: "The run ends without its goals.",
+    GIVE_UP: "The run ends, and its goals are not reached.",
 }
 _FINDINGS_SHOWN = 5
 
@@ -70,9 +70,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     finding = trouble.findings[0]
     if trouble.cause is TroubleCause.PLANNER_ASKS and finding.asks is not None:
         return _planner_question(state, trouble, finding.asks)
-    subject = (
-        f"The plan (revision {state.revision}) does not go on by itself, and nothing new begins before the answer."
-    )
+    subject = f"The plan (revision {state.revision}) is interrupted, and no step begins before you answer."
     lines = [reason.message for reason in _shown_findings(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
         lines.append(f"{format_count(state.replans, 'attempt')} to plan anew so far.")
@@ -85,13 +83,13 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
         about=subject,
         shown="\n".join(lines),
         choices={option: DOES[option] for option in listed},
-        otherwise="the run ends without its goals.",
+        otherwise="the run ends, and its goals are not reached.",
     )
 
 
 def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
     rest = [reason.message for reason in _shown_findings(trouble) if reason.where != faults.REPLAN]
-    mended = "\n".join(["The new plan is to mend this:", *rest]) if rest else ""
+    mended = "\n".join(["The new plan must mend this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
     return add_consequences(
         inquiry.model_copy(update={"shown": below}),
@@ -125,21 +123,21 @@ def _options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: 
 
 
 _TROUBLES: dict[TroubleCause, str] = {
-    TroubleCause.ESCALATED: "{step} failed, and the plan hands that over",
+    TroubleCause.ESCALATED: "{step} failed, and the plan escalates this failure",
     TroubleCause.REQUIREMENT_VIOLATED: "something was done that a requirement forbids",
     TroubleCause.UNKNOWN_OUTCOME: "nobody knows whether {step} was done",
-    TroubleCause.ASSUMPTION_BROKEN: "{step} failed, which the plan rules out",
+    TroubleCause.ASSUMPTION_BROKEN: "{step} failed, although the plan assumes that it cannot fail",
     TroubleCause.INVARIANT_BROKEN: "an invariant of the plan is broken",
-    TroubleCause.DEAD_END: "the plan has come to a dead end",
+    TroubleCause.DEAD_END: "the plan is at a dead end",
     TroubleCause.GOAL_FAILED: "a goal is out of reach",
-    TroubleCause.REQUIREMENTS_CHANGED: "something else is asked for now, and no new plan can be made here",
+    TroubleCause.REQUIREMENTS_CHANGED: "the requirements have changed, and no new plan can be made here",
     TroubleCause.REPLAN_FAILED: "no new plan was found",
     TroubleCause.STEP_FORBIDDEN: "{step} would do what a requirement forbids, and was not begun",
     TroubleCause.PLAN_REJECTED: (
-        "the last new plan that was found may not be executed: it does not keep to what a plan must here"
+        "the last new plan that was found may not be executed: it breaks a constraint of this run"
     ),
     TroubleCause.PLAN_EDITED: "a person has edited the plan",
-    TroubleCause.WORLD_LACKS: "what the plan needs is not there",
+    TroubleCause.WORLD_LACKS: "something that the plan needs is missing",
     TroubleCause.PLANNER_ASKS: "the planner needs an answer",
 }
 
@@ -157,7 +155,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     calls += _undo_text(state, attempt)
     form = make_form(
         f"May {_step_text(state, attempt)} run{again}?",
-        about=f"It does what is shown below, but not before the answer. {_waits_text(attempt)}",
+        about=f"It does what is shown below, but only after you approve it. {_waits_text(attempt)}",
         shown=f"What it does:\n{calls}",
         choices={"yes": "The step runs.", "no": "The step is not begun, and counts as refused."},
         schema=YES_NO,
@@ -170,7 +168,7 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
 def _undo_text(state: State, attempt: Attempt) -> str:
     undo = state.plan.by_id[attempt.step].undo
     if undo == IRREVERSIBLE:
-        return "\n- It cannot be undone, also where a later failure undoes everything else."
+        return "\n- It cannot be undone, even if a later failure undoes everything else."
     use = state.config.tools.undos.get(undo)
     if use is None:
         return ""

@@ -70,9 +70,7 @@ def permanent_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
 
 def transient_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
     """Return the finding that a tool did not finish, for a reason that may be temporary."""
-    return _finding(
-        attempt, Code.TOOL_TRANSIENT, f"{_describe_call(attempt, tool)} did not get to its end: {reason}", _TOOL
-    )
+    return _finding(attempt, Code.TOOL_TRANSIENT, f"{_describe_call(attempt, tool)} did not finish: {reason}", _TOOL)
 
 
 def broken_call(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:

@@ -36,9 +36,9 @@ ENDS: Mapping[str, EffectEnd] = {
 _DOES: Mapping[str, str] = {
     CALL: "The undo tool is called.",
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",
-    BY_HAND: "It counts as undone by hand, and the next one is undone.",
-    LEAVE: "It stays as it is and is listed as left, and the next one is undone.",
-    NOT_DONE: "There is nothing to undo; the next call is undone.",
+    BY_HAND: "The call counts as undone by hand. Then the call before it is undone.",
+    LEAVE: "The call is not undone, and is listed as left. Then the call before it is undone.",
+    NOT_DONE: "The call has nothing to undo. Then the call before it is undone.",
 }
 _TEXT_MAX = 2_000
 
@@ -65,7 +65,7 @@ def _undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) 
         about="Everything that the run has done is undone, the last call first; earlier calls wait for the answer.",
         shown="\n".join(details),
         choices={option: _DOES[option] for option in options},
-        otherwise="it is left as it is, and the next one is undone.",
+        otherwise="the call is not undone. Then the call before it is undone.",
         priority="high",
     )
 
@@ -181,7 +181,7 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
     if undoing.may_call:
         return ""
     if effect.before_fork:
-        return "the run from which this one was forked has made the call, and may still need what it did"
+        return "the original of this fork made the call, and may still need its effect"
     if not effect.certain:
         return "nobody knows whether the call has done its work"
     return "each call is approved first" if state.config.approval == "each" else ""

@@ -289,7 +289,7 @@ def _document(view: str, state: State, result: ExecutionResult, program: str) ->
     from actors.planning.result_lines import option_of, plan_document  # noqa: PLC0415 -- most commands show none
 
     if result.plan_json is None:
-        hint = f"`{program} show {result.run_id}` says how far it got"
+        hint = f"`{program} show {result.run_id}` shows how far it got"
         raise UsageProblem(f"run {result.run_id} has not begun", place=option_of(view), hint=hint)
     if view == "draft":
         return RunDocument(json=_rest_of(state, result, program))

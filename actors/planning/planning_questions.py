@@ -43,7 +43,7 @@ def questions_of_verdict(
     subject = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
     if not inquiries:
-        otherwise = f"the step '{step}' is done again as far as its attempts go; then the run ends without a plan."
+        otherwise = f"the step '{step}' is attempted again. When its attempts are used up, the run ends without a plan."
         return [add_consequences(_ask_how_to_continue(step, verdict, history), about=subject, otherwise=otherwise)]
     count = len(inquiries) if len(inquiries) <= questions_left else max(0, questions_left - 1)
     rest = inquiries[count:]
@@ -94,7 +94,7 @@ def _ask_how_to_continue(step: str, verdict: Verdict, history: Sequence[Past]) -
     failures = [past for past in history if past.step == step]
     back = sum(past.up > 0 for past in failures)
     return inquiry(
-        f"What is to be done about the step '{step}', which was rejected and may send the search back no more?",
+        f"What is to be done about the step '{step}', which was rejected and may not send the search back again?",
         shown=(
             f"The step '{step}' was rejected {_times(len(failures) + 1)} in this round, the last time by the guard"
             f" '{verdict.guard}', and has sent the search back {_times(back)}."
@@ -119,5 +119,6 @@ def _otherwise(step: str, verdict: Verdict) -> str:
             " demands."
         )
     if verdict.fatal:
-        return f"the run goes back to a step before '{step}', or ends without a plan where it cannot."
-    return f"the step '{step}' is done again without it, as far as its attempts go; then the run goes back, or ends."
+        return f"the run goes back to a step before '{step}'. If it cannot go back, it ends without a plan."
+    end = "When its attempts are used up, the run goes back or ends."
+    return f"the step '{step}' is attempted again without an answer. {end}"

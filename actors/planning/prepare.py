@@ -448,11 +448,11 @@ def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, roo
         loaded, policy = check_workflow(start.source, root, registry.guards, registry.generator_names)
         here = restore_workflow(loaded, start, pinned)
     except UsageProblem as problem:
-        return f"the run goes on as it began, though its workflow cannot be read now: {problem}"
+        return f"the run keeps the workflow that it started with, because the file cannot be read: {problem}"
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))
     if len(names) > NAMED_MAX:
         names[NAMED_MAX:] = [f"{len(names) - NAMED_MAX} more"]
-    text = f"the run goes on as it began, though its workflow {start.source} differs now: {', '.join(names)}"
+    text = f"the run keeps the workflow that it started with; {start.source} has changed since: {', '.join(names)}"
     return text if names else ""
 
 

@@ -47,9 +47,9 @@ _BY_CODE: Mapping[str, str] = {
     Code.REVIEW_REJECTED: "run it again with what the review asks for in the problem",
 }
 _BY_FAMILY: Mapping[str, str] = {
-    "reply": "use another model, or a server that keeps to the JSON that it is asked for",
+    "reply": "use another model, or a server that enforces the requested JSON",
     "requirements": UNANSWERED,
-    "tool": "make the tool work that failed",
+    "tool": "repair the tool that failed",
     "child": "look at the run of the step that failed",
 }
 
@@ -58,8 +58,8 @@ def _cut_advice(result: Result, program: str) -> str:
     resume = f"`{program} resume {result.run_id}"
     if Code.CUT in result.why:  # Also if a child run says so: its findings are its own.
         more = f"{resume} --output-tokens-max {2 * result.output_tokens or 'N'}` allows longer replies"
-        return f"{more}, `-m MODEL` asks another model; what was accepted is kept"
-    return f"{resume} -m MODEL` asks another model, {resume}` the same once more; what was accepted is kept"
+        return f"{more}, `-m MODEL` asks another model; accepted results are kept"
+    return f"{resume} -m MODEL` asks another model, {resume}` asks the same model again; accepted results are kept"
 
 
 def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
@@ -324,7 +324,7 @@ def belief_text(weighing: Weighing) -> str:
 
 
 def _move_in_words(option: Option) -> str:
-    afresh = ", without the earlier answers in view" if option.afresh else ""
+    afresh = " (the next prompt does not show the earlier answers)" if option.afresh else ""
     match option.move:
         case "retry":
             return f"another attempt{afresh}"
@@ -382,7 +382,7 @@ def _author_lines(config: RunConfig) -> list[Line]:
     again = f"retries word for word {known.repeats:.0%}"
     if known.source == "middle":
         return [
-            line(f"assumed of {config.model}, of which nothing is known (the middle of all measured models):", "dim"),
+            line(f"nothing is known about {config.model}, so the middle of all measured models is assumed:", "dim"),
             line(f"  {first}, {retries_text}, {again}", "dim"),
         ]
     return [line(f"known of {config.model}: {first}, {retries_text}, {again}; source: {known.source}", "dim")]
@@ -455,5 +455,5 @@ def _read_proved_plan(state: State, result: Result, view: str, program: str) -> 
     if "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
         raise UsageProblem(cause, place=option_of(view), hint=f"`{program} show {run}` shows what it makes")
-    hint = f"`{program} show {run}` says how far it got"
+    hint = f"`{program} show {run}` shows how far it got"
     raise UsageProblem(f"run {run} has no proved plan", place=option_of(view), hint=hint)

@@ -332,7 +332,7 @@ def _review_artifact(state: State) -> ClarificationRequested | RunFinished | Ver
 def _person_verdict(question: Question | None) -> Verdict:
     if question is not None and question.status is Status.ANSWERED:
         return review.verdict_of(question.answer)
-    status = "not asked for, since an earlier one was not given" if question is None else question.status
+    status = "skipped, because an earlier review was not given" if question is None else question.status
     return review.verdict_without_answer(f"the review was {status}")
 
 

@@ -73,7 +73,7 @@ def _rejection_text(event: Decided, state: State) -> str:
     reason = reason_of(errors[0]) if errors else "no reason given"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     back = f"; back to {', '.join(map(step_in_words, event.targets))}" if event.level in REPLANS else ""
-    afresh = "; again without the rejected answer in view" if event.afresh and not back else ""
+    afresh = "; the next prompt does not show the rejected answer" if event.afresh and not back else ""
     return f"{event.node} rejected: {reason}{more}{back}{afresh}"
 
 

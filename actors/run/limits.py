@@ -225,8 +225,8 @@ class RunLimits(TypedDict, total=False):
     keep_trying: Annotated[
         bool,
         LimitSpec(
-            "Go on where no move is worth its calls, or the model repeats itself.",
-            "Go on where no move is worth its calls",
+            "Go on although no move is worth its calls or the model repeats itself.",
+            "Go on although no move is worth its calls",
             "switch",
             1,
             "stop_below",

@@ -66,7 +66,7 @@ def _steps(names: str) -> str:
 
 def _move(match: re.Match[str]) -> str:
     before, level, afresh, targets, cause = match.groups()
-    again = ", without its earlier answers in view" if afresh else ""
+    again = " (the next prompt does not show its earlier answers)" if afresh else ""
     return f"{': ' if before else ''}{_MOVES[level].format(_steps(targets or ''))}{again}{cause or ''}"
 
 

@@ -66,7 +66,7 @@ def _prune_sent_back(front: list[BranchView]) -> Prune | None:
     if not back or len(front) == 1:
         return None
     worst = min(back, key=lambda branch: branch.rank)
-    return Prune(worst.branch, PruneCause.BACK, "it would have to go back, and others have not")
+    return Prune(worst.branch, PruneCause.BACK, "this branch has to go back, and other branches do not")
 
 
 def _prune_spent(front: list[BranchView]) -> Prune | None:
@@ -76,7 +76,7 @@ def _prune_spent(front: list[BranchView]) -> Prune | None:
     if not spent or len(front) == 1:
         return None
     worst = min(spent, key=lambda branch: branch.rank)
-    return Prune(worst.branch, PruneCause.CALLS, "its slice of the calls is used up")
+    return Prune(worst.branch, PruneCause.CALLS, "the branch has used up its share of the calls")
 
 
 def _prune_duplicate(live: list[BranchView]) -> Prune | None:
@@ -107,10 +107,10 @@ class BestFirst(SearchStrategy):
         parents = {branch.parent for branch in tree.branches}
         for branch in front:
             if branch.back and branch.branch in parents and len(front) > 1:
-                return Prune(branch.branch, PruneCause.BACK, "the way back from here is another branch's")
+                return Prune(branch.branch, PruneCause.BACK, "another branch owns the way back from here")
             promising = branch.back and branch.retryable and branch.promise > 0 and not branch.busy
             if promising and len(tree.branches) < self.branches_max and tree.left > 0:
-                return Open(branch.branch, "the way that the policy wants; the end that it leaves stays open")
+                return Open(branch.branch, "the policy goes back here; the end of the other branch stays open")
         kept_open = [branch for branch in front if branch.branch in parents and not branch.busy]
         if len(kept_open) > self.width:
             worst = max(kept_open, key=_estimate_calls)

@@ -286,7 +286,7 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str
     missing = sorted(draft.goal_state - draft.initial_state - tokens_of(template))
     if not missing:
         return ""
-    return f"the steps of `{model}` do not make {', '.join(missing)}, which this plan is for; name another model"
+    return f"this plan is for {', '.join(missing)}, but the steps of `{model}` do not make it; name another model"
 
 
 def _template(model: str) -> PlanTemplate | None:

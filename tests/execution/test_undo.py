@@ -268,7 +268,7 @@ def test_without_an_answer_an_effect_is_left():
     """The question says so."""
     stage = failed(stage_of())
     stage.tool("cancel_flight", "permanent", reason="missing")
-    assert "it is left as it is" in stage.work[stage.only("user")].request.otherwise
+    assert "the call is not undone" in stage.work[stage.only("user")].request.otherwise
     stage.decline()
     assert undone(stage) == [("flight", "left")]
 

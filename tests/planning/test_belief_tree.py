@@ -39,7 +39,7 @@ def test_the_tree_and_its_json_say_what_a_decision_went_by():
     assert line == (
         f"The mistake is most likely in the strategy ({format_chance(place.after)}). "
         f"A new strategy costs {best.calls:g} calls, with a chance of {format_chance(best.chance)}. "
-        f"Next best: a new strategy, without the earlier answers in view "
+        f"Next best: a new strategy (the next prompt does not show the earlier answers) "
         f"({following.calls:g} calls, {format_chance(following.chance)})."
     )
 

@@ -100,7 +100,8 @@ def test_an_edit_is_reported_and_the_run_keeps_its_workflow(replan, folder, wait
     text = (folder / name).read_text()
     assert old in text
     (folder / name).write_text(text.replace(old, new))
-    line = f"replan: the run goes on as it began, though its workflow {folder / 'mine.yaml'} differs now: {named}"
+    kept = "replan: the run keeps the workflow that it started with"
+    line = f"{kept}; {folder / 'mine.yaml'} has changed since: {named}"
     assert resumed(replan, run, "--json") == ([] if named is None else [line])
 
 
@@ -113,7 +114,8 @@ def test_a_broken_or_missing_workflow_does_not_stop_a_resume(replan, folder, wai
         (folder / "mine.yaml").write_text(WORKFLOW + content)
     (line,) = resumed(replan, run)
     assert line.startswith(
-        f"replan: the run goes on as it began, though its workflow cannot be read now: {folder / 'mine.yaml'}"
+        "replan: the run keeps the workflow that it started with, because the file cannot be read: "
+        f"{folder / 'mine.yaml'}"
     )
     assert named in line
 
@@ -123,7 +125,7 @@ def test_a_host_reports_an_edit_once_per_run(replan, folder, waiting):
     run = waiting()
     (folder / "mine.yaml").write_text(WORKFLOW.replace("rmax: 2", "rmax: 3"))
     notices = trio.run(serve_with_messages, run)
-    line = f"the run goes on as it began, though its workflow {folder / 'mine.yaml'} differs now: rmax"
+    line = f"the run keeps the workflow that it started with; {folder / 'mine.yaml'} has changed since: rmax"
     assert notices == [
         ("taken_up",),
         ("edited", line),
