@@ -90,7 +90,7 @@ def resumed(replan, run, *options):
     assert replan("answer", f"{run}/q1", "3.12").exit_code == 0
     result = replan("resume", run, *options)
     assert result.exit_code == 0, result.output
-    return [row for row in result.stderr.splitlines() if "as it began" in row]
+    return [row for row in result.stderr.splitlines() if "that it started with" in row]
 
 
 @pytest.mark.parametrize("edit", EDITS)
