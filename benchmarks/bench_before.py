@@ -84,15 +84,15 @@ def compared(times):
 
 
 def checkout(commit):
-    """Return the folder of a commit's files, compiled as in an installation. Write them there if it is missing."""
+    """Return the folder of a commit's files, compiled as in an installation. Write the files if they are missing."""
     name = subprocess.run(["git", "rev-parse", "--short", commit], cwd=HERE, capture_output=True, text=True, check=True)
     folder = SCRATCH / f"tree-{name.stdout.strip()}"
     if not folder.exists():
         folder.mkdir(parents=True)
         archive = subprocess.run(["git", "archive", commit], cwd=HERE.parent, capture_output=True, check=True).stdout
         subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
-        parts = ("runtime", "actors", "replan")
-        subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "0", *parts], cwd=folder, check=True)
+    parts = [part for part in ("runtime", "actors", "replan", "packages") if (folder / part).exists()]
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "0", *parts], cwd=folder, check=True)
     return folder
 
 

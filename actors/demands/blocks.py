@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from actors.demands.patterns import Force, force_of, instructs, lazy_pattern
+from actors.demands.patterns import Force, force_of, instructs
 from actors.demands.verbs import word_set
+from actors.values.format import lazy_pattern
 from actors.values.requirements import RequirementKind
 
 

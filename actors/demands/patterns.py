@@ -4,10 +4,8 @@ They were chosen on `tests/demands/texts`. `docs/explanation/demands.md` says ho
 """
 
 import itertools
-import re
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, cast
 
 from actors.demands.verbs import (
     AUXILIARIES,
@@ -19,25 +17,8 @@ from actors.demands.verbs import (
     THIRD_PERSON,
     VERB_ENDINGS,
 )
+from actors.values.format import lazy_pattern
 from actors.values.requirements import RequirementKind
-
-
-class _LatePattern:
-    """A pattern that is compiled when it is first used."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(re.compile(self._text), name)
-        setattr(self, name, value)  # The next look-up finds it without this method.
-        return value
-
-
-def lazy_pattern(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern of alternatives that is compiled at its first use. Most commands read no text of a user."""
-    return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))
-
 
 _DATE = (
     r"(?:the |this |next |coming |end of |early |late |mid[- ]?|our |due |on )*(?:(?:mon|tues?|wednes|thurs?|fri|satur"

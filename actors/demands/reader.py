@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from actors.demands.blocks import (
     Block,
@@ -31,14 +31,14 @@ from actors.demands.patterns import (
     is_name_only,
     is_proposal,
     is_rule,
-    lazy_pattern,
     requirement_kind,
     specifies,
     states,
     strip_label,
 )
 from actors.demands.verbs import ENGLISH, OTHER_LANGUAGES
-from actors.values.requirements import RequirementKind, RequirementSource, requirement_id
+from actors.values.format import lazy_pattern
+from actors.values.requirements import POLICY, Demand, DemandReading, RequirementKind, RequirementSource, demand_at
 
 DEMANDS_MAX = 200
 """The largest number of demands that are read from one text. If there are more, `unread` says so."""
@@ -60,7 +60,6 @@ POLICY_LENGTH_MIN = 2500
 """The fewest characters of a policy. A shorter text in the form of a policy asks for the rules that it states."""
 OPENING_LENGTH_MAX = 600
 """How many characters the opening of a text has. Title and opening decide whether the text is a policy."""
-POLICY = "The text is a policy or a manual and asks for no work, so its rules are not counted as demands."
 
 _POLICY = (
     r"policy|policies|manual|handbook|guidelines?|guide|procedures?|playbook|runbook|code of conduct|regulations?"
@@ -87,27 +86,6 @@ _TIMED = lazy_pattern(r"\d{1,2}:\d\d\b")
 _LEFT_OUT = lazy_pattern(r"(?:steps )?to (?:reproduce|repeat)\b|^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
 """Labels that only give an order of time."""
-
-
-class Demand(NamedTuple):
-    """Something that a user's text asks for, as this program itself has found it."""
-
-    id: str
-    """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
-    kind: RequirementKind
-    quote: str
-    """The words of the source, with white space folded."""
-    source: RequirementSource
-    start: int
-    """The offset of its beginning in the source text, in characters."""
-    end: int
-
-
-class DemandReading(NamedTuple):
-    """The demands of a text, and which parts of the text were not read."""
-
-    demands: tuple[Demand, ...]
-    unread: str
 
 
 @lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.
@@ -390,6 +368,5 @@ class _Reader:
             start += 1
         while end > start and self.text[end - 1] in _EDGES:
             end -= 1
-        quote = " ".join(self.text[start:end].split())
-        if any(sign.isalnum() for sign in quote):
-            yield Demand(requirement_id(quote), kind, quote, self.source, start, end)
+        if any(sign.isalnum() for sign in self.text[start:end]):
+            yield demand_at(self.text, kind, self.source, start, end)

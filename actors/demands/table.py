@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple, assert_never
 
-from actors.demands.reader import POLICY
 from actors.demands.user_texts import (
     READING,
     Demands,
@@ -28,7 +27,7 @@ from actors.plans.plan import Plan
 from actors.values.format import format_count, shorten
 from actors.values.lines import Line, Style, html_of, indent_line, line, markdown_of
 from actors.values.question_form import one_line
-from actors.values.requirements import Requirement, RequirementKind, RequirementSource
+from actors.values.requirements import POLICY, Requirement, RequirementKind, RequirementSource
 
 SHARE_LEAST = 0.25
 """The least share of a demand's words that a requirement must quote in order to stand for the demand."""

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from actors.demands.patterns import lazy_pattern
-from actors.demands.reader import Demand, read_demands
 from actors.values.artifacts import Clarified, Context
-from actors.values.requirements import RequirementSource
+from actors.values.format import lazy_pattern
+from actors.values.requirements import Demand, DemandPlace, DemandReading, RequirementSource, demand_at
 
 PLACES_MAX = 20
 """The largest number of places of one quote that are found in a text."""
@@ -61,6 +60,8 @@ def _join(words: Sequence[str]) -> str:
 
 
 DEMANDS_MAX = 500
+KEPT_LENGTH_MAX = 8000
+"""The most characters of a problem whose demands the last event of its run has. To read so many takes 60 ms."""
 HOLDS = "Which of the two holds"
 """How the question about a conflict begins. Then each quote stands on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "
@@ -85,6 +86,8 @@ class UserTexts(NamedTuple):
     texts: tuple[tuple[RequirementSource, str], ...]
     """Each text with its source: the problem, later messages to the run, and the answers."""
     clarified: tuple[Clarified, ...] = ()
+    demands: tuple[DemandPlace, ...] | None = None
+    """The demands of the first text; None if they are not known yet."""
 
 
 class StatedDemand(NamedTuple):
@@ -108,12 +111,31 @@ def user_texts_in(context: Context) -> UserTexts:
     return user_texts(context.specification, (*context.requirements, *context.notes), context.clarifications)
 
 
-def user_texts(problem: str, later: Sequence[str] = (), clarified: Sequence[Clarified] = ()) -> UserTexts:
-    """Return the texts of a user. `later` are the texts that the run was told after its start."""
+def user_texts(
+    problem: str,
+    later: Sequence[str] = (),
+    clarified: Sequence[Clarified] = (),
+    demands: tuple[DemandPlace, ...] | None = None,
+) -> UserTexts:
+    """Return the texts of a user.
+
+    `later` are the texts that the run was told after its start. `demands` are the known demands of the problem.
+    """
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
     texts += [(RequirementSource.ANSWER, closed.answer) for closed in clarified if closed.answer]
-    return UserTexts(tuple(texts), tuple(clarified))
+    return UserTexts(tuple(texts), tuple(clarified), demands if problem.strip() else None)
+
+
+def problem_demands(problem: str) -> tuple[DemandPlace, ...] | None:
+    """Return the demands of a problem for the last event of its run, so that views need not read the text again.
+
+    None if the text is longer than `KEPT_LENGTH_MAX`, or if a part of it was not read.
+    """
+    if len(problem) > KEPT_LENGTH_MAX:
+        return None
+    reading = _read(problem, RequirementSource.PROBLEM)
+    return None if reading.unread else tuple((item.kind, item.start, item.end) for item in reading.demands)
 
 
 @lru_cache(maxsize=16)  # A page asks again and again about the same run.
@@ -122,7 +144,8 @@ def demands_of(user: UserTexts) -> Demands:
     latest: dict[str, StatedDemand] = {}
     unread: list[str] = []
     for number, (source, text) in enumerate(user.texts):
-        reading = read_demands(text, source)
+        known = user.demands if number == 0 else None
+        reading = _read(text, source) if known is None else _reading_at(known, text, source)
         if reading.unread:
             unread.append(reading.unread)
         for demand in reading.demands:
@@ -139,6 +162,17 @@ def demands_of(user: UserTexts) -> Demands:
         is_dropped = not answered and any(_overlap(words_of(stated.demand.quote), words) for words in dropped_words)
         (dropped if is_dropped else holding).append(stated)
     return Demands(tuple(holding), tuple(dropped), tuple(dict.fromkeys(unread)))
+
+
+def _read(text: str, source: RequirementSource) -> DemandReading:
+    from actors.demands.reader import read_demands  # noqa: PLC0415 -- most views know the demands
+
+    return read_demands(text, source)
+
+
+def _reading_at(places: Iterable[DemandPlace], text: str, source: RequirementSource) -> DemandReading:
+    """Return the demands at places of a text."""
+    return DemandReading(tuple(demand_at(text, kind, source, start, end) for kind, start, end in places), "")
 
 
 def _dropped_quotes(clarified: Iterable[Clarified]) -> Iterator[str]:

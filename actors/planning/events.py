@@ -29,6 +29,7 @@ from actors.values.findings import ReasonTag, Verdict
 from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import AskedForm
+from actors.values.requirements import DemandPlace
 from runtime.core.events import Event, Seconds, StorableText
 
 
@@ -339,6 +340,8 @@ class RunFinished(ending.RunFinished):
     """The question that the run may not ask but must have answered; None if there is no such question."""
     counted: ModelCounts | None = Field(default=None, exclude_if=lambda counted: counted is None)
     """The counts of the model's attempts, for later runs; None if they count for nothing."""
+    demands: tuple[DemandPlace, ...] | None = Field(default=None, exclude_if=lambda demands: demands is None)
+    """The demands of the problem; None if views read them from its text."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

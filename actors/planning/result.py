@@ -251,7 +251,8 @@ def _user_texts_of(state: State) -> UserTexts:
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
     # A goal that is named by its tokens says nothing in words.
     in_words = not state.config.workflow.plans_from_tools
-    return user_texts(state.specification if in_words else "", later, state.run.clarifications)
+    problem, end = state.specification if in_words else "", state.end
+    return user_texts(problem, later, state.run.clarifications, None if end is None else end.demands)
 
 
 def best_path(state: State) -> tuple[Node, ...]:

@@ -1,9 +1,10 @@
-"""Amounts, times and counts in words, and short forms of texts. Pure."""
+"""Amounts, times and counts in words, short forms of texts, and patterns. Pure."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from runtime.core.ledger import MICRO, Amount
 
@@ -132,3 +133,20 @@ def describe_value(value: Any) -> str:
             return "an object"
         case _:
             return "something that is not JSON"
+
+
+class _LatePattern:
+    """A pattern that is compiled when it is first used."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(self._text), name)
+        setattr(self, name, value)  # The next look-up finds it without this method.
+        return value
+
+
+def lazy_pattern(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern of alternatives that is compiled at its first use. Most commands read no text of a user."""
+    return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))

@@ -30,6 +30,14 @@ class RequirementSource(StrEnum):
     ANSWER = "answer"
 
 
+POLICY = "The text is a policy or a manual and asks for no work, so its rules are not counted as demands."
+"""What a reading says of such a text."""
+
+
+DemandPlace = tuple[RequirementKind, int, int]
+"""A demand of a text: its kind, and the offsets of its beginning and its end in characters."""
+
+
 class StatedLimit(NamedTuple):
     """A limit that a requirement states, such as a price or a date."""
 
@@ -89,6 +97,34 @@ def requirement_id(quote: str) -> str:
     """Return the id of the requirement with a quote. White space in the quote does not change the id."""
     folded = " ".join(quote.split())
     return f"r_{hashlib.sha256(folded.encode('utf-8', 'replace')).hexdigest()[:ID_LENGTH]}"
+
+
+class Demand(NamedTuple):
+    """Something that a user's text asks for, as this program itself has found it."""
+
+    id: str
+    """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
+    kind: RequirementKind
+    quote: str
+    """The words of the source, with white space folded."""
+    source: RequirementSource
+    start: int
+    """The offset of its beginning in the source text, in characters."""
+    end: int
+
+
+def demand_at(text: str, kind: RequirementKind, source: RequirementSource, start: int, end: int) -> Demand:
+    """Return the demand at a place of a text."""
+    quote = " ".join(text[start:end].split())
+    return Demand(requirement_id(quote), kind, quote, source, start, end)
+
+
+class DemandReading(NamedTuple):
+    """The demands of a text, and which parts of the text were not read."""
+
+    demands: tuple[Demand, ...]
+    unread: str
+    """Sentences that say which parts were not read, and why; empty if everything was read."""
 
 
 def requirements_in(value: Any) -> Iterator[Requirement]:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from actors.demands import reader
 from actors.demands.table import DemandStanding, demand_table, standing_text, table_lines
-from actors.demands.user_texts import HOLDS, NEITHER, READING, demands_of, user_texts
+from actors.demands.user_texts import HOLDS, KEPT_LENGTH_MAX, NEITHER, READING, demands_of, problem_demands, user_texts
 from actors.plans.reader import read_plan
 from actors.values.artifacts import Clarified
 from actors.values.requirements import requirement_id
@@ -200,6 +201,23 @@ def test_two_hundred_demands_are_read_and_more_are_said_to_be_left():
     table = demand_table(user_texts(text), plan())
     assert len(table.rows) == 200
     assert "more than 200" in table.unread[0]
+
+
+def test_kept_demands_replace_the_reading_of_the_problem_and_of_no_other_text(monkeypatch):
+    """The last event of a run keeps the demands of its problem. Views make the same table from them."""
+    kept, later = problem_demands(STACK), ("The log must stay.",)
+    read = demands_of(user_texts(STACK, later))
+    read_text = reader.read_demands
+    monkeypatch.setattr(reader, "read_demands", lambda text, source: read_text(text, source) if text in later else None)
+    assert demands_of(user_texts(STACK, later, demands=kept)) == read
+    assert demands_of(user_texts("", later, demands=kept)).holding[0].demand.quote == "The log must stay"
+
+
+def test_demands_are_kept_if_a_text_is_short_and_was_read_whole():
+    assert problem_demands(STACK)
+    assert problem_demands("Nothing happens here.") == ()
+    assert problem_demands(STACK + "x" * KEPT_LENGTH_MAX) is None
+    assert problem_demands("Das Programm soll nicht mehr so lange auf die Antwort warten.") is None
 
 
 def test_a_text_that_demands_nothing_has_an_empty_table():

@@ -53,6 +53,7 @@ from actors.values.given import Given, GivenAnswer, ReadableResult
 from actors.values.model_settings import ModelSettings
 from actors.values.plugin_marks import PlugInFile
 from actors.values.question_form import Choice, Inquiry
+from actors.values.requirements import RequirementKind
 from replan.runs.engine import Engine
 from replan.runs.prepare import RunOrder, prepare
 from replan.runs.reader import STATUSES
@@ -123,6 +124,7 @@ WORDS: dict[type[Enum], str] = {
     PlanningOutcome: "outcome",
     PruneCause: "prune cause",
     ReasonTag: "reason tag",
+    RequirementKind: "requirement kind",
     ReplyCode: "reply code",
 }
 """The closed sets whose words are stored."""
