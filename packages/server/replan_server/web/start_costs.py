@@ -77,6 +77,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
         lacking = ""
         if wanted.model == DEFAULT and not site.offer.names_model(site.engine.environment):
             if kind == "execution":
+                site.offer.limits_of(wanted, EXECUTION_CALLS)
                 return StartCost((("Model", "none: after a failure, the run makes no new plan"),))
             lacking, wanted = _lacking_model(kind), replace(wanted, model=TEMPLATES[0])
         interface = next((item for item in installed_interfaces() if item.kind == kind), None)

@@ -68,6 +68,8 @@ async def test_without_a_model_each_form_says_so_in_words_of_a_page_and_offers_t
         assert "template:bug" not in schema
         execution = (await web.browser.get("/new/execution")).text
         assert "none: after a failure, the run makes no new plan" in execution
+        above = await cost(web, kind="execution", max_calls="100000")
+        assert "the most that clients may ask for is" in above, "the ceilings hold without a model too"
         refused = await web.post("/runs", {"problem": PROBLEM})
         assert refused.status_code == 422
         assert "model: no model is set" in refused.text
