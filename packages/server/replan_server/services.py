@@ -20,7 +20,6 @@ from runtime.core.errors import UsageProblem
 
 @asynccontextmanager
 async def _send(process: Process) -> AsyncIterator[None]:
-    """Send messages to the webhooks and the senders of the home."""
     engine, settings = process.engine, settings_of(process.engine.config, ServerSettings)
     channels = [
         (Webhook(name, entry, settings.answering), by_webhook(entry)) for name, entry in settings.webhooks.items()

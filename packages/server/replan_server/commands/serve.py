@@ -161,7 +161,6 @@ def _print_address(address: str, *, as_json: bool) -> None:
 
 
 MCP_PORT = 8431
-"""The default port of MCP over HTTP."""
 
 
 @click.command(

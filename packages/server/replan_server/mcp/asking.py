@@ -46,7 +46,6 @@ def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
 
 
 def _schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of the form that asks a question."""
     schema = question["answer_schema"]
     form = answer_form(schema)
     field: dict[str, Any] = {"title": "Answer"}

@@ -29,7 +29,6 @@ class Desk(Service):
     """The MCP server's values in addition to the service."""
 
     waits: Streams = field(default_factory=lambda: Streams("too many calls wait already; let one of them end"))
-    """The calls that wait, by client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,7 @@ class ToolCall:
     desk: Desk
     who: Principal
     context: ServerRequestContext[Any, Any]
-    """The request, and the connection back to the client."""
     responses: InputResponses | None = None
-    """The client's answers to the forms of the previous call."""
     state: str | None = None
     """The sealed state that the server sent with the forms of the previous call."""
 

@@ -63,7 +63,6 @@ class _Sessions(StreamableHTTPSessionManager):
         await super()._handle_stateful_request(scope, receive, send)
 
     async def _make_room(self, requestor: AuthorizationContext) -> None:
-        """End the longest idle session of a client that has its largest number of sessions."""
         sessions = self._sessions_of(requestor)
         if len(sessions) < CLIENT_SESSIONS_MAX:
             return

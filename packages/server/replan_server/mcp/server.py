@@ -53,7 +53,6 @@ from runtime.logs import log
 ROWS_MAX = 50
 """The largest number of runs that are listed, the newest first."""
 RUNS = "replan://runs"
-"""The address of the list of runs."""
 QUERY_LENGTH_MAX = 1000
 """The largest number of characters in the conditions of a list."""
 PAGE_DIGITS_MAX = 6
@@ -147,7 +146,6 @@ async def _runs(desk: Desk, query: str) -> Mapping[str, Any]:
 
 
 Answer = CallToolResult | InputRequiredResult | dict[str, Any]
-"""The result of a call: the tool's answer, the forms of a round, or a task."""
 
 
 async def answer_call(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:

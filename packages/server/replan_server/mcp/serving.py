@@ -90,7 +90,6 @@ def _is_message(line: str) -> bool:
 
 
 def _error_for(line: str) -> dict[str, Any]:
-    """Return the JSON-RPC error that answers a line which is not a message."""
     code, message = INVALID_REQUEST, "this is not a message of JSON-RPC 2.0"
     try:
         from_json(line)
@@ -222,7 +221,6 @@ async def serve_mcp(
 
 
 async def _over_stdio(desk: Desk, sealed: RequestStateSecurity, stop: Stop) -> None:
-    """Serve the client on standard input and output, and request the stop when it has gone."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_cancel_at, stop, nursery.cancel_scope)
         await _serve_stdio(make_server(desk, sealed))

@@ -44,7 +44,6 @@ TASKS_MAX = 50
 """The largest number of tasks that one subscription follows."""
 
 TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
-"""The notification with the state of a task."""
 
 
 def _named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:

@@ -26,7 +26,6 @@ POLL_MS = 1_000
 REST_POLL_MS = 5_000
 """The pause between two polls of a run that waits for a person, in milliseconds."""
 TERMINAL = frozenset({"completed", "failed", "cancelled"})
-"""The statuses after which a client stops polling."""
 
 
 async def read_task(call: ToolCall, run: str) -> dict[str, Any]:

@@ -41,7 +41,6 @@ class DatabaseAddress:
     conninfo: str = field(repr=False)
     """The connection string of libpq; it may hold a password."""
     place: str
-    """The servers and the database, for messages."""
     secrets: tuple[str, ...] = field(repr=False, default=())
     """The secrets that no message may contain."""
 

@@ -173,7 +173,6 @@ class Committer:
 
 
 def _batches(works: Sequence[Request]) -> Iterator[dict[int, Request]]:
-    """Yield the jobs in order, in groups that may share a transaction."""
     batch: dict[int, Request] = {}
     size = 0
     for position, work in enumerate(works):

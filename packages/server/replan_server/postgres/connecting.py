@@ -216,7 +216,6 @@ class StatementResult:
 
     rows: list[Any] = field(default_factory=list)
     count: int = 0
-    """The number of rows that the statement returned or changed."""
 
 
 class StatementBatch:

@@ -33,7 +33,6 @@ class Alone(NamedTuple, Generic[T]):
 
 
 Request = RunOperation[Any] | Alone[Any]
-"""A job for a writer."""
 
 
 def size_of(work: Request) -> int:
@@ -54,13 +53,10 @@ class Group:
     now: float
     """The time, by the server's clock, after all locks were taken."""
     budget: HomeBudget
-    """The daily budget."""
     totals: dict[TenantDay, Amount] | None = None
     """The totals of the days, if these are locked. Otherwise the limits are checked when the totals are written."""
     runs: dict[str, RunHead] = field(default_factory=dict)
-    """The locked runs."""
     admitted: dict[str, RunHead] = field(default_factory=dict)
-    """The new runs that no job has admitted yet."""
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
     """The posted messages that jobs ask about, by the run's number and the key."""
     fresh: dict[tuple[int, int], bool] = field(default_factory=dict)
@@ -70,11 +66,9 @@ class Group:
     records: list[tuple[int, Stored, bool]] = field(default_factory=list)
     """New records with the numbers of their runs, and whether they end an append."""
     named: set[tuple[bytes, int]] = field(default_factory=set)
-    """The texts that runs name now."""
     asked: dict[int, bytes] = field(default_factory=dict)
     """The open questions of runs with new summaries, by number; empty if a run has none."""
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
-    """New messages with their ids and the numbers of their runs."""
     booked: dict[TenantDay, Amount] = field(default_factory=dict)
     """The amounts that this group adds to each tenant's total of a day."""
     raised: dict[TenantDay, Amount] = field(default_factory=dict)
@@ -106,14 +100,12 @@ class Group:
         return change.result
 
     def _put(self, before: RunHead, head: RunHead) -> None:
-        """Change a run's row."""
         self.admitted.pop(head.run, None)
         self.changed.setdefault(head.id, (before.epoch, before.tip.seq))
         self.runs[head.run] = head
         self.wakes |= head.owner is None and (head.summary.due is not None or head.unread)
 
     def _add(self, change: Change[Any], head: RunHead, work: RunOperation[Any]) -> None:
-        """Add a job's new records, messages and texts of a run."""
         self.records += [(head.id, stored, stored is change.records[-1]) for stored in change.records]
         self.named |= {(digest, head.id) for digest in work.texts}
         self.fresh.update(((head.id, consume), False) for consume in work.consumes)
@@ -149,9 +141,7 @@ class GroupResults:
     """The results of a group's jobs before it is committed."""
 
     results: dict[int, Any] = field(default_factory=dict)
-    """The results, by the position of the job."""
     errors: dict[int, Exception] = field(default_factory=dict)
-    """The errors of the jobs that changed nothing, by position."""
 
 
 def decide(group: Group, works: Mapping[int, RunOperation[Any]]) -> GroupResults:

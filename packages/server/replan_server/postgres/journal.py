@@ -229,7 +229,6 @@ class _PostgresJournal(Operations[E], PostgresCursors):
         return await self._snapshot(lambda cursor, now: read(PostgresReader(cursor, now)))
 
     async def _snapshot(self, work: Callable[[Cursor, float], T]) -> T:
-        """Run a function with a cursor and the time on one snapshot of the database."""
 
         def in_one_snapshot(link: DatabaseLink) -> T:
             with snapshot(link) as (cursor, now):

@@ -64,7 +64,6 @@ def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead]
 
 
 def _lock_rows(cursor: Cursor, runs: Iterable[str]) -> dict[str, RunHead]:
-    """Lock the rows of the runs that exist, and return them by id."""
     statement = f"SELECT {COLUMNS} FROM replan.runs WHERE run = ANY(%s) ORDER BY id FOR UPDATE"
     return {row.run: row for row in map(check_head, map(read_head, cursor.execute(statement, ([*runs],)).fetchall()))}
 
@@ -88,7 +87,6 @@ class PostgresRaw(RawStore):
     """A database as the source or the target of moved runs."""
 
     def __init__(self, link: DatabaseLink) -> None:
-        """Store a link whose tables have been checked."""
         self._link, self._committer, self._texts = link, Committer(NO_LIMIT), Texts()
 
     @contextmanager

@@ -73,7 +73,6 @@ class Texts:
     """A cache of texts by hash. Many runs share texts, and a text never changes."""
 
     def __init__(self) -> None:
-        """Begin with no texts."""
         self.known: dict[bytes, bytes] = {}
         self._size = 0
 
@@ -93,7 +92,6 @@ class PostgresReader(StoreReader):
     """Reads the database in the caller's transaction."""
 
     def __init__(self, cursor: Cursor, now: float, texts: Texts | None = None) -> None:
-        """Take a cursor, the time, and texts that were read before."""
         self._cursor, self.now, self._texts = cursor, now, texts or Texts()
 
     def names(self, *, recorded: bool = False) -> list[str]:
@@ -189,7 +187,6 @@ class PostgresReader(StoreReader):
             yield from ((run, found.get(run) or RunNotFound(run)) for run in some)
 
     def _copy(self, values: Sequence[Any], rows: "_ByRun", messages: "_ByRun") -> RunCopy | JournalError:
-        """Return a verified run, or the error why it cannot be read."""
         try:
             head = check_head(read_head(values[1:], values[0]))
             part = _part(head.start, rows.get(head.id, []))

@@ -144,7 +144,6 @@ _TABLES = (
     "positions",
 )
 _CHANGING = ("runs", "asked", "spending", "hosts", "writers", "cursors", "positions")
-"""Tables whose rows a driver changes."""
 _ADDED = ("records", "texts", "named_texts", "inbox")
 """Tables to which a driver only adds."""
 
@@ -161,7 +160,6 @@ ROLES = {"app": APP, "archive": ARCHIVE, "reader": READER}
 """The rights of each kind of role: `app` drives runs, `archive` also deletes them, `reader` only reads."""
 
 Rights = Mapping[str, tuple[str, ...]]
-"""Statements that give a role rights, by the kind of the role."""
 
 TRIES = 20
 

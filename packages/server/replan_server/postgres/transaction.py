@@ -40,7 +40,6 @@ from runtime.journal.rules import RunOperation
 from runtime.logs import log
 
 CHANNEL = "replan_journal"
-"""The channel on which hosts listen."""
 
 _NEW = "run, title, kind, format, tenant, priority, created, updated"
 _ADMIT = (
@@ -240,7 +239,6 @@ def _spend(batch: StatementBatch, group: Group, key: TenantDay, amount: Amount) 
 
 
 def _days_of(group: Group) -> Iterator[TenantDay]:
-    """Yield the totals that the jobs of a group may add to."""
     for row in (*group.runs.values(), *group.admitted.values()):
         for tenant in group.budget.of(row.placement.tenant):
             yield from ((tenant, day_of(group.now)), (tenant, row.account.day))
@@ -278,7 +276,6 @@ class Listening:
     """Wakes the hosts of a journal. Committed transactions notify them, so `wake` does nothing."""
 
     def __init__(self, address: DatabaseAddress) -> None:
-        """Take the address of the server itself, not of a pooler."""
         self._address = address
 
     def wake(self) -> None:

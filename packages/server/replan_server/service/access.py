@@ -31,7 +31,6 @@ class Principal:
     client: str
     """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
     scope: Scope
-    """The rights of the sender."""
     session: str = ""
     """The secret id of the browser's session, or its replacement behind a proxy; empty for a program."""
     token: str = ""

@@ -27,7 +27,6 @@ class AgUiMessage(AgUiBody):
     """A message of the conversation."""
 
     id: Annotated[str, Field(max_length=200)]
-    """Its id, chosen by the client."""
     role: str
     """The author of the message. Only messages of the role `user` are read."""
     content: Any = None
@@ -50,11 +49,9 @@ class AgUiAnswer(AgUiBody):
     """The answer to an interrupt."""
 
     interrupt_id: Annotated[str, Field(max_length=200)]
-    """The id of the question that the interrupt was made from."""
     status: Literal["resolved", "cancelled"]
     """Whether the question is answered or declined."""
     payload: Any = None
-    """The answer."""
 
     @property
     def answer(self) -> str | None:
@@ -78,7 +75,6 @@ class AgUiInput(AgUiBody):
     thread_id: Annotated[str, Field(min_length=1, max_length=100)]
     """The conversation: the id of a run that exists, or a name for the run to start."""
     run_id: Annotated[str, Field(max_length=200)]
-    """The client's id for this stream."""
     messages: Annotated[tuple[AgUiMessage, ...], Field(max_length=MESSAGES_MAX)]
     """The conversation so far. The first message of the user is the problem. If a later message of the user is the last
     message, it is sent to the run.
@@ -86,7 +82,6 @@ class AgUiInput(AgUiBody):
     state: Any = None
     """The last state that the client got. Its `after` is the number of the last record that the client knows."""
     resume: Annotated[tuple[AgUiAnswer, ...], Field(max_length=200)] = ()
-    """Answers to interrupts."""
     forwarded_props: Any = None
     """Under the key `replan`: the settings of a run to start, beside its problem, and the `kind` of a message."""
 

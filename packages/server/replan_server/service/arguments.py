@@ -46,20 +46,17 @@ class TextFile(Arguments):
     name: Annotated[str, Field(max_length=120)]
     """Its name, without a path."""
     text: Annotated[str, Field(max_length=2 * ATTACHMENT_BYTES_MAX)]
-    """Its content."""
 
 
 class PlanArguments(Ordered):
     """A problem to plan for."""
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
-    """The problem, as plain text."""
     workflow: Name = "search"
     """The name of a workflow; the resource replan://offer lists them."""
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
     attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
-    """Text files to plan with."""
 
     @property
     def uploads(self) -> tuple[tuple[str, bytes], ...]:
@@ -71,7 +68,6 @@ class Execute(Ordered):
     """A plan to execute."""
 
     id: RunId
-    """The id of the planning run that has made the plan."""
     tools: Name
     """The name of a tool set; the resource replan://offer lists them."""
 
@@ -85,7 +81,6 @@ class RunArguments(Arguments):
     """A run."""
 
     id: RunId
-    """The id of the run."""
 
 
 class Wait(RunArguments):
@@ -106,9 +101,7 @@ class AnswerArguments(Arguments):
     """An answer to a question, or a decline."""
 
     question: QuestionId
-    """The id of the question, as RUN/QUESTION."""
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
-    """The answer, as text in the form of the question's answer_schema."""
     decline: bool = False
     """Whether the question is declined instead of answered. Its `otherwise` says what happens then."""
 
@@ -117,13 +110,11 @@ class Tell(RunArguments):
     """A message to a run."""
 
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
-    """The message."""
     kind: Literal["note", "requirement"] = "note"
     """Later prompts show a note; for a requirement the run goes back. In runs that take values, a note FIELD=VALUE
     corrects a value, even after the end.
     """
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """A repeated call with the same key posts nothing more."""
 
 
 class EditPlan(EditBody):
@@ -132,7 +123,6 @@ class EditPlan(EditBody):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
     id: RunId
-    """The id of the run."""
 
 
 class ChangeLimits(ChangedLimits):
@@ -141,9 +131,7 @@ class ChangeLimits(ChangedLimits):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
     id: RunId
-    """The id of the run."""
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """A repeated call with the same key posts nothing more."""
 
 
 class ForkRun(StartFork):
@@ -152,16 +140,13 @@ class ForkRun(StartFork):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
     id: RunId
-    """The id of the other run."""
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """A repeated call with the same key starts nothing more."""
 
 
 class CheckPlan(Arguments):
     """A plan to check."""
 
     plan: Mapping[str, Any]
-    """The plan, a JSON object with initial_state, goal_state and steps."""
     level: Literal["minimal", "medium", "expansive"] = "medium"
     """How much is proved."""
     assurance: Literal["strong", "strong_cyclic", "weak"] = "strong_cyclic"

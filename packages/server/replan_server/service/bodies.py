@@ -45,7 +45,6 @@ class SentBody(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Return the schema, in which an optional value may be null."""
         described = handler(schema)
         properties = handler.resolve_ref_schema(described)["properties"]
         properties |= {name: _or_null(properties[name]) for name in cls._optional() & properties.keys()}
@@ -53,13 +52,11 @@ class SentBody(BaseModel):
 
     @classmethod
     def _optional(cls) -> frozenset[str]:
-        """Return the keys of the optional values."""
         fields = cls.model_fields.items()
         return frozenset(str(field.validation_alias or name) for name, field in fields if not field.is_required())
 
 
 def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of a value that may also be null."""
     shared = {key: part for key, part in schema.items() if key in {"title", "description", "default"}}
     value = {key: part for key, part in schema.items() if key not in shared}
     if not value:  # Any value is allowed.
@@ -94,7 +91,6 @@ class StartFork(SentBody):
     """The number of the last shared record, an attempt, or `before:` and an attempt; empty for the last place before
     the end."""
     workflow: Name | None = None
-    """The name of another workflow, with the same steps."""
     policy: Name | None = None
     """The name of another policy; `GET /api/offer` lists them."""
     model: Name = DEFAULT
@@ -102,7 +98,6 @@ class StartFork(SentBody):
     given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
         default_factory=dict
     )
-    """Values that hold from there on, by the path of the field."""
 
 
 @with_limits()
@@ -110,7 +105,6 @@ class StartRun(SentBody):
     """A run to start."""
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
-    """The problem, as plain text."""
     workflow: Name = "search"
     """The name of a workflow; `GET /api/offer` lists them."""
     model: Name = DEFAULT
@@ -118,7 +112,6 @@ class StartRun(SentBody):
     strict: bool = False
     """Whether a plan is rejected that leaves a demand of the problem in no step."""
     attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX, strict=False)] = ()
-    """Text files to plan with."""
 
     @property
     def uploads(self) -> tuple[tuple[str, bytes], ...]:
@@ -139,11 +132,9 @@ class StartExecution(SentBody):
     """A proved plan to execute."""
 
     plan_of: Annotated[str, Field(min_length=1, max_length=64)]
-    """The id of the planning run that has made the plan."""
     tools: Name
     """The name of a tool set; `GET /api/offer` lists them."""
     model: Name = DEFAULT
-    """The name of a model."""
 
 
 class AnswerBody(SentBody):
@@ -159,7 +150,6 @@ class MessageBody(SentBody):
     """A message to a run."""
 
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
-    """The message."""
     kind: Literal["note", "requirement"] = "note"
     """Later prompts show a `note`; for a `requirement` the run goes back. In runs that take values, a note
     `FIELD=VALUE` corrects a value, even after the end.

@@ -94,7 +94,6 @@ class Hub:
 
 
 async def _either(one: trio.Event, other: trio.Event) -> None:
-    """Return when one of two events is set."""
     async with trio.open_nursery() as nursery:
 
         async def wait(event: trio.Event) -> None:

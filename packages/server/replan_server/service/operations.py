@@ -29,13 +29,11 @@ class HttpAddress:
     method: str
     """`GET` or `POST`."""
     path: str
-    """The path, with the names of its variable parts in braces."""
     body: type[BaseModel] | None = None
     """The model of the request's body; None if there is no body."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The values that a variable part of the path can have, by its name. A part that is not listed may be any text."""
     query: Mapping[str, QueryField] = field(default_factory=dict)
-    """The parts of the query, by their names."""
     needs_key: bool = True
     """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is known."""
 
@@ -47,9 +45,7 @@ class McpOperation:
     name: str
     title: str
     description: str
-    """The purpose of the tool, for the language model that chooses it."""
     takes: type[BaseModel]
-    """The model of its arguments."""
     destroys: bool = False
     """Whether a call may end something permanently, or act outside of Replan."""
     calls_tools: bool = False
@@ -65,7 +61,6 @@ class Operation:
     name: str
     """Its name, which is its `operationId` in the description of the HTTP API."""
     scope: Scope
-    """The scope that a token must have."""
     summary: str
     gives: type[BaseModel] | tuple[str, ...]
     """The model of the answer; for a document, its media types."""
@@ -437,7 +432,6 @@ _OPERATIONS: tuple[Operation, ...] = (
         writes=False,
     ),
 )
-"""The operations that need no plug-in."""
 
 
 def operations() -> Sequence[Operation]:

@@ -64,7 +64,6 @@ class ForkOrder(ModelAndLimits):
     policy: str | None = None
     """The name of another policy; None if it does not change, or for the policy of the new workflow."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that hold from there on, as texts by the path of the field."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,6 @@ class ServerOffer(Offer):
     """The choices that a server offers its clients, also for planning, executions and forks."""
 
     root: Path
-    """The folder of the shipped workflows."""
 
     @property
     def workflows(self) -> Mapping[str, str]:

@@ -170,9 +170,7 @@ class QueryField:
     """A field of the query of an address."""
 
     meaning: str
-    """The meaning of the field, in a sentence."""
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
-    """The JSON Schema of its value."""
 
 
 def _empty_or(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -189,7 +187,6 @@ FIELDS: Mapping[str, QueryField] = {
     ),
     "sort": QueryField(meaning=f"The order: {', '.join(ORDERS)}.", schema=_empty_or({"enum": list(ORDERS)})),
 }
-"""The fields for the conditions and the order of a list, by their names."""
 
 
 async def run_page(

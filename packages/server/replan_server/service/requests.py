@@ -27,13 +27,11 @@ class Terms:
     whole: str
     """The noun for everything that is sent, such as `body`."""
     runs: str
-    """The operation that lists the runs."""
     result: str
     """The operation that shows the result of the run `{run}`."""
     places: Mapping[str, str]
     """The client's name for each argument of the command line, if errors can have it as their place."""
     via: Via
-    """The interface by which answers of such a client come."""
     shows_reviews: bool
     """Whether clients see the artifact that a person has to review."""
 
@@ -57,7 +55,6 @@ MCP = Terms(
     via="mcp",
     shows_reviews=False,
 )
-"""The terms of the MCP server."""
 
 
 def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
@@ -95,7 +92,6 @@ class ProgramRequest:
     service: Service
     who: Principal
     terms: Terms
-    """The words of its interface."""
     run: str = ""
     """The id of the run that the request is about; empty if there is none."""
     question: str = ""

@@ -89,7 +89,6 @@ class Bar:
     name: str
     """The name of the limit: `calls`, `tokens`, `cost` or `active time`."""
     spent: float
-    """The amount that settled requests have used."""
     unknown: float
     """The charge for requests whose real cost is not known."""
     reserved: float
@@ -139,7 +138,6 @@ class DemandRow:
     """One demand in the table of a page."""
 
     quote: str
-    """The words of the user."""
     kind: str
     source: str
     """The source of the words: `problem`, `user` or `answer`."""
@@ -164,7 +162,6 @@ def demand_rows(table: DemandTable) -> list[DemandRow]:
 
 
 Form = AnswerForm | Literal["review"]
-"""The form in which a question is answered on a page."""
 
 
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +215,6 @@ def version_of(question: Mapping[str, Any]) -> str:
 
 
 def _question_form(question: Mapping[str, Any]) -> Form:
-    """Return the form in which a question is answered on a page."""
     schema = question["answer_schema"]
     return "review" if schema == REVIEW else answer_form(schema)
 

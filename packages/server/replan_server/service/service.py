@@ -78,15 +78,10 @@ class Service:
     """One server over one home."""
 
     engine: Engine
-    """Posts messages and starts runs."""
     reader: CachedReader
-    """Reads runs."""
     offer: ServerOffer
-    """The choices of clients."""
     store: Store
-    """The store of tokens, sign-ins and starts."""
     hub: Hub
-    """Wakes the tasks that wait for a change of a run."""
     now: Callable[[], float]
     """The wall clock, in UTC seconds since 1970."""
     allow_execute: bool = False
@@ -100,9 +95,7 @@ class Service:
     stop: trio.Event = field(default_factory=trio.Event)
     """Set when the server stops. Then streams and waits end."""
     failures: Recent = field(default_factory=lambda: Recent(FAILURES_MAX, trio.current_time))
-    """Counts failed tries to sign in."""
     writes: Recent = field(default_factory=lambda: Recent(WRITES_MAX, trio.current_time))
-    """Counts the writes of each client."""
 
     async def starts_of(self, who: Principal) -> tuple[Start, ...]:
         """Return the runs that a client has started, the oldest first. Raises `UsageProblem` for a damaged file."""

@@ -137,7 +137,6 @@ async def _earlier_start(service: Service, who: Principal, key: str, mark: str) 
 
 
 def _run_of_key(key: str) -> str:
-    """Return the id of the run that is started with a hashed idempotency key."""
     number, letters = int(key, 16), ""
     for _ in range(ID_LETTERS):
         number, place = divmod(number, len(LETTERS))

@@ -46,7 +46,6 @@ class Token(_Stored):
     digest: str
     """The SHA-256 hash of the token, in hex."""
     scope: Scope
-    """Its rights."""
     created: float
     """When it was made, in UTC seconds since 1970."""
 
@@ -55,11 +54,9 @@ class WebState(_Stored):
     """The content of `web.json`."""
 
     version: Literal[1] = 1
-    """The version of the file's format."""
     sign_ins: Mapping[str, float] = Field(default_factory=dict)
     """When each unused one-time token expires (UTC seconds since 1970), by its hash and its server."""
     tokens: Mapping[str, Token] = Field(default_factory=dict)
-    """The tokens of the HTTP API by name."""
     form_key: str = ""
     """The key that signs the forms of users behind a proxy. Nobody can sign in with it. Empty until it is needed."""
     servers: Mapping[str, str] = Field(default_factory=dict)
@@ -162,7 +159,6 @@ class Starts:
         )
 
     def _execute(self, statements: list[tuple[str, tuple[object, ...]]]) -> list[tuple[Any, ...]]:
-        """Execute statements in one transaction, and return the rows of the last one."""
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         rows: list[tuple[Any, ...]] = []
         try:

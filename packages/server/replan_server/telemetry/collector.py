@@ -65,7 +65,6 @@ class CheckedSession(requests.Session):
     """A session that reads a bounded part of an answer, and accepts only a collector's answer as success."""
 
     def __init__(self, response: type[Message]) -> None:
-        """Take the message type of a successful response."""
         super().__init__()
         self._type = response
         self.problem = ""
@@ -120,7 +119,6 @@ class Collector:
     """Sends spans. Its methods block, so they are called in a thread, one at a time."""
 
     def __init__(self, redactor: Redactor) -> None:
-        """Read the addresses and other settings from the environment, like the SDK."""
         quiet_sdk()
         self._redactor, self._session = redactor, CheckedSession(ExportTraceServiceResponse)
         self._exporter, self._resource = OTLPSpanExporter(session=self._session), resource()

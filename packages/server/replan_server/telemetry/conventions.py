@@ -51,7 +51,6 @@ TOKENS_USED = {
     CACHE_WRITE_TOKENS: "gen_ai.client.inference.usage.cache_write.input_tokens",
     REASONING_TOKENS: "gen_ai.client.inference.usage.reasoning.output_tokens",
 }
-"""The counters of tokens, by the attribute of a span that has the count."""
 TOKENS_OF_CALL = {
     INPUT_TOKENS: "gen_ai.client.inference.operation.input_tokens",
     OUTPUT_TOKENS: "gen_ai.client.inference.operation.output_tokens",
@@ -83,10 +82,8 @@ STEP = "replan.step"
 TOKENS = "replan.tokens"
 TRY = "replan.try"
 OWN = "replan."
-"""The prefix of our own names."""
 
 SCOPE = "replan"
-"""The name of the instrumentation scope."""
 
 
 _LONGEST = 200

@@ -26,7 +26,6 @@ from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 
 CURSOR = "telemetry"
-"""The name of the cursor in the journal."""
 BATCH_SPANS = 512
 """How many spans are sent at a time. The specification recommends this number."""
 TRACES_KEPT = 256
@@ -46,11 +45,8 @@ class ExportBatch:
     """Spans that are sent together, and the changes after they are accepted."""
 
     spans: list[Span] = field(default_factory=list)
-    """The spans, in the order of their completion."""
     positions: dict[str, int] = field(default_factory=dict)
-    """The sequence number to which the cursor moves, by run."""
     measures: list[Measurement] = field(default_factory=list)
-    """The measurements that are counted when the spans are accepted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,7 @@ class Measurement:
     """One measured value."""
 
     instrument: str
-    """The name of the instrument for the value."""
     value: float
-    """The value, in the instrument's unit."""
     attributes: Mapping[str, str] = field(default_factory=dict)
     """The attributes of the value. Each of them has few possible values."""
 
@@ -102,7 +100,6 @@ _LABELS = (
 
 
 def _span_measurements(span: Span, about: Mapping[str, str]) -> list[Measurement]:
-    """Return the measurements of a complete span for which the conventions have metrics."""
     attributes = span.attributes
     duration = _DURATIONS.get(str(attributes.get(names.OPERATION, "")))
     if duration is None or any(link.relation == "child" for link in span.links):  # A child run counts itself.
@@ -228,7 +225,6 @@ class Metrics:
         ]
 
     def _windows(self) -> list[tuple[Window, dict[str, str]]]:
-        """Return the windows that are not over, with the server, the key and what they limit."""
         return [
             (window, {**_server_of(key), names.LIMITED: what})
             for key, limits in self._limits.items()

@@ -29,7 +29,6 @@ class TelemetrySettings:
     delay_seconds: float = DELAY_MS / 1000
     """How long the exporter waits between two looks into the journal."""
     problems: tuple[str, ...] = ()
-    """The impossible settings, one line each."""
 
     @property
     def wanted(self) -> bool:

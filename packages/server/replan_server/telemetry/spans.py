@@ -55,7 +55,6 @@ def _input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], reques
 
 
 def _output_messages(content: str, finish_reason: str) -> str:
-    """Return a reply as the JSON of messages."""
     parts = [{"type": "text", "content": content}]
     return json.dumps([{"role": "assistant", "parts": parts, "finish_reason": finish_reason}], ensure_ascii=False)
 
@@ -63,7 +62,6 @@ def _output_messages(content: str, finish_reason: str) -> str:
 WITHDRAWN = "withdrawn"
 """The error type of work that was no longer needed, or that was open at the run's end."""
 INTERRUPTED = "interrupted"
-"""The error type of work whose driver died before the work ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,6 @@ class Span:
     """The id of the parent span, which may be exported later; None for the span of the whole run."""
     name: str
     start: int
-    """When it began."""
     end: int = 0
     """When the span ended; 0 while it is open."""
     attributes: Mapping[str, Scalar] = field(default_factory=dict)
@@ -192,7 +189,6 @@ class Trace:
         self._add_event_span("resume", "", {names.EPOCH: event.epoch}, part="resume")
 
     def _process_common_event(self, event: Any) -> None:
-        """Process an event that every kind of agent has."""
         match event:
             case CallRequested():
                 self._call(event)
@@ -246,7 +242,6 @@ class Trace:
                 pass
 
     def _process_own_event(self, event: Any) -> None:
-        """Process an event of the run's own kind."""
         for position, fact in enumerate(self._tracing.facts(event)):
             match fact:
                 case CheckBegan():
@@ -383,7 +378,6 @@ class Trace:
         self._done.append(replace(span, end=end, attributes=attributes, failed=failed))
 
     def _interrupt(self, key: str) -> None:
-        """End a span whose driver has died, with the last record of this driver."""
         self._end(key, INTERRUPTED, at=self._left)
 
     def _open_attempts(self) -> list[str]:

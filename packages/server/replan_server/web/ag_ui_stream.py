@@ -39,7 +39,6 @@ from runtime.logs.terminal_text import clean
 AgUiEvent = dict[str, Any]
 """An event in its sent form: its `type`, and its fields in camel case."""
 PROTOCOL = "1.0"
-"""The version of AG-UI."""
 
 
 class AgUiSteps:
@@ -102,7 +101,6 @@ def _tool_call(call: ToolRequested) -> Iterator[AgUiEvent]:
 
 
 def _text_message(message_id: str, text: str) -> Iterator[AgUiEvent]:
-    """Yield the events of a whole message of the agent."""
     yield {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"}
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": text}
     yield {"type": "TEXT_MESSAGE_END", "messageId": message_id}
@@ -212,7 +210,6 @@ async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> As
 
 
 def _ending(shown: ShownRun, questions: list[dict[str, object]], place: dict[str, str]) -> Iterator[AgUiEvent]:
-    """Yield the last events of the stream of a run that rests."""
     run = shown.row.run
     if shown.status == "finished":
         lines = shown.loaded.kind.views.lines(shown.result, program(), full=False)

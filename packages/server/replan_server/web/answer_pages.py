@@ -67,7 +67,6 @@ async def _open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
 
 
 def _closing_reason(question: Question | None) -> str:
-    """Return in sentences why a question is closed."""
     if question is None or question.status in (Status.WITHDRAWN, Status.ASKED):
         return "Nobody needs an answer to this question any more."
     if question.status is Status.EXPIRED:
@@ -88,9 +87,7 @@ class Linked:
 
     link: AnswerLink
     token: str
-    """The token of the link, part of the address that forms are sent to."""
     question: dict[str, Any]
-    """The open question with its form."""
 
 
 async def show_linked_question(site: Site, request: Request) -> Response:
@@ -167,7 +164,6 @@ def _page(site: Site, template: str, linked: Linked, values: dict[str, Any], sta
 
 
 def _refusal(site: Site, error: ReplanError | HTTPException) -> Response:
-    """Return the page with the reason why the link was refused."""
     match error:
         case HTTPException():
             return problem(site, None, error.status_code, error.detail)

@@ -140,4 +140,3 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 OWN: Mapping[str, Callable[[Site, Request, Principal], Awaitable[Response]]] = {
     function.__name__: function for function in (list_runs, read_records, stream_records, ag_ui, read_attempt, export)
 }
-"""The functions of these operations, by the name of the operation."""

@@ -143,7 +143,6 @@ def _json(model: type[BaseModel]) -> dict[str, Any]:
 
 
 KEY = "Idempotency-Key"
-"""The header with the idempotency key of a write."""
 
 
 def api_routes(site: Site) -> Sequence[BaseRoute]:
@@ -188,10 +187,8 @@ class _NoOperation:
     """Answers requests that no route answers."""
 
     routes: tuple[Route, ...]
-    """The routes of all operations."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer that there is no such address, or which methods it has."""
         method, methods = scope["method"], set[str]()
         for route in self.routes:
             if route.matches(scope)[0] is not Match.NONE:
@@ -225,7 +222,6 @@ def _endpoint(site: Site, operation: Operation, address: HttpAddress) -> Callabl
 
 
 def _request(site: Site, request: Request, who: Principal, body: object, key: str) -> ProgramRequest:
-    """Return a request in the form of all interfaces."""
     run, name = request.path_params.get("run", ""), request.path_params.get("name")
     question = "" if name is None else f"{run}/{name}"
     return ProgramRequest(service=site, who=who, terms=HTTP, run=run, question=question, body=body, key=key)

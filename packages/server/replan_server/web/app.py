@@ -31,7 +31,6 @@ from replan_server.web.site import Site
 from replan_server.webhooks.messages import ANSWERING, OPENING
 
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
-"""The paths of requests whose bodies hold a problem and files."""
 PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
 """The beginnings of the paths that are also served at the loopback address. None of them reads or sets a cookie."""
 CACHED = "public, max-age=31536000, immutable"

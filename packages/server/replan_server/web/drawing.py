@@ -31,9 +31,7 @@ class Box:
     id: tuple[str, ...]
     """The lines of the node's id, or of its note; empty if the name says the same."""
     name: tuple[str, ...]
-    """The lines of the node's name."""
     title: str
-    """The text of the tooltip: the id, the whole name, the state and the note."""
     x: int
     """The left edge, in pixels."""
     y: int
@@ -48,7 +46,6 @@ class Arrow:
     """The arrow of an edge."""
 
     path: str
-    """The curve, as the path data of SVG."""
     style: str
     """`recovery`, `taken`, both or neither."""
     title: str = ""
@@ -86,7 +83,6 @@ class Drawing:
 
 
 _Place = tuple[int, int, int]
-"""The left, upper and lower edge of a box."""
 
 
 def draw(flow: Flow | None) -> Drawing | None:

@@ -17,7 +17,6 @@ from replan_server.web.api_reads import json_error
 from runtime.logs import log
 
 API = "/api/"
-"""The beginning of the addresses for programs."""
 
 BODY_MAX = 512 * 1024
 """The largest number of bytes in a request's body, except for a request that starts a run."""
@@ -50,7 +49,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""The headers of every response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +156,6 @@ class RequestGuard:
         return START_BODY_MAX if scope["path"] in self.large else BODY_MAX
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        """Return a `receive` that refuses a body that is too large, or arrives too slowly."""
         begun = trio.current_time()
         byte_count = 0
         complete = False
@@ -196,7 +193,6 @@ def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, b
 
 
 def _refuse(scope: Scope, status: int, text: str) -> Response:
-    """Return the answer to a refused request: JSON for programs, text for others."""
     headers = {"connection": "close"}
     if scope["path"].startswith(API):
         return json_error(HTTPException(status, text, headers))

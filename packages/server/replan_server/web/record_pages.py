@@ -214,7 +214,6 @@ class OtherAttempt:
     """Its name in the address of a comparison: the node; for an attempt of another run, the node after that run's id.
     """
     words: str
-    """Its name for people."""
 
 
 async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:

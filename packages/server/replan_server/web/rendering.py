@@ -17,7 +17,6 @@ from replan.runs.reader import short_id
 from runtime.logs.terminal_text import clean
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-"""The media types of the files that pages load, by suffix."""
 
 
 @cache
@@ -38,7 +37,6 @@ def render(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLR
 
 
 PARTS = "<!-- main -->"
-"""The comment in the layout at which the content of a page begins."""
 
 
 class PageInParts(Response):
@@ -104,7 +102,6 @@ def _asset(name: str) -> str:
 
 
 def _since(at: str) -> str:
-    """Return the age of a time in ISO 8601, in words."""
     return ago((datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds())
 
 

@@ -19,7 +19,6 @@ from replan_server.web.site import Site
 from runtime.core.errors import Held, JournalError, KindUnknown, ReplanError, RunExists, RunNotFound, UsageProblem
 
 STATUSES: Mapping[Reason, int] = {"unauthorized": 401, "forbidden": 403, "conflict": 409, "too_many": 429}
-"""The HTTP status of each reason."""
 
 
 def as_http(refused: RequestRefused) -> HTTPException:
@@ -31,7 +30,6 @@ def as_http(refused: RequestRefused) -> HTTPException:
 
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
-"""Answers a GET request of a browser that is signed in."""
 Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
 """Answers a POST request of a browser that is signed in. The form carries the session's token."""
 
@@ -100,7 +98,6 @@ class FormFields:
 
 
 IDEMPOTENCY_KEY = "idempotency_key"
-"""The field of a start form that identifies a repetition of the same form."""
 
 
 def status_of_error(error: ReplanError) -> int:

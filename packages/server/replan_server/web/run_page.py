@@ -152,7 +152,6 @@ async def _whole(site: Site, request: Request, who: Principal) -> Response:
 
 
 def _tab_part(request: Request, tab: str, parts: RunParts, lines: Sequence[Line]) -> dict[str, Any]:
-    """Return the lists of the open tab, with their pages."""
     rows: dict[str, Sequence[Any]] = {
         "steps": () if parts.checklist is None else parts.checklist.items,
         "lines": lines,
@@ -254,7 +253,6 @@ def _page_rows(request: Request, tab: str, rows: Mapping[str, Sequence[Any]]) ->
 
 
 def _limit_rows(limits: Limits) -> list[tuple[str, LimitSpec, str]]:
-    """Return the fields of the form that changes limits: name, description, and present value."""
     rows = []
     for name, spec in LIMITS.items():
         present = getattr(limits, spec.key, None)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from hypercorn.typing import AppWrapper, ASGIFramework, ASGIReceiveEvent
 
 HOST = "127.0.0.1"
-"""The address that the server listens on by default."""
 CONNECTIONS_MAX = 64
 """The largest number of open connections from one address."""
 PROXY_CONNECTIONS_MAX = 1024
@@ -40,7 +39,6 @@ PROXY_CONNECTIONS_MAX = 1024
 SPARE_MAX = 16
 """The largest number of connections beyond the other limits. Only health checks are answered over them."""
 HEALTH = ("/livez", "/readyz")
-"""The paths of health checks."""
 HEAD_SECONDS = 10.0
 """The time limit in seconds for a client to send the head of its next request."""
 HEAD_BYTES_MAX = 16 * 1024

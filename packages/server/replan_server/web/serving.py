@@ -115,7 +115,6 @@ def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
 
 
 def _prepare_pages(reader: CachedReader) -> None:
-    """Compile the templates and import the views before the first page is requested."""
     compile_templates()
     for _ in reader.kinds.usable():
         pass
@@ -127,7 +126,6 @@ async def _end_streams(stop: Stop, streams: trio.Event) -> None:
 
 
 async def _enter(site: Site, address: str) -> str:
-    """Store that a server has this address, and return its one-time address."""
     token = await site.change(partial(_with_server, address=address, now=site.now()))
     return f"{address}/sign-in#{token}"
 
@@ -155,5 +153,4 @@ def sign_in_addresses(store: Store, now: float) -> list[str]:
 
 
 def _name_in(address: str) -> str:
-    """Return the host name in a server's address."""
     return urlsplit(address).hostname or ""

@@ -41,7 +41,6 @@ class RunParts:
     """The long parts of a run's page."""
 
     tree: Tree
-    """The tree of its actions."""
     flow: Flow | None
     """The graph of the run's steps or gates; None if there is no graph yet."""
     drawing: Drawing | None
@@ -53,7 +52,6 @@ class RunParts:
     timeline: Timeline | None
     """When the run's calls, tools, waits and questions began and ended; None before the first."""
     outputs: Sequence[ToolOutput]
-    """The calls of tools that have ended."""
     lines: Sequence[Line]
     """The lines of its result, without the table of demands."""
     demands: DemandTable | None
@@ -140,7 +138,6 @@ class Site(Service):
     """The web server over one home."""
 
     port: int
-    """The port that the server listens on."""
     name: str
     """The host name under which pages are served. It is random, and only this server has it (`new_name`)."""
     hosts: bool = True
@@ -150,12 +147,9 @@ class Site(Service):
     answering: Answering | None = None
     """The people who may answer questions through links; None if nobody may."""
     form_key: str = ""
-    """The key that signs the forms of the proxy's users."""
     sessions: Sessions = field(default_factory=Sessions)
     streams: Streams = field(default_factory=Streams)
-    """The open streams of each client."""
     parts: PartsMaker = field(default_factory=PartsMaker)
-    """Makes and keeps the long parts of runs that were shown recently."""
 
     @property
     def hosts_named(self) -> frozenset[str]:

@@ -30,7 +30,6 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import FREE
 
 WORKFLOW = "search"
-"""The default workflow of the form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,6 @@ class WorkflowExplained:
     """A workflow, with the facts that people need to choose it."""
 
     name: str
-    """The name that clients use."""
     sentence: str
     """The workflow's description; for an unreadable workflow, the error."""
     drawing: Drawing | None

@@ -38,7 +38,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """The fields that keep their values when a form is shown again, by kind, for the kinds that need no plug-in."""
 PAGE = replace(HTTP, noun="field", whole="form")
-"""The words that errors use for the fields of a form."""
 InputForm = Literal["choice", "switch", "values", "text", "line"]
 """How a field of an order is drawn. `values` has a line `NAME = VALUE` for each value."""
 LINE_MAX = 200
@@ -148,7 +147,6 @@ def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
 
 @cache
 def _input_forms(interface: KindInterface) -> Mapping[str, InputForm]:
-    """Return how each field of a kind's order is drawn."""
     schemas = interface.order.model_json_schema()["properties"]
     return {
         name: "choice" if name in interface.names else _input_form(schemas[name])
@@ -169,7 +167,6 @@ def _input_form(schema: Mapping[str, Any]) -> InputForm:
 
 
 def _order_inputs(interface: KindInterface, offer: ServerOffer) -> Iterator[OrderInput]:
-    """Yield the fields of the form that orders a run of a kind."""
     for name, spec in interface.order.model_fields.items():
         form = _input_forms(interface)[name]
         names = interface.names.get(name)
@@ -218,7 +215,6 @@ async def _start_run(
 
 
 def _model_and_limits(form: FormFields) -> dict[str, Any]:
-    """Return the model and the limits in a form, as keywords of an order."""
     return {"model": form.text("model") or DEFAULT, "limits": limits_in_form(form)}
 
 

@@ -119,7 +119,6 @@ async def _events(site: Site, who: Principal, run: str, after: str) -> AsyncGene
 
 
 async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, None]:
-    """Yield an event for each reply in progress of a run that has grown."""
     sent: dict[str, LiveReply] = {}
     async with aclosing(site.engine.replies.changes(run)) as changes:
         async for replies in changes:

@@ -36,7 +36,6 @@ class TimelineBar:
     """One call of a model or tool, wait, question or warning about a limit."""
 
     lane: str
-    """The step or the tool that the bar is about."""
     kind: str
     """`call`, `tool`, `wait`, `question` or `warning`."""
     name: str
@@ -47,7 +46,6 @@ class TimelineBar:
     how: str = ""
     """How it ended if it did not succeed; empty if it did."""
     used: Amount = ZERO
-    """The amount that is charged for it."""
     node: str = ""
     """The node of a call, with which the page links its attempt; empty for other kinds."""
 
@@ -97,7 +95,6 @@ class DrawnBar:
     """Where it begins, in units of the drawing, from 0 to `WIDTH`."""
     length: float
     title: str
-    """The text of the tooltip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +102,8 @@ class TimelineLane:
     """The bars of a step or a tool."""
 
     name: str
-    """The step or the tool, in words."""
     text: str
-    """The number of its bars, their total duration, and their cost."""
     drawn_bars: tuple[DrawnBar, ...]
-    """The drawn bars of the lane, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +115,6 @@ class Timeline:
     left_out: int
     """How many lanes are not drawn."""
     rows: tuple[TimelineRow, ...]
-    """All bars, in the order in which they began."""
     ticks: tuple[str, ...]
     """The times at the beginning, the middle and the end of the lanes."""
 
@@ -156,7 +149,6 @@ def _draw(rows: tuple[TimelineRow, ...], last: float) -> Timeline:
 
 
 def _bars(records: Iterable[Record[Any]], outstanding: Collection[str]) -> tuple[list[TimelineBar], float, float]:
-    """Return the bars, the time at which the run began, and the time of its last record."""
     bars: dict[str, _Begin] = {}
     ends: dict[str, tuple[float, str, Amount]] = {}
     begin = last = None

@@ -34,7 +34,6 @@ class AnswerLink:
     """The content of a signed link."""
 
     person: str
-    """The name of the person who may use it."""
     question: str
     """The question that it answers, `RUN/ID`."""
     until: int

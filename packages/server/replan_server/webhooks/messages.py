@@ -31,9 +31,7 @@ from runtime.logs.redact import Redactor
 TITLE_MAX = 200
 """The largest number of characters in a run's title."""
 OPENING = "/open"
-"""The path of the page that the link in a message leads to."""
 ANSWERING = "/answer/"
-"""The first part of the path of a link that answers a question."""
 
 Asking = Literal["asked", "reminder", "escalation"]
 """The reason for a message about a question: it was asked, nobody has answered it yet, or further people are asked."""
@@ -59,7 +57,6 @@ class About:
     run: str
     title: str
     kind: str
-    """The name of the run's kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,6 @@ class Notification:
 
     event: WebhookEvent
     data: Mapping[str, Any]
-    """Ids and codes, by their keys in the message."""
     asking: Asking | None = None
     """The reason for a message about a question; None if the record is not about a question."""
     people_only: bool = False
@@ -124,7 +120,6 @@ class Webhook:
 
     name: str
     entry: ReceiverEntry
-    """The settings of the webhook."""
     answering: Answering | None = None
     """The people in the settings, and the secrets that sign links; None if nobody gets links."""
 

@@ -125,9 +125,7 @@ class Channel:
     """A way to send messages: a webhook, or the sender of a distribution."""
 
     topic: str
-    """The kind of channel, for logs and for the name of the cursor."""
     open: Callable[[], AbstractAsyncContextManager[Post]]
-    """Opens the connection to the receiver, and yields the function that sends."""
 
 
 def by_webhook(entry: WebhookEntry) -> Channel:

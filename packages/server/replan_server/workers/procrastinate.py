@@ -105,7 +105,6 @@ class ProcrastinateDispatcher:
     """The queues of all tenants, for one worker."""
 
     def __init__(self, thread: ConnectionThread[DatabaseLink]) -> None:
-        """Take a thread with a link to the journal's database."""
         self._thread, self._jobs, self._worker = thread, JobManager(OnThread(thread)), 0
 
     async def begin(self) -> None:

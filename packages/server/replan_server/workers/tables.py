@@ -19,7 +19,6 @@ from runtime.core.errors import JournalUnreadable
 SCHEMA = "replan_jobs"
 
 TASK = "replan.drive"
-"""The name of the task of all jobs."""
 
 QUEUE = "replan"
 """The queue of runs without a tenant. A tenant's runs have the queue `replan/TENANT`."""
@@ -30,7 +29,6 @@ WAITING_MAX = 64
 TRIES = 20
 
 _FORM = 1
-"""The version of the statements below."""
 
 # The values are constants of this module.
 _PLACE = f"""
@@ -79,7 +77,6 @@ _USE = (
 )
 
 RIGHTS: Rights = {"app": _USE, "archive": _USE}
-"""The rights of roles that drive runs on workers."""
 
 
 def stamp() -> tuple[int, ...]:

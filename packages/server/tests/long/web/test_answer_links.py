@@ -2,7 +2,7 @@
 
 import re
 
-from packages.server.tests.long.web.test_journeys import person_of, process  # noqa: F401 -- a fixture
+from packages.server.tests.long.web.test_journeys import IN_BOTH, person_of, process  # noqa: F401 -- a fixture
 from packages.server.tests.web.test_answer_pages import path_of, serving
 from packages.server.tests.web.test_hostile_texts import REVIEWED
 from tests.cli.samples import PLAN
@@ -27,6 +27,7 @@ async def test_in_a_browser_a_link_is_answered_and_a_second_click_is_refused(pro
         assert re.search("3.12", await person.said("#said"))
 
 
+@IN_BOTH
 async def test_in_a_browser_an_approval_takes_two_steps(process, tmp_path):  # noqa: F811
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)

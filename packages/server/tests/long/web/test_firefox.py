@@ -1,54 +1,34 @@
-"""A person's work in a second real browser (Firefox): start, answer and cancel, with scripts and without."""
+"""A person's work in a second real browser (Firefox): sign in, start, answer and cancel."""
 
 from packages.server.tests.web.world import served
 from tests.cli.samples import PROBLEM
 
 
-async def test_a_run_is_started_answered_and_cancelled_with_scripts_and_without(tmp_path, second_browser):
+async def test_a_run_is_started_answered_and_cancelled(tmp_path, second_browser):
+    """Without scripts, `test_browser` does the same in Chromium."""
     browser = second_browser
     async with served(tmp_path, signed_in=False) as web:
         await browser.go(f"{web.address}/sign-in")
         await browser.go(f"{web.address}/sign-in#{web.sign_in_token}")  # In the same tab, which loads nothing.
         await browser.sees("Nothing waits for you.")
-        await work(browser, web, scripts=True)
-        await browser.click("header .out summary")
-        await browser.click("header .out button")
+        run = await start(browser, web)
+        await browser.sees("Which version is it?")
+        await browser.type(f"#typed-{run}-q1", "3.12")
+        await browser.click(f"#form-{run}-q1 button.main")
+        await browser.sees("The answer is recorded.")
+        await browser.sees("every guard passed")
+        await browser.click("#tab-timeline")
+        await browser.sees("Each with its time and cost")
 
-        await browser.use_scripts(False)
-        await browser.go(f"{web.address}/sign-in")
-        token = web.new_sign_in()
-        await browser.type("#token", f"{web.address}/sign-in#{token}")
-        await browser.click("#sign-in button.main")
-        await browser.sees("Nothing waits for you.")
-        await work(browser, web, scripts=False)
-        assert await browser.errors(web.address) == []
-
-
-async def work(browser, web, *, scripts):
-    """Start two runs, answer the question of one and cancel the other."""
-    run = await start(browser, web)
-    if not scripts:  # With them, the page has renewed itself.
+        run = await start(browser, web)
         await web.settled(run, "waiting")
         await browser.go(f"{web.address}/runs/{run}")
-    await browser.sees("Which version is it?")
-    await browser.type(f"#typed-{run}-q1", "3.12")
-    await browser.click(f"#form-{run}-q1 button.main")
-    await browser.sees("The answer is recorded.")
-    if not scripts:
-        await web.settled(run, "finished")
-        await browser.go(f"{web.address}/runs/{run}")
-    await browser.sees("every guard passed")
-    await browser.click("#tab-timeline")
-    await browser.sees("Each with its time and cost")
-
-    run = await start(browser, web)
-    await web.settled(run, "waiting")
-    await browser.go(f"{web.address}/runs/{run}")
-    await browser.click("#cancel summary")
-    await browser.click("#form-cancel input[name=sure]")
-    await browser.click("#form-cancel button")
-    await browser.sees("The run is cancelled.")
-    assert (await web.settled(run, "finished")).outcome == "cancelled"
+        await browser.click("#cancel summary")
+        await browser.click("#form-cancel input[name=sure]")
+        await browser.click("#form-cancel button")
+        await browser.sees("The run is cancelled.")
+        assert (await web.settled(run, "finished")).outcome == "cancelled"
+        assert await browser.errors(web.address) == []
 
 
 async def start(browser, web):

@@ -1,4 +1,4 @@
-"""What a person does on the pages, each in both browsers (issue 29): the table below says what each journey shows.
+"""What a person does on the pages in Chromium, and one journey of each sort of page also in Firefox (issue 29).
 
 Journeys by keyboard alone are in `test_tabs_and_keys`, those without scripts in `test_browser` and `test_live_replies`,
 and `test_browser` shows every page to axe-core and on a narrow screen.
@@ -73,9 +73,16 @@ class Person:
         return await self.page.evaluate(f"document.querySelector({json.dumps(selector)}).innerText")
 
 
-@pytest.fixture(params=["browser_process", "second_browser_process"], ids=["chromium", "firefox"])
+@pytest.fixture
 def process(request):
-    return request.getfixturevalue(request.param)
+    """The process of Chromium; that of another browser where a test says so."""
+    return request.getfixturevalue(getattr(request, "param", "browser_process"))
+
+
+PROCESSES = {"chromium": "browser_process", "firefox": "second_browser_process"}
+IN_BOTH = pytest.mark.parametrize("process", PROCESSES.values(), ids=PROCESSES.keys(), indirect=True)
+IN_FIREFOX = pytest.mark.parametrize("process", ["second_browser_process"], ids=["firefox"], indirect=True)
+"""In Firefox only: `test_timeline` has the same work in Chromium."""
 
 
 @pytest.fixture
@@ -190,6 +197,7 @@ async def test_equal_questions_of_several_runs_are_answered_in_one_form(person):
     assert (await person.web.engine.result(third)).status == "waiting"
 
 
+@IN_FIREFOX
 async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(person):
     run = await finished(person)
     await person.go(f"/runs/{run}?tab=timeline")
@@ -205,6 +213,7 @@ async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(
     await person.until(f"{width} === '400%'")
 
 
+@IN_FIREFOX
 async def test_the_tree_folds_and_two_attempts_are_compared_with_the_finding_at_its_place(person):
     run = await finished(person)
     await person.go(f"/runs/{run}?tab=search")
@@ -312,6 +321,7 @@ CHANGE = "document.querySelector('#plan').value = document.querySelector('#plan'
 """Changes the text of a plan in its form."""
 
 
+@IN_BOTH
 async def test_a_plan_is_edited_after_its_run_has_ended(person):
     """A wrong edit is shown again with its finding. The right one is the plan, and the page says who changed what."""
     run = await finished(person)
@@ -370,6 +380,7 @@ async def test_a_step_is_approved_with_an_edit_of_the_plan(process, tmp_path):
         assert "Make the first file" in "".join(result.revisions[-1].changes)
 
 
+@IN_BOTH
 async def test_a_list_is_sorted_by_each_of_its_columns(person, monkeypatch):
     """Four runs, whose order is another one by each column."""
     usage = {"prompt_tokens": 90_000, "completion_tokens": 9_000}

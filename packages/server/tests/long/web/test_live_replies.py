@@ -146,19 +146,6 @@ async def test_the_text_grows_on_an_open_page(tmp_path, writes, browser):
         check_quiet(page, web)
 
 
-async def test_the_text_grows_in_the_second_browser(tmp_path, writes, second_browser):
-    async with served(tmp_path, hosts=False, signed_in=False, models={"writer": "gpt-x"}) as web:
-        run = await begin(web)
-        await second_browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
-        await second_browser.sees("Nothing waits for you.")
-        await second_browser.go(f"{web.address}/runs/{run}")
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(web.engine.resume, run)
-            await second_browser.sees("word30 ")
-            await second_browser.sees("every guard passed")
-        assert "Under way" not in await second_browser.evaluate("document.body.innerText")
-
-
 async def test_a_step_that_is_a_run_with_a_model_of_its_own_shows_its_text_on_its_own_page(tmp_path, writes):
     below = "name: below\naction_pairs:\n  c_plan: {generator: model, guard: plan_medium, model: gpt-x, rmax: 1}\n"
     workflow = write(tmp_path, above=PARENT, below=below)

@@ -16,7 +16,7 @@ from tests.tidy.source import ROOT
 SCREENS = 2 * 900
 """The height of two screens."""
 EXAMPLES = sorted(path.parent.name for path in (ROOT / "configs" / "examples").glob("*/plan.json"))
-PROBLEMS = sorted(path.stem for path in (ROOT / "configs" / "problems").glob("*.md"))
+PROBLEMS = sorted((ROOT / "configs" / "problems").glob("*.md"))
 HEIGHT = "document.documentElement.scrollHeight"
 
 
@@ -30,26 +30,25 @@ async def show_page(browser, web, request):
     return await page.evaluate(HEIGHT)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("approval", ["none", "each"])
-async def test_the_page_of_an_executed_example_has_at_most_two_screens(tmp_path, browser, name, approval):
+async def test_the_page_of_an_executed_example_has_at_most_two_screens(tmp_path, browser, approval):
     """Also while it waits for an approval."""
-    example = example_named(name)
-    example.copy_project(tmp_path / "project")
-    chosen = ExecutionOptions(tools=example.tools, workspace=str(tmp_path / "project"), approval=approval)
     async with served(tmp_path, hosts=False) as web:
         options = {"registry": web.engine.registry, "environment": os.environ}
-        prepared = prepare_to_execute(read_plan_file(example.plan), chosen, example.model, **options)
-        assert await show_page(browser, web, prepared.request) <= SCREENS
+        for name in EXAMPLES:
+            example = example_named(name)
+            example.copy_project(tmp_path / name)
+            chosen = ExecutionOptions(tools=example.tools, workspace=str(tmp_path / name), approval=approval)
+            prepared = prepare_to_execute(read_plan_file(example.plan), chosen, example.model, **options)
+            assert await show_page(browser, web, prepared.request) <= SCREENS, name
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-async def test_the_page_of_a_planned_problem_has_at_most_two_screens(tmp_path, browser, name):
-    problem = (ROOT / "configs" / "problems" / f"{name}.md").read_text(encoding="utf-8")
+async def test_the_page_of_a_planned_problem_has_at_most_two_screens(tmp_path, browser):
     async with served(tmp_path, hosts=False) as web:
-        order = RunOrder(PlanningInput(problem), "template:bug")
-        prepared = prepare(order, registry=web.engine.registry, environment=os.environ)
-        assert await show_page(browser, web, prepared.request) <= SCREENS
+        for problem in PROBLEMS:
+            order = RunOrder(PlanningInput(problem.read_text(encoding="utf-8")), "template:bug")
+            prepared = prepare(order, registry=web.engine.registry, environment=os.environ)
+            assert await show_page(browser, web, prepared.request) <= SCREENS, problem.name
 
 
 async def test_a_tab_opens_by_keyboard_in_place_and_the_way_back_leads_to_the_one_before(tmp_path, browser):

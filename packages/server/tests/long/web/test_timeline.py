@@ -31,7 +31,6 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
             assert await page.evaluate(ZOOM) == width
         await page.click("#zooms button")
         assert await page.evaluate(ZOOM) == "200%"
-        await check_accessible(page)
 
         await page.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1?beside=g_plan/v2.a1")
         marked, told, removed, added = await page.evaluate("""['mark', '.said', 'del', 'ins'].map(
