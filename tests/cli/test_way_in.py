@@ -123,7 +123,7 @@ def test_a_run_begins_after_few_calls_in_few_files(replan, problem):
     assert 0 < len(way.calls) <= CALLS_MAX
     assert way.files
     assert len(files) <= FILES_MAX
-    _, _, rest = PAGE.read_text(encoding="utf-8").partition("## From an order to the first record\n")
+    _, _, rest = PAGE.read_text(encoding="utf-8").partition("## From a command to the first record\n")
     section, _, _ = rest.partition("\n## ")
     calls = re.findall(r"^\d+\. `(\S+)` `(\w+)`$", section, re.MULTILINE)
     assert calls == [(path, function.rpartition(".")[2]) for path, function in way.calls]

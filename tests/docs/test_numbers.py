@@ -9,9 +9,8 @@ from actors.guards import recon
 from actors.guards.plan_settings import Settings
 from actors.handlers.handlers import INLINE_BYTES_MAX
 from actors.planning.prompt_context import PREVIEW_MAX
-from actors.plans.nominal import DELETERS_MAX
 from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
-from actors.plans.reductions import PROGRAM_BITS_MAX, WORK_CONFIGURATIONS_MIN, WORK_PER_CONFIGURATION
+from actors.plans.reductions import WORK_CONFIGURATIONS_MIN, WORK_PER_CONFIGURATION
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
     DEPENDENCY_BYTES_MAX,
@@ -53,8 +52,6 @@ STATED = [
     ("reference/guards.md", f"`max_explorations` ({Settings().max_explorations:,})"),
     ("reference/guards.md", f"{WORK_PER_CONFIGURATION} units per configuration of `max_explorations`"),
     ("reference/guards.md", f"at least {WORK_CONFIGURATIONS_MIN * WORK_PER_CONFIGURATION:,}: about 2 s"),
-    ("reference/guards.md", f"steps that go back) ≤ {PROGRAM_BITS_MAX:,}"),
-    ("reference/guards.md", f"counted anew for each needed token: {DELETERS_MAX:,} "),
     ("reference/tools.md", f"at most {listing.FILES_MAX:,} files, of which {listing.TOTAL_BYTES_MAX // 1024**2} MiB"),
     (
         "reference/guards.md",
